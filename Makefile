@@ -31,6 +31,8 @@ COMPILE := build/lock-venv/bin/uv pip compile --quiet --universal --python-versi
 SECOND := .venv-3.13
 KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
 JARS := build/kafka/$(KAFKA_VERSION)/jars
+NEWEST_POM := tests/compat/kafka-4.4/pom.xml
+NEWEST_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(NEWEST_POM))/jars
 ZOOKEEPER_POM := tests/compat/kafka-3.9/pom.xml
 ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(ZOOKEEPER_POM))/jars
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -119,7 +121,7 @@ format: .venv/test-ready ## Lay out the source as `make check` wants it
 setup: .venv/test-ready ## The Python environment alone, in .venv
 
 .PHONY: kafka
-kafka: $(JARS)/classes.jsa $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
+kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
 
 .PHONY: $(IF_POSSIBLE)
 $(IF_POSSIBLE): %-if-possible:
@@ -291,8 +293,12 @@ endef
 $(JARS)/ready: tests/compat/kafka/pom.xml | maven
 	$(FETCH_JARS)
 
-# After the other: two Mavens at once would fetch the same files into one place.
-$(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(JARS)/ready
+# One after the other: two Mavens at once would fetch the same files into one place. Most jars of
+# the newest are those of the first, which Maven has by then.
+$(NEWEST_JARS)/ready: $(NEWEST_POM) | maven $(JARS)/ready
+	$(FETCH_JARS)
+
+$(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(NEWEST_JARS)/ready
 	$(FETCH_JARS)
 
 # Ten seconds of CPU, which two dozen nodes that start in half the time are worth.

@@ -1,27 +1,24 @@
 """The features that a node supports, and those that its log has finalized (KIP-584).
 
-This module must not know how clients are told.
+A node supports what the Kafka supports whose answers it gives. This module must not know how
+clients are told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from metalog.image.features import (
-    KRAFT_VERSION,
-    LATEST_METADATA_VERSION,
-    METADATA_VERSION,
-    OLDEST_METADATA_VERSION,
-)
+from metalog.image.features import KRAFT_VERSION, LATEST_METADATA_VERSIONS, METADATA_VERSION
 from metalog.replica.replica import Replica
 from metalog.wire.versions import Features, VersionRange
-from snapshot.initial_features import FEATURES
+from snapshot.initial_features import supported_levels
 
-SUPPORTED: Final = {
-    METADATA_VERSION: VersionRange(OLDEST_METADATA_VERSION, LATEST_METADATA_VERSION),
-    KRAFT_VERSION: VersionRange(0, 1),
-    **{name: VersionRange(0, levels[-1].level) for name, levels in FEATURES.items()},
+SUPPORTED: Final[Mapping[str, Mapping[str, VersionRange]]] = {
+    kafka: {name: VersionRange(*levels) for name, levels in supported_levels(newest).items()}
+    for kafka, newest in LATEST_METADATA_VERSIONS.items()
 }
+"""By Kafka's version."""
 
 
 def features_of(replica: Replica) -> Features | None:
@@ -34,4 +31,5 @@ def features_of(replica: Replica) -> Features | None:
     finalized = {METADATA_VERSION: level, **dict(image.features.finalized.items())}
     if kraft_version:
         finalized[KRAFT_VERSION] = kraft_version
-    return Features(SUPPORTED, finalized, image.provenance.offset - 1)
+    supported = SUPPORTED[image.features.assumed_kafka]
+    return Features(supported, finalized, image.provenance.offset - 1)

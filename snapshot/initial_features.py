@@ -1,6 +1,6 @@
 """The features that a new cluster begins with, and which of them its operator may choose.
 
-The table is that of Kafka 4.3.1's ``Feature`` enum: for each level of a feature, the
+The table is that of Kafka 4.4.0's ``Feature`` enum: for each level of a feature, the
 metadata.version from which on a new cluster has it, and what it depends on.
 This module must not know how a folder is formatted.
 """
@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.image.features import (
+    DEFAULT_METADATA_VERSION,
     KRAFT_VERSION,
     LATEST_METADATA_VERSION,
     METADATA_VERSION,
     METADATA_VERSIONS,
+    OLDEST_METADATA_VERSION,
 )
 
-OLDEST_METADATA_VERSION: Final = 7
-"""3.3-IV3: what Kafka 4.3 can still start on."""
 ELR: Final = "eligible.leader.replicas.version"
 
 
@@ -34,14 +34,29 @@ class Level(NamedTuple):
 FEATURES: Final[Mapping[str, tuple[Level, ...]]] = {
     ELR: (Level(0, 7), Level(1, 26, needs=23)),
     "group.version": (Level(0, 7), Level(1, 22)),
-    "share.version": (Level(0, 7), Level(1, 28)),
+    "share.version": (Level(0, 7), Level(1, 28), Level(2, 31, needs=31)),
     "streams.version": (Level(0, 7), Level(1, 29)),
     "transaction.version": (Level(0, 7), Level(1, 24), Level(2, 24)),
 }
 
 
-def metadata_version_of(release: str) -> int:
-    """The level of a release as Kafka's tools take it: ``4.3``, ``4.3.1``, ``4.3-IV0``."""
+def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
+    """Feature to the lowest and highest level that a Kafka supports whose newest
+    metadata.version is ``metadata_version``."""
+    others = {
+        name: (0, max(each.level for each in levels if each.since <= metadata_version))
+        for name, levels in FEATURES.items()
+    }
+    metadata = {METADATA_VERSION: (OLDEST_METADATA_VERSION, metadata_version)}
+    return {**metadata, KRAFT_VERSION: (0, 1), **others}
+
+
+def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
+    """The level of a release as Kafka's tools take it: ``4.4``, ``4.4.0``, ``4.4-IV2``.
+
+    With ``allows_unstable``, levels that no Kafka has released have to be named in full.
+    """
+    newest = newest_level(allows_unstable=allows_unstable)
     parts = release.split(".")
     prefix = ".".join(parts[:2])
     matching = [
@@ -49,13 +64,19 @@ def metadata_version_of(release: str) -> int:
         for level, name in METADATA_VERSIONS.items()
         if release == name or ("-" not in release and name.startswith(f"{prefix}-"))
     ]
-    usable = [level for level in matching if level <= LATEST_METADATA_VERSION]
+    newest_of_all = newest if release in METADATA_VERSIONS.values() else LATEST_METADATA_VERSION
+    usable = [level for level in matching if level <= newest_of_all]
     if not usable or usable[-1] < OLDEST_METADATA_VERSION:
         raise InvalidRequest(
             f"unknown release version {release!r}; it is one of {METADATA_VERSIONS[7]} to"
-            f" {METADATA_VERSIONS[LATEST_METADATA_VERSION]}"
+            f" {METADATA_VERSIONS[newest]}"
         )
     return usable[-1]
+
+
+def newest_level(*, allows_unstable: bool) -> int:
+    """Of metadata.version: the newest that is released, or that Kafka 4.4 knows at all."""
+    return max(METADATA_VERSIONS) if allows_unstable else LATEST_METADATA_VERSION
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
@@ -69,11 +90,14 @@ def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -
         )
 
 
-def initial_features(release: str | None, chosen: Mapping[str, int]) -> dict[str, int]:
+def initial_features(
+    release: str | None, chosen: Mapping[str, int], *, allows_unstable: bool = False
+) -> dict[str, int]:
     """Feature to level, metadata.version first, levels of 0 left out.
 
     ``InvalidRequest`` where Kafka's own format refuses. kraft.version is not among them:
-    it follows from how the voters are named (``check_kraft_version``).
+    it follows from how the voters are named (``check_kraft_version``). ``allows_unstable``
+    is ``unstable.feature.versions.enable``.
     """
     wanted = dict(chosen)
     wanted.pop(KRAFT_VERSION, None)
@@ -84,11 +108,15 @@ def initial_features(release: str | None, chosen: Mapping[str, int]) -> dict[str
             " the second out"
         )
     if level is None:
-        level = LATEST_METADATA_VERSION if release is None else metadata_version_of(release)
-    elif not OLDEST_METADATA_VERSION <= level <= LATEST_METADATA_VERSION:
+        level = (
+            DEFAULT_METADATA_VERSION
+            if release is None
+            else metadata_version_of(release, allows_unstable=allows_unstable)
+        )
+    elif not OLDEST_METADATA_VERSION <= level <= newest_level(allows_unstable=allows_unstable):
         raise InvalidRequest(
-            f"{METADATA_VERSION}={level}: Kafka 4.3 formats {OLDEST_METADATA_VERSION} to"
-            f" {LATEST_METADATA_VERSION}"
+            f"{METADATA_VERSION}={level}: Kafka 4.4 formats {OLDEST_METADATA_VERSION} to"
+            f" {newest_level(allows_unstable=allows_unstable)}"
         )
     return {METADATA_VERSION: level, **dict(_others(level, wanted))}
 

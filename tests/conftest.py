@@ -16,7 +16,7 @@ from figures import CHECK, PROPERTY, TASK, WRITE, Figures
 from groups import Groups, GroupsThenFiles
 from hypothesis import settings
 from kafka_quorum import KafkaQuorum
-from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
+from kafka_tools import JARS, NEWEST_JARS, KafkaTools, RealKafka, missing_for_kafka
 from no_skips import NoSkips
 from scram_kafka import ScramKafka, scram_kafka
 from secrets_net import SHOWS_CREDENTIALS, SecretsNet
@@ -102,6 +102,21 @@ def kafka_tools() -> KafkaTools:
     if missing := missing_for_kafka():
         pytest.skip(missing)
     return KafkaTools(JARS)
+
+
+@pytest.fixture(scope="session")
+def newest_kafka_tools() -> KafkaTools:
+    """Of the newest Kafka what is published: kafka-storage and the node, no other tool."""
+    if missing := missing_for_kafka(NEWEST_JARS):
+        pytest.skip(missing)
+    return KafkaTools(NEWEST_JARS)
+
+
+@pytest.fixture(scope="session", params=["kafka_tools", "newest_kafka_tools"])
+def either_kafka(request: pytest.FixtureRequest) -> KafkaTools:
+    """For a test that runs with each. Whose process it needs, mark ``xdist_group("kafkas")``."""
+    tools: KafkaTools = request.getfixturevalue(request.param)
+    return tools
 
 
 @pytest.fixture(scope="session")

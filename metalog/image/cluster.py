@@ -28,6 +28,7 @@ from metalog.records.messages import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
 )
 
 _BROKER_VERSIONS: Final = {7: 1, 8: 2, 17: 3, 30: 4}
@@ -130,6 +131,10 @@ class ClusterDelta(CertainDelta):
             listeners=_listeners(record.end_points),
             features=_features(record.features),
         )
+
+    def unregister_controller(self, record: UnregisterControllerRecord) -> None:
+        """Of one that is not registered, nothing, as Kafka's image takes it."""
+        self.controllers[record.controller_id] = None
 
     def fence_broker(self, record: FenceBrokerRecord) -> None:
         broker = self._registered(record.id, record.epoch)

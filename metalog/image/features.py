@@ -1,7 +1,7 @@
 """The finalized features of a cluster, and what its metadata.version means for records.
 
 ``kraft.version`` is a matter of the log's control records and ``zkMigrationState`` of a
-time before Kafka 4; records of either change nothing here, as in Kafka 4.3.
+time before Kafka 4; records of either change nothing here, as in Kafka 4.
 
 This module must not know what any other feature does.
 """
@@ -51,13 +51,21 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
     29: "4.2-IV1",
     30: "4.3-IV0",
     31: "4.4-IV0",
+    32: "4.4-IV1",
+    33: "4.4-IV2",
+    34: "4.5-IV0",
 }
-"""Feature level of metadata.version -> its name in Kafka 4.3's MetadataVersion."""
+"""Feature level of metadata.version -> its name in Kafka 4.4's MetadataVersion."""
 
 OLDEST_METADATA_VERSION: Final = 7
 """The lowest that Kafka 4 loads; 3.3 called it the first for production."""
-LATEST_METADATA_VERSION: Final = 30
-"""The newest that Kafka 4.3.1 calls ready for production."""
+DEFAULT_METADATA_VERSION: Final = 30
+"""That of a new cluster unless its operator chooses: Kafka 4.3 and 4.4 both start on it."""
+LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
+"""Kafka's version -> the newest metadata.version that it calls ready for production."""
+LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
+CIDR_HOSTS_SINCE: Final = 32
+"""From here on ACLs whose hosts are CIDR blocks can be created (KIP-1276); 4.3 cannot load it."""
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
@@ -79,8 +87,13 @@ class FeaturesImage(NamedTuple):
         return None if level is None else METADATA_VERSIONS.get(level, str(level))
 
     @property
+    def assumed_kafka(self) -> str:
+        """The version of Kafka that runs on such a log, unless somebody says otherwise."""
+        return "4.4" if (self.metadata_version or 0) >= CIDR_HOSTS_SINCE else "4.3"
+
+    @property
     def problem(self) -> str | None:
-        """What keeps Kafka 4.3 from loading a log with this metadata.version."""
+        """What keeps Kafka 4.4 from loading a log with this metadata.version."""
         level, newest = self.metadata_version, max(METADATA_VERSIONS)
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
@@ -92,14 +105,14 @@ class FeaturesImage(NamedTuple):
             whose = "no Kafka wrote it"
         return (
             f"metadata.version {level} is not between {OLDEST_METADATA_VERSION} and {newest}, so"
-            f" Kafka 4.3 refuses the log: {whose}"
+            f" Kafka 4.4 refuses the log: {whose}"
         )
 
     @property
     def level_to_write(self) -> int:
         """The metadata.version by which a snapshot's record versions are chosen."""
         level = self.metadata_version
-        return LATEST_METADATA_VERSION if level is None else level
+        return DEFAULT_METADATA_VERSION if level is None else level
 
     def write(self, metadata_version: int) -> Iterator[tuple[FeatureLevelRecord, int]]:
         """Snapshot records with their versions, metadata.version first: it rules the rest."""

@@ -85,6 +85,7 @@ SUBJECTS: Final = (
             m.UnfenceBrokerRecord: cluster.ClusterDelta.unfence_broker,
             m.BrokerRegistrationChangeRecord: cluster.ClusterDelta.change_broker,
             m.RegisterControllerRecord: cluster.ClusterDelta.register_controller,
+            m.UnregisterControllerRecord: cluster.ClusterDelta.unregister_controller,
         },
     ),
     ImageSubject(

@@ -1,6 +1,6 @@
 """What in a log is another Kafka's, a line each for a person: whoever answers from it says them.
 
-A metadata.version that Kafka 4.3 refuses, and records that were passed over since nobody here
+A metadata.version that Kafka 4.4 refuses, and records that were passed over since nobody here
 knows them. This module must not know how a verb shows a line.
 """
 
@@ -60,4 +60,4 @@ class ForeignTracesLog:
         for kind, line in foreign_traces(loader.image.features, loader.skipped).items():
             if kind not in self._logged:
                 self._logged.add(kind)
-                _log.warning("the log holds what Kafka 4.3 does not load: %s", line)
+                _log.warning("the log holds what Kafka 4.4 does not load: %s", line)

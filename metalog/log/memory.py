@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
-from metalog.image.features import LATEST_METADATA_VERSION, METADATA_VERSION
+from metalog.image.features import DEFAULT_METADATA_VERSION, METADATA_VERSION
 from metalog.log.continuity import Succession
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
 from metalog.records.batch import Batch, build_batch
@@ -20,7 +20,7 @@ from metalog.records.messages import FeatureLevelRecord, LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
 NEWEST: Final[Sequence[tuple[Message, int]]] = (
-    (FeatureLevelRecord(METADATA_VERSION, LATEST_METADATA_VERSION), 0),
+    (FeatureLevelRecord(METADATA_VERSION, DEFAULT_METADATA_VERSION), 0),
 )
 """What a log begins with where nothing else is asked for."""
 

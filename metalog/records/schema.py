@@ -1,4 +1,4 @@
-"""The declaration of every metadata record and control record of Kafka 4.3, as data.
+"""The declaration of every metadata record and control record of Kafka 4.3 and 4.4, as data.
 
 Names, types and version ranges are Kafka's own (``common/metadata/*.json`` of the
 kafka-metadata jar, ``common/message/*.json`` of kafka-clients); a compat test holds
@@ -331,6 +331,13 @@ METADATA_RECORDS = (
         ),
     ),
     MessageSchema("ClearElrRecord", 28, "CLEAR_ELR_RECORD", "0", (Field("TopicName", "string"),)),
+    MessageSchema(
+        "UnregisterControllerRecord",
+        29,
+        "UNREGISTER_CONTROLLER_RECORD",
+        "0",
+        (Field("ControllerId", "int32"),),
+    ),
 )
 
 CONTROL_RECORDS = (

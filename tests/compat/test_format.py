@@ -177,9 +177,11 @@ def without_chance(message: Any, own_id: Uuid) -> Any:
     return message
 
 
-@pytest.mark.parametrize("release", ["3.3-IV3", "4.0-IV3", "4.1-IV0", "4.3-IV0"])
-def test_a_release_has_kafkas_features(kafka_tools: KafkaTools, release: str) -> None:
-    said = kafka_tools.storage("version-mapping", "--release-version", release)
+@pytest.mark.parametrize(
+    "release", ["3.3-IV3", "4.0-IV3", "4.1-IV0", "4.3-IV0", "4.4-IV0", "4.4-IV2"]
+)
+def test_a_release_has_kafkas_features(newest_kafka_tools: KafkaTools, release: str) -> None:
+    said = newest_kafka_tools.storage("version-mapping", "--release-version", release)
     theirs = {name: int(level) for name, level in re.findall(r"^([\w.]+)=(\d+)", said, re.M)}
     theirs.pop("kraft.version")
     ours = initial_features(release, {})

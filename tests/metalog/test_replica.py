@@ -100,9 +100,9 @@ def test_what_of_another_kafka_is_in_its_log_is_logged_once(
         log.grow(values(4, bytes((1, 98, 0))))
         assert eventually(lambda: following.state == Ready(5))
         assert eventually(lambda: len(caplog.messages) == 3)
-    begun = "the log holds what Kafka 4.3 does not load: "
+    begun = "the log holds what Kafka 4.4 does not load: "
     assert [each.removeprefix(begun).partition(",")[0] for each in caplog.messages] == [
-        "metadata.version 99 is not between 7 and 31",
+        "metadata.version 99 is not between 7 and 34",
         *(
             f"offset {offset}: a record was left out: record type {kind} is not known: "
             "the log may be a newer Kafka's"

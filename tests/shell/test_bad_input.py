@@ -252,7 +252,7 @@ def test_a_metadata_version_that_kafka_refuses_is_said(
     append(log_dir, build_batch(0, 0, 0, [(FeatureLevelRecord("metadata.version", level), 0)]))
     done = run("can", log_dir, "User:billing", "read", "topic:payments", "--host", "10.0.4.12")
     assert done.returncode == 0
-    assert f"warning: metadata.version {level} is not between 7 and 31" in done.stderr
+    assert f"warning: metadata.version {level} is not between 7 and 34" in done.stderr
     assert said in done.stderr
     assert run("status", log_dir).returncode == 1
 

@@ -114,16 +114,29 @@ def test_meta_properties_come_last(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("release", "level"),
-    [("4.3", 30), ("4.3.1", 30), ("4.3-IV0", 30), ("3.7", 19), ("3.5-IV2", 11), ("3.3-IV3", 7)],
+    [
+        *[("4.4", 33), ("4.4.0", 33), ("4.4-IV1", 32), ("4.3", 30), ("4.3.1", 30), ("4.3-IV0", 30)],
+        *[("3.7", 19), ("3.5-IV2", 11), ("3.3-IV3", 7)],
+    ],
 )
 def test_releases(release: str, level: int) -> None:
     assert metadata_version_of(release) == level
 
 
-@pytest.mark.parametrize("release", ["4.4", "4.4-IV0", "3.2", "3.0-IV1", "", "4", "five"])
+@pytest.mark.parametrize("release", ["4.5", "4.5-IV0", "3.2", "3.0-IV1", "", "4", "five"])
 def test_releases_that_kafka_does_not_format(release: str) -> None:
     with pytest.raises(InvalidRequest, match="unknown release version"):
         metadata_version_of(release)
+
+
+def test_an_unstable_release_is_named_in_full() -> None:
+    """As Kafka 4.4.0's MetadataVersion.fromVersionString takes them."""
+    assert metadata_version_of("4.5-IV0", allows_unstable=True) == 34
+    assert metadata_version_of("4.4", allows_unstable=True) == 33
+    with pytest.raises(InvalidRequest, match=r"3\.3-IV3 to 4\.5-IV0"):
+        metadata_version_of("4.5", allows_unstable=True)
+    chosen = {"metadata.version": 34}
+    assert initial_features(None, chosen, allows_unstable=True)["metadata.version"] == 34
 
 
 @pytest.mark.parametrize(
@@ -133,7 +146,8 @@ def test_releases_that_kafka_does_not_format(release: str) -> None:
         (None, {"group.version": 9}, "has the levels 0, 1"),
         ("3.9", {"eligible.leader.replicas.version": 1}, "needs metadata.version 4.0-IV1"),
         ("4.3", {"metadata.version": 30}, "say it twice"),
-        (None, {"metadata.version": 31}, "formats 7 to 30"),
+        (None, {"metadata.version": 34}, "formats 7 to 33"),
+        (None, {"share.version": 2}, "needs metadata.version 4.4-IV0"),
     ],
 )
 def test_features_that_kafka_refuses(release: str | None, chosen: dict[str, int], why: str) -> None:

@@ -1,10 +1,10 @@
 """The logs that a real Kafka wrote, each with what Kafka's own tools say is in it.
 
 A case is a folder with ``log-dir`` and ``expected`` in it. The repository's own lie in
-``tests/fixtures/kafka``; where a checkout has ``../shared/fixtures/kafka`` beside it, the
-cases there that we have no copy of are cases too, unless ``METALOG_SHARED`` names another
-folder than ``../shared``. ``tests/fixtures/kafka/README.md`` says what each file in
-``expected`` holds.
+``tests/fixtures/kafka``; where a checkout has ``../shared/fixtures`` beside it, the cases in
+its folders ``kafka`` and ``kafka-4.4`` that we have no copy of are cases too, unless
+``METALOG_SHARED`` names another folder than ``../shared``. ``tests/fixtures/kafka/README.md``
+says what each file in ``expected`` holds.
 
 This module must not know the code under test.
 """
@@ -31,6 +31,7 @@ BUILD = REPOSITORY / "build"
 DEMO = FIXTURES / "demo"
 OWN_KAFKA = FIXTURES / "kafka"
 SHARED_KAFKA = SHARED / "fixtures" / "kafka"
+SHARED_NEWEST_KAFKA = SHARED / "fixtures" / "kafka-4.4"
 
 
 class KafkaCase(NamedTuple):
@@ -74,7 +75,9 @@ class DamagedCase(NamedTuple):
 def kafka_cases() -> tuple[KafkaCase, ...]:
     """Every case, sorted by name; of one that is there twice, the repository's own copy."""
     demo = KafkaCase("demo", DEMO / "log-dir", DEMO / "expected")
-    found = {case.name: case for case in (*_cases_in(SHARED_KAFKA), *_cases_in(OWN_KAFKA), demo)}
+    roots = SHARED_KAFKA, SHARED_NEWEST_KAFKA, OWN_KAFKA
+    cases = (case for root in roots for case in _cases_in(root))
+    found = {case.name: case for case in (*cases, demo)}
     return tuple(found[name] for name in sorted(found))
 
 

@@ -50,7 +50,8 @@ class ToolsProcess:
         self._java: Any = self._gateway.jvm.java
         self._out, self._err = self._captured("setOut"), self._captured("setErr")
         self._exit_codes = self._java.util.ArrayList()
-        self._have_exits_thrown()
+        internals = "" if tools.release in {"3.9", "4.3"} else ".internals"
+        self._have_exits_thrown(f"org.apache.kafka.common.utils{internals}.Exit")
 
     @property
     def classes(self) -> Any:
@@ -78,7 +79,7 @@ class ToolsProcess:
         getattr(self._java.lang.System, setter)(printed)
         return stream
 
-    def _have_exits_thrown(self) -> None:
+    def _have_exits_thrown(self, exits: str) -> None:
         """Kafka lets its own tests say what an exit is: here, a code that is kept and an Error."""
         java, handles = self._java, self._java.lang.invoke.MethodHandles
         method_type, named = java.lang.invoke.MethodType.methodType, java.lang.Class.forName
@@ -92,9 +93,9 @@ class ToolsProcess:
             keep.asType(method_type(nothing, number)),
         )
         with_message = java.util.List.of(named("java.lang.String"))
-        self._gateway.jvm.org.apache.kafka.common.utils.Exit.setExitProcedure(
+        self._class_of(exits).setExitProcedure(
             java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
-                named("org.apache.kafka.common.utils.Exit$Procedure"),
+                named(f"{exits}$Procedure"),
                 handles.dropArguments(keep_and_throw, 1, with_message),
             )
         )
@@ -104,10 +105,14 @@ class ToolsProcess:
         """Java's and Kafka's classes, by their full names."""
         return self.classes
 
+    def _class_of(self, name: str) -> Any:
+        found = self.classes
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
     def run(self, main: str, arguments: Sequence[str]) -> ToolsAnswer:
-        tool: Any = self.classes
-        for name in main.split("."):
-            tool = getattr(tool, name)
+        tool = self._class_of(main)
         words = self._gateway.new_array(self._gateway.jvm.java.lang.String, len(arguments))
         for place, argument in enumerate(arguments):
             words[place] = argument

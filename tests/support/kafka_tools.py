@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 KAFKA_VERSION = "4.3.1"
 JARS = BUILD / "kafka" / KAFKA_VERSION / "jars"
+NEWEST_KAFKA = "4.4.0"
+"""Without kafka-tools and kafka-shell, which nobody has published."""
+NEWEST_JARS = BUILD / "kafka" / NEWEST_KAFKA / "jars"
 
 QUICK_START = (
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m"),
@@ -41,11 +44,11 @@ _NOT_GIVEN = (10_240, 32_768)
 """Below the ports that Linux takes for the own end of a connection."""
 
 
-def missing_for_kafka() -> str | None:
+def missing_for_kafka(jars: Path = JARS) -> str | None:
     """What is not there to run Kafka with, and how to get it; None if nothing is missing."""
     if shutil.which("java") is None:
         return "Java 17 is not installed; run `make kafka`"
-    if not any(JARS.glob("kafka_*.jar")):
+    if not any(jars.glob("kafka_*.jar")):
         return "Kafka's jars are not there; run `make kafka`"
     return None
 
@@ -56,6 +59,11 @@ class KafkaTools(NamedTuple):
     jars: Path
     keeps_classes: bool = False
     """See ``kafka_classes``."""
+
+    @property
+    def release(self) -> str:
+        """Such as ``4.3``."""
+        return self.jars.parent.name.rpartition(".")[0]
 
     def command(
         self, main: str, *arguments: str | Path, logging: str = QUIET, more_jars: str = ""

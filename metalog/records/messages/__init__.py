@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from .topic_record import TopicRecord as TopicRecord
     from .unfence_broker_record import UnfenceBrokerRecord as UnfenceBrokerRecord
     from .unregister_broker_record import UnregisterBrokerRecord as UnregisterBrokerRecord
+    from .unregister_controller_record import (
+        UnregisterControllerRecord as UnregisterControllerRecord,
+    )
     from .user_scram_credential_record import UserScramCredentialRecord as UserScramCredentialRecord
     from .voters_record import Endpoint as Endpoint
     from .voters_record import KRaftVersionFeature as KRaftVersionFeature
@@ -85,6 +88,7 @@ _MODULES: Final = {
     "RemoveDelegationTokenRecord": "remove_delegation_token_record",
     "RegisterControllerRecord": "register_controller_record",
     "ClearElrRecord": "clear_elr_record",
+    "UnregisterControllerRecord": "unregister_controller_record",
     "LeaderChangeMessage": "leader_change_message",
     "SnapshotHeaderRecord": "snapshot_header_record",
     "SnapshotFooterRecord": "snapshot_footer_record",
@@ -135,6 +139,7 @@ __all__ = [
     "TopicRecord",
     "UnfenceBrokerRecord",
     "UnregisterBrokerRecord",
+    "UnregisterControllerRecord",
     "UserScramCredentialRecord",
     "VotersRecord",
     "ZkMigrationStateRecord",

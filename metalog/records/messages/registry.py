@@ -37,6 +37,7 @@ METADATA: Final = {
     26: ("remove_delegation_token_record", "RemoveDelegationTokenRecord"),
     27: ("register_controller_record", "RegisterControllerRecord"),
     28: ("clear_elr_record", "ClearElrRecord"),
+    29: ("unregister_controller_record", "UnregisterControllerRecord"),
 }
 
 CONTROL: Final = {

@@ -75,6 +75,18 @@ def test_a_topic_made_again_under_another_id_keeps_its_name() -> None:
     assert set(image.topics.by_id) == {T2}
 
 
+def test_an_unregistered_controller_is_gone() -> None:
+    """In the same delta or a later one; of one that is not there, nothing (Kafka 4.4.0)."""
+    register, gone = m.RegisterControllerRecord(controller_id=77), m.UnregisterControllerRecord(77)
+    image = after(EMPTY, register, m.RegisterControllerRecord(controller_id=1))
+    for changed in (
+        after(image, gone),
+        after(after(EMPTY, gone), m.RegisterControllerRecord(controller_id=1), register, gone),
+    ):
+        assert set(changed.cluster.controllers) == {1}
+    assert set(after(image, gone, register).cluster.controllers) == {1, 77}
+
+
 def test_a_removed_topic_takes_its_configuration_with_it() -> None:
     config = m.ConfigRecord(TOPIC, "t", "retention.ms", "1")
     for image in (
