@@ -5,7 +5,6 @@ Files of ACLs and folders of YAML are stores. This module must not know what is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
@@ -21,7 +20,7 @@ from metalog.image.table import Table
 from metalog.loader import LoadDoubt
 from metalog.log.folder.location import unreadable
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_sources.certainty import MARK, marks_in
+from metalog_sources.certainty import marks_in
 from metalog_sources.formats.document import AclEntry, Document, ScramUser, joined
 
 if TYPE_CHECKING:
@@ -124,10 +123,8 @@ class FileStore:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
-        missing = marks_in(text)
-        if missing and _suffix(path) == ".csv":
-            text = re.sub(f"(?m)^{MARK}.*", "", text)
         document = _reader(path, text)(text, str(path))
+        missing = () if _suffix(path) == ".csv" else marks_in(text)
         return StoreState(document._replace(missing=(*document.missing, *missing)))
 
 

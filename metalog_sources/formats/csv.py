@@ -2,19 +2,21 @@
 
 Its header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
 Host``; columns are taken in any order, and without PatternType (its older files) all are
-LITERAL. Notes, owns and users have no place in it. This module must not know files.
+LITERAL. A name on which a spreadsheet or terminal would act is escaped, and read back as it was.
+Notes, owns and users have no place in it. This module must not know files.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.plurals import counted
+from metalog_sources.certainty import MARK
+from metalog_sources.formats.csv_cells import csv_row, csv_text, is_escaped
 from metalog_sources.formats.document import AclEntry, Document, FilePosition, in_order
 from metalog_sources.formats.nodes import fault, near
 from metalog_sources.formats.rules import checked
@@ -29,12 +31,12 @@ COLUMNS: Final = (
     "PermissionType",
     "Host",
 )
-_TO_QUOTE: Final = re.compile(r'[",\r\n]|^\s|\s$')
 _OPTIONAL: Final = "PatternType"
 
 
 def read_csv(text: str, file: str) -> Document:
-    rows = _rows(text, file)
+    lines = _Lines(text)
+    rows = _rows(lines, file)
     place, header = next(rows, (FilePosition(file, 1), []))
     for column in header:
         if column not in COLUMNS:
@@ -43,14 +45,34 @@ def read_csv(text: str, file: str) -> Document:
     if missing or len(set(header)) < len(header):
         said = f"no column {missing[0]}" if missing else "a column stands twice"
         raise fault(place, f"{said}; the first line is {','.join(COLUMNS)}")
-    return Document(tuple(_entry(header, row, place) for place, row in rows))
+    entries = tuple(_entry(header, row, place) for place, row in rows)
+    return Document(entries, missing=tuple(lines.marks))
 
 
-def _rows(text: str, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
+class _Lines:
+    """The lines of a file, without the ``marks`` between its rows of what it lacks. A line within
+    a row, behind a quoted line break, is part of a name, whatever it looks like."""
+
+    def __init__(self, text: str) -> None:
+        self.marks: list[str] = []
+        self.begins_row = True
+        self._lines = io.StringIO(text, newline="")
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            is_mark = self.begins_row and line.startswith(MARK)
+            self.begins_row = False
+            if is_mark:
+                self.marks.append(line.removeprefix(MARK).rstrip("\r\n"))
+            yield "\n" if is_mark else line
+
+
+def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
     """Rows that are not empty, each with the line that it begins on."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(lines, strict=True)
     line = 1
     while True:
+        lines.begins_row = True
         try:
             row = next(reader)
         except StopIteration:
@@ -65,7 +87,7 @@ def _rows(text: str, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
 def _entry(header: list[str], row: list[str], place: FilePosition) -> AclEntry:
     if len(row) != len(header):
         raise fault(place, f"{counted(len(row), 'value')} for {counted(len(header), 'column')}")
-    cells = dict(zip(header, row, strict=True))
+    cells = dict(zip(header, map(csv_text, row), strict=True))
     acl = Acl(
         read_word(ResourceType, cells["ResourceType"], "ResourceType", place),
         cells["ResourceName"],
@@ -79,23 +101,24 @@ def _entry(header: list[str], row: list[str], place: FilePosition) -> AclEntry:
 
 
 def write_csv(document: Document) -> str:
-    rows = [
-        (
-            acl.principal,
-            camel(acl.resource_type),
-            acl.pattern_type.name,
-            acl.resource_name,
-            camel(acl.operation),
-            camel(acl.permission_type),
-            acl.host,
-        )
-        for acl, _, _ in in_order(document.entries)
-    ]
-    return "".join(",".join(map(_cell, row)) + "\n" for row in (COLUMNS, *rows))
+    """The whole file. kafka-security-manager reads it as ``read_csv`` does, but for the names of
+    ``with_escapes``."""
+    acls = (acl for acl, _, _ in in_order(document.entries))
+    return "".join(map(csv_row, (COLUMNS, *map(_cells, acls))))
 
 
-def _cell(text: str) -> str:
-    """Quoted where it must be; Python's own writer leaves a lone CR bare."""
-    if _TO_QUOTE.search(text):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+def with_escapes(document: Document) -> list[Acl]:
+    """The ACLs of which a name is escaped when it is written."""
+    return [acl for acl in document.acls if any(map(is_escaped, _cells(acl)))]
+
+
+def _cells(acl: Acl) -> tuple[str, ...]:
+    return (
+        acl.principal,
+        camel(acl.resource_type),
+        acl.pattern_type.name,
+        acl.resource_name,
+        camel(acl.operation),
+        camel(acl.permission_type),
+        acl.host,
+    )

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from shell.output.safe import inert, safe, shown
+from shell.output.safe import safe, shown
 
 if TYPE_CHECKING:
     from shell.output.progress import ProgressLine
@@ -262,12 +262,11 @@ class Output:
         return parts
 
     def _csv(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        import csv
+        from metalog_sources.formats.csv_cells import csv_row
 
         self._say_missing_once()
-        writer = csv.writer(self.out, lineterminator="\n")
-        writer.writerow(keys)
-        writer.writerows(map(inert, row) for row in rows)
+        self.out.write(csv_row(keys))
+        self.out.writelines(map(csv_row, rows))
 
     def _markdown(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         self.line(f"| {' | '.join(keys)} |")

@@ -136,6 +136,8 @@ def _export(arguments: Namespace, output: Output) -> int:
     def write(part: Document) -> bytes:
         return _missing(output) + write_whole(part)
 
+    if output.format == "csv":
+        _warn_of_escapes(document, output)
     with output.busy(f"writing {counted(len(document.entries), 'ACL')}"):
         if arguments.split:
             _write_split(document, Path(arguments.to), write, output)
@@ -175,6 +177,17 @@ def _has_something_sayable(document: Document, output: Output) -> bool:
 
         return any(why_no_command(acl) is None for acl in document.acls)
     return True
+
+
+def _warn_of_escapes(document: Document, output: Output) -> None:
+    from metalog_sources.formats.csv import with_escapes
+
+    if escaped := with_escapes(document):
+        output.warn(
+            f"{counted(len(escaped), 'ACL')} with a name that a spreadsheet or a terminal would "
+            f"act on, such as {sentence(escaped[0])}: metalog reads the escaped name back as it "
+            "was, kafka-security-manager would take it for another; give that YAML or JSON"
+        )
 
 
 def _missing(output: Output) -> bytes:

@@ -67,6 +67,26 @@ def test_what_is_written_is_read_back_and_stays(
     assert not any(secret in first for secret in secrets(source))
 
 
+ODD = ["-1+1", "a\x1b[2J", "'=x", 'b\n# missing: no\n"c', "d\r# e", "plain"]
+
+
+@pytest.mark.parametrize("format", ["yaml", "json", "csv", "avro", "commands"])
+def test_odd_names_are_read_back(
+    format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line break with a mark of what is missing behind it had a CSV file refused."""
+    rule = {"principal": "User:a", "operation": "Read", "resourceType": "Group"}
+    source, target = tmp_path / "a.jsonl", tmp_path / f"b{SUFFIXES[format]}"
+    source.write_text("".join(json.dumps(rule | {"resourceName": name}) + "\n" for name in ODD))
+    assert main(["export", str(source), "-o", format, "--to", str(target)]) == 0
+    assert acls(target) == acls(source)
+    assert main(["can", str(target), "User:a", "Read", "group:plain", "--super-users", ""]) == 0
+    printed = capsys.readouterr().err
+    assert ("kafka-security-manager would take it for another" in printed) is (format == "csv")
+    if format == "csv":
+        assert "5 ACLs with a name that a spreadsheet or a terminal would act on" in printed
+
+
 def test_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
     assert main(["export", str(LOG)]) == 0
     printed = capfdbinary.readouterr().out

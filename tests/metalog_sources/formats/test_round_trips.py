@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from itertools import groupby
 from random import Random
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 from authorizer.analysis.commands import CommandKind, kafka_acls_command
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.errors import InvalidRequest
+from metalog.visible_text import safe
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
-from metalog_sources.formats.csv import read_csv, write_csv
+from metalog_sources.formats.csv import COLUMNS, read_csv, write_csv
+from metalog_sources.formats.csv_cells import csv_row, csv_text
 from metalog_sources.formats.document import AclEntry, Document, ScramUser, joined
 from metalog_sources.formats.json import read_json, write_json
 from metalog_sources.formats.kafka_acls import read_kafka_acls
@@ -103,6 +106,37 @@ def test_csv(found: list[AclEntry], seed: int) -> None:
     text = write_csv(document)
     assert set(read_csv(text, "a.csv").acls) == set(document.acls)
     assert write_csv(shuffled(document, seed)) == text
+
+
+ODD_PARTS = ["\n# missing: x", "\r# y\r\n", "\n", '"', ",", "\\", "\\u001b", "'", "=1+1", "-", "#"]
+odd_names = st.lists(st.sampled_from([*ODD_PARTS, "@", "\x1b[2J", "é", "\U000e0001", "a"])).map(
+    "".join
+)
+
+
+@given(st.lists(odd_names, min_size=2, max_size=4))
+def test_cells_of_csv_are_read_back_and_no_terminal_or_spreadsheet_acts_on_them(
+    texts: list[str],
+) -> None:
+    """The formulas' beginnings are OWASP's, on CSV injection."""
+    line = csv_row(texts)
+    [row] = csv.reader([line], strict=True)
+    assert [csv_text(cell) for cell in row] == texts
+    assert not any(cell.startswith(tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")) for cell in row)
+    assert safe(line.removesuffix("\n")) + "\n" == line
+    assert not line.startswith("#")
+
+
+@given(odd_names)
+def test_names_of_any_csv_are_read_as_they_stand(name: str) -> None:
+    """Marks of what is missing are between rows; within a name they belong to it."""
+    head = ",".join(COLUMNS)
+    cell = name.replace('"', '""')
+    row = f'User:a,Group,LITERAL,"x{cell}",Read,Allow,*'
+    text = f"# missing: one\n{head}\n{row}\n# missing: two\n{row}\n"
+    read = read_csv(text, "a.csv")
+    assert [acl.resource_name for acl in read.acls] == [f"x{name}"]
+    assert (len(read.entries), read.missing) == (2, ("one", "two"))
 
 
 @given(entries, seeds)
