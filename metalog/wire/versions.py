@@ -42,6 +42,13 @@ Versions = Mapping[int, VersionRange]
 """By API key."""
 
 
+class PeerVersions(NamedTuple):
+    """What a peer speaks, and the levels of each feature that it supports (KIP-584)."""
+
+    apis: Versions
+    features: Mapping[str, VersionRange]
+
+
 class NotSpoken(InvalidRequest):
     """The peer has no version of an API that is known here."""
 
@@ -72,7 +79,7 @@ class ApiVersionsRefused(NamedTuple):
     version: int
 
 
-def read_versions(payload: bytes, asked: int) -> Versions | ApiVersionsRefused:
+def read_versions(payload: bytes, asked: int) -> PeerVersions | ApiVersionsRefused:
     """What a peer answered to ApiVersions in version ``asked``."""
     code = int.from_bytes(payload[4:6], "big", signed=True)
     is_refusal = code == ErrorCode.UNSUPPORTED_VERSION and asked > 0
@@ -84,7 +91,11 @@ def read_versions(payload: bytes, asked: int) -> Versions | ApiVersionsRefused:
         return ApiVersionsRefused(min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, asked - 1))
     if code != ErrorCode.NONE:
         raise Malformed(f"the peer does not tell its versions: {error_name(code)}")
-    return ranges
+    features = {
+        each.name: VersionRange(each.min_version, each.max_version)
+        for each in getattr(body, "supported_features", ())
+    }
+    return PeerVersions(ranges, features)
 
 
 class Features(NamedTuple):

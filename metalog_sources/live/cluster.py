@@ -22,6 +22,7 @@ from metalog.acl import (
 )
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.files import Files
+from metalog.image.features import METADATA_VERSION
 from metalog.loader import LoadDoubt
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.wire.acls import DescribedAcls
@@ -47,6 +48,8 @@ _LIST: Final = "list ACLs"
 _LIST_USERS: Final = "list SCRAM users"
 _KIP_373_VERSION: Final = 3
 """Of CreateAcls, with which came ACLs on users: who creates and describes their tokens."""
+_KAFKA_4_1: Final = 26
+"""The first level of metadata.version of the release that brought TWO_PHASE_COMMIT (KIP-939)."""
 _UNCERTAIN: Final = frozenset((-1, 7, 13))
 """UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: perhaps it was done."""
 
@@ -105,14 +108,18 @@ class ClusterStore:
         return self._state(found, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """What a broker older than KIP-373 does not know, as it announces what it speaks; all else
-        a cluster takes, or says itself why not."""
-        if acl.resource_type is not ResourceType.USER:
-            return None
-        version = self._call("create ACLs", self._client.create_acls_version)
-        if version >= _KIP_373_VERSION:
-            return None
-        return f"{self.url} is older than Kafka 3.3, which brought ACLs on users"
+        """What a broker older than KIP-373 or KIP-939 does not know, as it announces what it
+        speaks; all else a cluster takes, or says itself why not."""
+        what = "create ACLs"
+        if acl.resource_type is ResourceType.USER:
+            version = self._call(what, self._client.create_acls_version)
+            if version < _KIP_373_VERSION:
+                return f"{self.url} is older than Kafka 3.3, which brought ACLs on users"
+        if acl.operation is Operation.TWO_PHASE_COMMIT:
+            level = self._call(what, lambda: self._client.supported_level(METADATA_VERSION))
+            if level < _KAFKA_4_1:
+                return f"{self.url} is older than Kafka 4.1, which brought TWO_PHASE_COMMIT"
+        return None
 
     def create(self, acls: Sequence[Acl]) -> None:
         """All of ``acls``, in one request; ``PartlyDone`` where one of them failed."""

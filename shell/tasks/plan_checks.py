@@ -7,7 +7,7 @@ must not know how a plan is shown, nor change a target.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
@@ -127,13 +127,18 @@ def findings_of(
     for step in steps:
         if why := _never_asked(step):
             yield PlanFinding(why, step.acl)
-    if config.allow_everyone:
-        yield from _by_default(steps, current)
+    yield from default_findings(steps, current, config)
 
 
-def _by_default(steps: tuple[PlanStep, ...], current: frozenset[Acl]) -> Iterator[PlanFinding]:
-    """First ACLs, which shut others out, and last ones, without which everybody is let in."""
+def default_findings(
+    steps: Sequence[PlanStep], current: Collection[Acl], config: AuthorizerConfig
+) -> Iterator[PlanFinding]:
+    """First ACLs, which shut others out, and last ones, without which everybody is let in, where
+    the default rule is to allow."""
     from authorizer.analysis.default_rule import without_cover
+
+    if not config.allow_everyone:
+        return
 
     def acls(change: ChangeKind) -> list[Acl]:
         return [step.acl for step in steps if step.change is change]

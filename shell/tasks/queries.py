@@ -144,12 +144,17 @@ class Queries:
             tolerant=True,
         )
 
-    @property
+    @cached_property
     def place(self) -> CommandTarget:
-        """Where commands go that change what was read."""
+        """Where commands go that change what was read, and who may not make them there."""
+        from shell.tasks.lockout import who_may_alter
         from shell.views.pasted_commands import CommandTarget
 
-        return CommandTarget.of(self._replayed.source)
+        place = CommandTarget.of(self.source)
+        caller: str | None = getattr(self.source.opened, "caller", None)
+        if caller is None or caller in who_may_alter(self.acls, self.context.config, [caller]):
+            return place
+        return place._replace(reader=caller)
 
     def assuming(self, acls: Collection[Acl]) -> Queries:
         """One that answers by ``acls`` in the place of those that were read."""

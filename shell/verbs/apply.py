@@ -18,7 +18,7 @@ from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import opened_source
 from shell.output.output import Output
 from shell.output.safe import shown
-from shell.tasks.plan_checks import refusal_of
+from shell.tasks.plan_checks import default_findings, refusal_of
 from shell.tasks.planning import Planned, add_planning, current_acls, planned, print_steps
 from shell.tasks.saved_plans import config_of, plan_to_save, refuse_changed, saved_plan
 from shell.views.credential_migration import add_credentials, moves
@@ -108,7 +108,8 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
     current = current_acls(source, arguments, output)
     steps = remaining(plan, current)
     config = config_of(plan, source, arguments, output)
-    return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns))
+    findings = tuple(default_findings(steps, current, config))
+    return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns), findings=findings)
 
 
 def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned:

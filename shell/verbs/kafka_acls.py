@@ -42,11 +42,13 @@ from shell.context import (
 from shell.output.output import Output
 from shell.output.safe import safe
 from shell.tasks.narrow_source import for_listing
-from shell.tasks.plan_checks import add_lockout, caller_of
+from shell.tasks.plan_checks import add_lockout, caller_of, default_findings
 from shell.tasks.planning import current_acls
 from shell.views.acls import listing_order
 
 if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog_sources.source import Source
     from metalog_sources.targets.target import Target
 
 USAGE: Final = "TARGET --list|--add|--remove [options of kafka-acls]"
@@ -130,12 +132,14 @@ def run(arguments: Namespace, output: Output) -> int:
             source = for_listing(source, list(wanted.entries))
         _list(wanted, current_acls(source, arguments, output), output)
         return 0
-    target = target_of(opened_source(arguments, output))
+    source = opened_source(arguments, output)
+    config = _config_of(wanted, source, arguments, output)
+    target = target_of(source)
     try:
         if wanted.action is AclAction.ADD:
-            _add(wanted, target, arguments, output)
+            _add(wanted, target, config, arguments, output)
         else:
-            _remove(wanted, target, arguments, output)
+            _remove(wanted, target, config, arguments, output)
     finally:
         target.close()
     return 0
@@ -194,13 +198,33 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
         output.line()
 
 
-def _add(wanted: EntriesByResource, target: Target, arguments: Namespace, output: Output) -> None:
+def _config_of(
+    wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
+) -> AuthorizerConfig:
+    """The broker's configuration, if it is known or a lock-out is to be judged by it."""
+    from authorizer.config import AuthorizerConfig
+
+    told = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
+    types = {resource.resource_type for resource in wanted.entries}
+    if any(each is not None for each in told) or types & {ResourceType.CLUSTER, ResourceType.ANY}:
+        return read_config(arguments, source, output).config
+    return AuthorizerConfig()
+
+
+def _add(
+    wanted: EntriesByResource,
+    target: Target,
+    config: AuthorizerConfig,
+    arguments: Namespace,
+    output: Output,
+) -> None:
     held = set(_acls_on(wanted.entries, target, arguments, output))
     acls = [*wanted.to_add()]
     new = [acl for acl in acls if acl not in held]
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in new]
     refuse_unwritable(target, steps)
-    _refuse_lockout(steps, target, arguments, output)
+    _refuse_lockout(steps, target, config, arguments, output)
+    _warn_of_default(steps, target, config, arguments, output)
     for resource, group in groupby(acls, _resource_of):
         listed = [*group]
         for acl in listed:
@@ -219,29 +243,41 @@ def _add(wanted: EntriesByResource, target: Target, arguments: Namespace, output
 
 
 def _remove(
-    wanted: EntriesByResource, target: Target, arguments: Namespace, output: Output
+    wanted: EntriesByResource,
+    target: Target,
+    config: AuthorizerConfig,
+    arguments: Namespace,
+    output: Output,
 ) -> None:
     """What is removed is what the target has once the question is answered."""
     if not arguments.force:
         need_somebody(output.out, "--force")
     _refuse_unseen(wanted, target)
+
+    def removals(resource: ResourcePatternFilter) -> list[PlanStep]:
+        held = _acls_on([resource], target, arguments, output)
+        matching = sorted(wanted.matching(held, resource), key=listing_order)
+        return [PlanStep(ChangeKind.REMOVE, acl) for acl in matching]
+
     for resource, entries in wanted.entries.items():
+        if config.allow_everyone:
+            _warn_of_default(removals(resource), target, config, arguments, output)
         if not arguments.force:
             _print_question(resource, entries, output)
             if not says_yes():
                 continue
-        held = _acls_on([resource], target, arguments, output)
-        steps = [
-            PlanStep(ChangeKind.REMOVE, acl)
-            for acl in sorted(wanted.matching(held, resource), key=listing_order)
-        ]
-        _refuse_lockout(steps, target, arguments, output)
+        steps = removals(resource)
+        _refuse_lockout(steps, target, config, arguments, output)
         carry_out(target, steps)
         output.note(f"removed {counted(len(steps), 'ACL')}")
 
 
 def _refuse_lockout(
-    steps: Sequence[PlanStep], target: Target, arguments: Namespace, output: Output
+    steps: Sequence[PlanStep],
+    target: Target,
+    config: AuthorizerConfig,
+    arguments: Namespace,
+    output: Output,
 ) -> None:
     """``InvalidRequest`` where the caller, or everyone, could alter no ACLs after ``steps``."""
     from shell.tasks.lockout import lockout_said
@@ -251,11 +287,24 @@ def _refuse_lockout(
     ):
         return
     source = opened_source(arguments, output)
-    config = read_config(arguments, source, output).config
     before = _acls_on([_CLUSTER], target, arguments, output)
     said = lockout_said(before, after(before, steps), config, caller_of(source, arguments))
     if said is not None:
         raise InvalidRequest(said)
+
+
+def _warn_of_default(
+    steps: Sequence[PlanStep],
+    target: Target,
+    config: AuthorizerConfig,
+    arguments: Namespace,
+    output: Output,
+) -> None:
+    """As plan and apply warn, before anything is asked or changed."""
+    if config.allow_everyone:
+        held = _acls_on([ResourcePatternFilter()], target, arguments, output)
+        for finding in default_findings(steps, held, config):
+            output.warn(str(finding))
 
 
 def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.analysis.commands import CONNECTION, quoted
 from metalog.files import is_descriptor
 from shell.output.output import Output
+from shell.output.safe import shown
 
 if TYPE_CHECKING:
     from metalog_sources.source import Source
@@ -27,10 +28,14 @@ class CommandLine(str):
 
 
 class CommandTarget(NamedTuple):
-    """Where commands go: kafka-acls' options for it, and the TARGET of metalog's verb."""
+    """Where commands go: kafka-acls' options for it, and the TARGET of metalog's verb.
+
+    ``reader`` is the user of the client's settings, where no ACL lets it change ACLs.
+    """
 
     options: str
     target: str
+    reader: str | None = None
 
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
@@ -73,6 +78,9 @@ def place_lines(place: CommandTarget) -> Iterator[str]:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
     elif _SETTINGS_OF_THE_SHELL in place.options:
         yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
+    if place.reader is not None:
+        yield f"no ACL lets {shown(place.reader)} ALTER the cluster, which these commands need:"
+        yield "  unless it is a super user, name the settings of somebody who may"
 
 
 def command_lines(

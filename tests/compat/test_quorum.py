@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 
 import pytest
 from cases import REPOSITORY
-from command import AS_USERS_START_IT
+from command import AS_USERS_START_IT, Run
 from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
 from kafka_tools import CLUSTER_ID
 from waiting import eventually
@@ -366,6 +367,44 @@ def test_over_tls_a_user_with_cluster_action_may_follow_and_nobody_else(
             source.log.bounds()
         assert said in str(raised.value)
         assert "\n" not in str(raised.value)
+
+
+def test_commands_for_a_quorum_name_the_readers_settings_and_say_what_they_lack(
+    kafka_quorum: KafkaQuorum, tmp_path: Path, run: Run
+) -> None:
+    """A follower needs CLUSTER_ACTION alone, and kafka-acls needs ALTER, at controllers too."""
+    quorum = kafka_quorum
+    controllers = ",".join(quorum.secure_controllers.values())
+    settings = tmp_path / "my follower.properties"
+    login = quorum.client_settings(FOLLOWER, "SCRAM-SHA-512")
+    settings.write_text("".join(f"{key}={value}\n" for key, value in login.items()))
+    on_cluster = {"resource_type": 4, "principal": f"User:{FOLLOWER}"}
+    create(quorum.brokers[1], creation("kafka-cluster", **on_cluster, operation=9))
+    source = (f"quorum://{controllers}", "--command-config", settings)
+    question = ("User:app", "READ", "topic:repaired", "--super-users", "User:ANONYMOUS")
+    lacks = f"no ACL lets User:{FOLLOWER} ALTER the cluster, which these commands need:"
+
+    def remedy() -> tuple[str, list[str]]:
+        """What ``explain`` says, and Kafka's command."""
+        said = run("explain", *source, *question)
+        assert said.returncode == 0, said.stderr
+        lines = [line.strip() for line in said.stdout.splitlines()]
+        command = next(line for line in lines if line.startswith("kafka-acls "))
+        tool, *words = shlex.split(command)
+        where = ["--bootstrap-controller", controllers, "--command-config", str(settings)]
+        assert (tool, words[:4]) == ("kafka-acls", where)
+        return said.stdout, words
+
+    said, words = remedy()
+    assert lacks in said
+    main = "org.apache.kafka.tools.AclCommand"
+    refused = quorum.tools.answer(main, *words)
+    assert "ClusterAuthorizationException" in refused.out
+    create(quorum.brokers[1], creation("kafka-cluster", **on_cluster, operation=7))
+    said, words = remedy()
+    assert lacks not in said
+    quorum.tools.run(main, *words)
+    assert run("can", *source, *question).returncode == 0
 
 
 @contextlib.contextmanager

@@ -26,8 +26,9 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import InvalidSource, InvalidTarget
+from metalog.image.features import METADATA_VERSION
 from metalog.wire.schema import response_parts
-from metalog.wire.versions import VersionRange
+from metalog.wire.versions import Features, VersionRange
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep
@@ -174,6 +175,29 @@ def test_what_an_older_broker_does_not_know_is_said_when_planning(
             is_refused = newest == 2 and kind == "User"
             assert done.returncode == (2 if is_refused else 0), done.stderr
             assert ("is older than Kafka 3.3" in done.stderr) is is_refused
+
+
+@pytest.mark.parametrize("newest", [None, 25, 26], ids=["3.9 on ZooKeeper", "4.0", "4.1"])
+def test_two_phase_commit_is_refused_for_an_older_broker_when_planning(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, newest: int | None
+) -> None:
+    """kafka-clients 4.0.0 does not know operation 15, and 4.1.0 does; 4.1 begins at level 26."""
+    wanted = tmp_path / "wanted.yaml"
+    words = "principal: User:a, operation: TwoPhaseCommit, resourceType: TransactionalId"
+    wanted.write_text(f"- {{{words}, resourceName: n}}\n")
+    none = response_parts(29, 3).DescribeAclsResponse(
+        throttle_time=timedelta(),
+        error_code=KafkaErrorCode.none,
+        error_message=None,
+        resources=(),
+    )
+    supported = {} if newest is None else {METADATA_VERSION: VersionRange(1, newest)}
+    monkeypatch.setattr("wire_peers.FEATURES", Features(supported, {}, 0))
+    with answering(lambda request: none) as (address, _):
+        done = run("plan", f"cluster://{address}", wanted, "-q")
+    assert done.returncode == (0 if newest == 26 else 2), done.stderr
+    is_refused = "is older than Kafka 4.1, which brought TWO_PHASE_COMMIT" in done.stderr
+    assert is_refused is (newest != 26)
 
 
 def test_some_of_the_acls(store: ClusterStore) -> None:

@@ -155,3 +155,44 @@ def test_the_last_right_to_alter_acls_is_kept_until_it_is_told_otherwise(
     assert listed(folder, capsys) == ""
     assert main(["kafka-acls", folder, "--add", *ALTER]) == 0
     assert main([*remove, "--super-users", "", "--allow-lockout"]) == 0
+
+
+def test_first_and_last_acls_are_warned_of_as_by_plan(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the default allows, the first ACL on a name shuts all others out there."""
+    a_file = tmp_path / "a.jsonl"
+    a_file.write_text(
+        '{"principal":"User:a","operation":"READ","resourceType":"TOPIC","resourceName":"t"}'
+    )
+    default = ("--allow-everyone", "--super-users", "")
+    saved = ("--save", str(tmp_path / "plan.json"))
+    assert main(["plan", folder, str(a_file), *saved, *default, "-q"]) == 0
+    first = capsys.readouterr().err
+    assert first.startswith("warning: ALLOW User:a READ on topic t from any host: the first ACL")
+    assert main(["apply", folder, str(tmp_path / "plan.json"), "-q"]) == 0
+    assert capsys.readouterr().err == first
+    remove = ("--remove", "--force", *ADD[1:])
+    assert main(["kafka-acls", folder, *remove, *default, "-q"]) == 0
+    last = "the last ACL there, without which allow.everyone.if.no.acl.found lets everyone in"
+    said = f"warning: ALLOW User:a READ on topic t from any host: {last}\n"
+    assert capsys.readouterr().err == said
+    assert main(["kafka-acls", folder, *ADD, *default, "-q"]) == 0
+    assert capsys.readouterr().err == first
+    assert main(["kafka-acls", folder, *ADD, "--operation", "Write", *default, "-q"]) == 0
+    assert main(["kafka-acls", folder, *remove, *default, "-q"]) == 0
+    assert main(["kafka-acls", folder, "--add", *ALTER, "--super-users", "", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.once
+def test_the_last_acl_is_warned_of_before_the_question(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["kafka-acls", folder, *ADD]) == 0
+    remove = ("--remove", "--topic", "t", "--allow-everyone")
+    command = [sys.executable, "-m", "shell.main", "kafka-acls", folder, *remove]
+    printed, code = at_a_terminal(command, typed="n\n", environment={"NO_COLOR": "1"})
+    assert code == 0
+    assert printed.index("the last ACL there") < printed.index("(y/n)")
+    assert "name=t" in listed(folder, capsys)

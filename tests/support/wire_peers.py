@@ -17,7 +17,7 @@ from metalog.wire.frames import FrameReader, framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import read_head, read_request, write_response
 from metalog.wire.schema import Body
-from metalog.wire.versions import VersionRange, versions_response
+from metalog.wire.versions import Features, VersionRange, versions_response
 
 SPOKEN = {
     3: VersionRange(0, 13),
@@ -25,6 +25,7 @@ SPOKEN = {
     **{key: VersionRange(1, 3) for key in (29, 30, 31)},
     60: VersionRange(0, 2),
 }
+FEATURES = Features({}, {}, 0)
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def opened(peer: socket.socket) -> FrameReader:
     """Answers the question for versions."""
     frames = FrameReader()
     head = read_head(next_frame(peer, frames))
-    body = versions_response(head.version, ErrorCode.NONE, SPOKEN)
+    body = versions_response(head.version, ErrorCode.NONE, SPOKEN, FEATURES)
     peer.sendall(framed(write_response(body, head.correlation_id)))
     return frames
 

@@ -87,6 +87,11 @@ class QuorumLog:
         self._trouble = NOBODY_LEADS
 
     @property
+    def caller(self) -> str | None:
+        """The principal that the controllers see, where a login names it."""
+        return self._settings.security.user
+
+    @property
     def damage(self) -> CorruptLog | None:
         """None: what is wrong with a batch is found when it is read."""
         return None

@@ -120,6 +120,11 @@ class ClusterClient:
         """The highest version of CreateAcls that the node and this client both speak."""
         return _version(self._connected(), CREATE_ACLS, VERSIONS)
 
+    def supported_level(self, feature: str) -> int:
+        """The highest level of ``feature`` that the node supports; 0 where it announces none."""
+        supported = self._connected().features.get(feature)
+        return 0 if supported is None else supported.most
+
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
         """One outcome for each ACL, in their order. Raises ``OutcomeUnknown``."""
         return self._write(

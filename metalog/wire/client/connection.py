@@ -13,7 +13,7 @@ import socket
 import ssl
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
@@ -25,7 +25,7 @@ from metalog.wire.client.session import ClientResponse, ClientSession
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body
-from metalog.wire.versions import Versions
+from metalog.wire.versions import VersionRange, Versions
 
 _CHUNK: Final = 1 << 18
 _LOOK_UP_S: Final = 0.25
@@ -100,6 +100,11 @@ class Connection:
     def versions(self) -> Versions:
         """What the peer speaks."""
         return self._session.versions
+
+    @property
+    def features(self) -> Mapping[str, VersionRange]:
+        """The levels that the peer supports; none of a peer that does not announce them."""
+        return self._session.features
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
         """The version to ask in; ``NotSpoken`` where there is none."""

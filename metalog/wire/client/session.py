@@ -8,7 +8,7 @@ order ends the session. This module must not know sockets, time, or what is aske
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from metalog.errors import ErrorCode
@@ -26,6 +26,7 @@ from metalog.wire.schema import Body, error_name, request_type, response_type
 from metalog.wire.versions import (
     API_VERSIONS,
     ApiVersionsRefused,
+    VersionRange,
     Versions,
     best_version,
     read_versions,
@@ -75,6 +76,7 @@ class ClientSession:
         limit: int = DEFAULT_LIMIT,
     ) -> None:
         self.versions: Versions = {}
+        self.features: Mapping[str, VersionRange] = {}
         self.is_ready = False
         self._client_id = client_id
         self._credentials = credentials
@@ -135,7 +137,7 @@ class ClientSession:
         if isinstance(told, ApiVersionsRefused):
             self._asked_version = told.version
             return self.opening()
-        self.versions = told
+        self.versions, self.features = told
         if self._credentials is None:
             self.is_ready = True
             return b""
