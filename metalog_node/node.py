@@ -36,8 +36,8 @@ from metalog_node.config.listeners import ANY_ADDRESS, Listener
 from metalog_node.config.node_config import NodeConfig
 from metalog_node.forward import Forwarder
 from metalog_node.handlers.request import HandledApi, PasswordSetting, Services
-from metalog_node.net.client import Door
-from metalog_node.net.connection_quotas import seats_for
+from metalog_node.net.client import ListenerContext
+from metalog_node.net.connection_quotas import quotas_for
 from metalog_node.net.loop_budget import LoopBudget
 from metalog_node.net.refusal_log import RefusalLog
 from metalog_node.net.server import OpenListener
@@ -87,7 +87,7 @@ class Node:
         self._apis = apis
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
-        self._seats = seats_for(
+        self._quotas = quotas_for(
             config.max_connections, config.max_connections_per_ip, config.max_connections_of
         )
         self._refusals = RefusalLog()
@@ -309,27 +309,27 @@ class Node:
             logins = Logins(
                 keys.mechanisms, self._credentials, keys.passwords, os.urandom, keys.sessions_ms
             )
-        door = Door(
-            listener,
-            apis_of(
+        context = ListenerContext(
+            listener=listener,
+            apis=apis_of(
                 is_controllers=listener.is_controllers,
                 forwards=self._forwarder is not None,
                 has_quorum=self._topic is None,
                 added=self._apis,
             ),
-            logins,
-            self._tls.get(listener.name),
-            config.mapping_rules[listener.name],
-            config.request_max_bytes,
-            config.idle_s,
-            config.refused_after_s,
-            self.metrics,
-            self._seats,
-            self._refusals,
-            self._turns,
-            self._budget,
+            logins=logins,
+            tls=self._tls.get(listener.name),
+            mapping_rules=config.mapping_rules[listener.name],
+            most_bytes=config.request_max_bytes,
+            idle_s=config.idle_s,
+            refused_after_s=config.refused_after_s,
+            metrics=self.metrics,
+            quotas=self._quotas,
+            refusals=self._refusals,
+            turns=self._turns,
+            budget=self._budget,
         )
-        opened = OpenListener(door, self._services())
+        opened = OpenListener(context, self._services())
         bound = await opened.open()
         self._open[listener.name] = opened
         told = self.addresses[listener.name]

@@ -18,7 +18,7 @@ from metalog.errors import MetalogError
 from shell.output.output import prepare_streams
 from shell.output.safe import safe
 from shell.run_verb import run_verb
-from shell.verb_table import Verb, VerbTable, table_of
+from shell.verb_table import Verb, VerbTable
 from shell.version import KAFKA_VERSION, VERSION
 
 YES: Final = 0
@@ -165,11 +165,10 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
     if name not in table.verbs:
         return _unknown_verb(name, table)
     verb = table.verbs[name]
-    module = verb.load()
-    inner = table_of(module)
-    if inner is not None:
-        return _run([*leading, *rest], inner)
-    return run_verb(table.prefix + name, verb, module, [*leading, *rest])
+    loaded = verb.load()
+    if isinstance(loaded, VerbTable):
+        return _run([*leading, *rest], loaded)
+    return run_verb(table.prefix + name, verb, loaded, [*leading, *rest])
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:

@@ -9,11 +9,13 @@ import re
 from argparse import Action, ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from metalog.errors import InvalidRequest
 from shell.output.output import COLORS
+
+if TYPE_CHECKING:
+    from shell.verb_table import VerbModule
 
 _UNRECOGNIZED: Final = "unrecognized arguments: "
 _LOG: Final = "--log"
@@ -60,20 +62,20 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
     return number
 
 
-def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:
+def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
     """The parser of one verb: what its module configures, and the options of every verb."""
     parser = _Parser(
         prog=f"metalog {name}",
         usage=f"metalog {name} {module.USAGE}",
         description=line + ".",
-        epilog=getattr(module, "EPILOG", None),
+        epilog=module.EPILOG,
         allow_abbrev=False,
         formatter_class=_Formatter,
         add_help=False,
     )
     module.configure(parser)
     common = parser.add_argument_group("for every verb")
-    formats: tuple[str, ...] = module.FORMATS
+    formats = module.FORMATS
     if len(formats) > 1:
         common.add_argument(
             "-o",

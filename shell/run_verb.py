@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from shell.output.output import Output, colored, prepare_streams
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from shell.verb_table import Verb
+    from shell.verb_table import Verb, VerbModule
 
 
-def run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) -> int:
+def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) -> int:
     """Its exit code; ``name`` is all of its words, as in ``pipeline build``."""
     from shell.options import build_parser, parse
     from shell.output.pager import Pager
@@ -35,7 +33,7 @@ def run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) ->
         pager=pager.start,
     )
     try:
-        code: int = module.run(parsed, output)
+        code = module.run(parsed, output)
         output.flush()
         return code
     finally:

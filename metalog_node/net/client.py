@@ -13,8 +13,9 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from authorizer.api import RequestContext
 from metalog.errors import InvalidRequest
@@ -61,10 +62,14 @@ _FAREWELL_S: Final = 5.0
 """How long it may take to hear the last of what it is told."""
 
 
-class Door(NamedTuple):
-    """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
-    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate. What would
-    hold the event loop is answered in ``turns``, those of a principal and an address."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListenerContext:
+    """What all clients of one listener share.
+
+    ``logins`` is None where nobody logs in, ``tls`` None where nothing is encrypted, and
+    ``mapping_rules`` name the owner of a certificate. Requests that would hold the event loop
+    take their turn by principal and address (``turns``).
+    """
 
     listener: Listener
     apis: Mapping[int, HandledApi]
@@ -75,7 +80,7 @@ class Door(NamedTuple):
     idle_s: float
     refused_after_s: float
     metrics: Metrics
-    seats: ConnectionQuotas
+    quotas: ConnectionQuotas
     refusals: RefusalLog
     turns: RequestTurns
     budget: LoopBudget
@@ -86,14 +91,14 @@ class Client:
 
     def __init__(
         self,
-        door: Door,
+        context: ListenerContext,
         versions: Versions,
         services: Services,
         reader: asyncio.StreamReader | Encrypted,
         writer: asyncio.StreamWriter | Encrypted,
         host: str,
     ) -> None:
-        self._door = door
+        self._context = context
         self._services = services
         self._reader = reader
         self._writer = writer
@@ -102,10 +107,10 @@ class Client:
         self._is_leaving = False
         self._connection = ServerConnection(
             versions,
-            logins=door.logins,
-            principal=_certified(door, writer),
-            most_bytes=door.most_bytes,
-            most_bytes_of={key: api.most_bytes for key, api in door.apis.items()},
+            logins=context.logins,
+            principal=_certified(context, writer),
+            most_bytes=context.most_bytes,
+            most_bytes_of={key: api.most_bytes for key, api in context.apis.items()},
             features=lambda: features_of(services.replica),
         )
         self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
@@ -131,27 +136,27 @@ class Client:
                 else "too slow to say who it is"
             )
         except OSError as error:
-            _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
+            _log.debug("%s: %s: gone: %s", self._context.listener.name, self._host, error)
         finally:
             await self._hang_up()
         self._account_for(reason)
 
     def _account_for(self, reason: str | None) -> None:
         """Count a login that failed or was not finished, and note ``reason`` or that."""
-        refused, name = self._connection.failed_login, self._door.listener.name
+        refused, name = self._connection.failed_login, self._context.listener.name
         if isinstance(refused, LoginRefused):
-            self._door.metrics.count_failed_login(name)
+            self._context.metrics.count_failed_login(name)
             reason = f"login refused: {refused.reason}"
         elif refused is not None:
-            self._door.metrics.count_unfinished_login(name)
+            self._context.metrics.count_unfinished_login(name)
             reason = f"login put off: {refused}"
         elif self._connection.is_amid_login or (
             reason is not None and self._connection.principal is None
         ):
-            self._door.metrics.count_unfinished_login(name)
+            self._context.metrics.count_unfinished_login(name)
             reason = reason or "it hung up before its login was done"
         if reason is not None and not self._is_leaving:
-            self._door.refusals.note(name, self._host, reason)
+            self._context.refusals.note(name, self._host, reason)
 
     async def _converse(self) -> None:
         while not (self._connection.is_over or self._is_leaving):
@@ -175,7 +180,7 @@ class Client:
 
     def _patient_until(self) -> float:
         """When it must have done what it is to do next."""
-        idle_until = asyncio.get_running_loop().time() + self._door.idle_s
+        idle_until = asyncio.get_running_loop().time() + self._context.idle_s
         if self._connection.principal is not None:
             return idle_until
         return min(self._known_by, idle_until)
@@ -183,7 +188,7 @@ class Client:
     async def _send(self, data: bytes) -> None:
         """A refused login only after a pause, so that guessing takes its time."""
         if self._connection.failed_login is not None:
-            await asyncio.sleep(self._door.refused_after_s)
+            await asyncio.sleep(self._context.refused_after_s)
         async with asyncio.timeout_at(self._patient_until()):
             for at in range(0, len(data), _PIECE):
                 await self._on_loop(self._writer.write, data[at : at + _PIECE])
@@ -192,7 +197,7 @@ class Client:
     async def _hang_up(self) -> None:
         """Once it has taken what is on its way to it; asyncio alone would wait forever."""
         try:
-            await self._door.budget.turn(self._owner)
+            await self._context.budget.turn(self._owner)
         finally:
             self._writer.close()
         try:
@@ -202,14 +207,14 @@ class Client:
             self._writer.transport.abort()
 
     async def _answer(self, asked: QueuedRequest) -> bytes:
-        api, payload = self._door.apis[asked.head.api_key], asked.payload
+        api, payload = self._context.apis[asked.head.api_key], asked.payload
         request = UnreadRequest(asked.head, payload, api.most_elements)
         question = IncomingRequest(
             request,
             payload,
-            RequestContext(asked.principal, self._host, self._door.listener.name, api.name),
-            self._door.listener,
-            is_encrypted=self._door.tls is not None,
+            RequestContext(asked.principal, self._host, self._context.listener.name, api.name),
+            self._context.listener,
+            is_encrypted=self._context.tls is not None,
         )
         handle = partial(answer, api, self._services, question)
         finish = partial(self._finished, api, asked.head.correlation_id)
@@ -230,7 +235,7 @@ class Client:
         """The response as it is sent. ``answered`` is done."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
-        self._door.metrics.count_answer(api.name, answered)
+        self._context.metrics.count_answer(api.name, answered)
         if isinstance(answered, EncodedResponse):
             answered = answered.payload
         if not isinstance(answered, bytes):
@@ -239,11 +244,11 @@ class Client:
 
     async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
         """On a thread, so that the others are served meanwhile."""
-        return await self._door.turns.run(self._owner, work, *arguments)
+        return await self._context.turns.run(self._owner, work, *arguments)
 
     async def _on_loop(self, work: Callable[..., R], *arguments: Any) -> R:
         """A short piece of work; the others are served meanwhile where there are many such."""
-        return await self._door.budget.run(self._owner, work, *arguments)
+        return await self._context.budget.run(self._owner, work, *arguments)
 
     @property
     def _owner(self) -> tuple[KafkaPrincipal | None, str]:
@@ -258,13 +263,15 @@ async def _done(answered: Answer) -> None:
             await asyncio.wrap_future(waited)
 
 
-def _certified(door: Door, writer: asyncio.StreamWriter | Encrypted) -> KafkaPrincipal:
+def _certified(
+    context: ListenerContext, writer: asyncio.StreamWriter | Encrypted
+) -> KafkaPrincipal:
     """Who the client's certificate says it is; nobody where it showed none."""
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     certificate = None if tls is None else tls.getpeercert(binary_form=True)
     if certificate is None:
         return ANONYMOUS
-    principal = principal_of(certificate, door.mapping_rules)
+    principal = principal_of(certificate, context.mapping_rules)
     if principal is None:
         raise InvalidRequest("no rule of ssl.principal.mapping.rules takes its certificate's name")
     return principal

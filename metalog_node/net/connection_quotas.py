@@ -62,7 +62,7 @@ class ConnectionQuotas:
             self._refused = 0
 
 
-def seats_for(
+def quotas_for(
     max_connections: int, max_per_address: int, max_at: Mapping[str, int] | None = None
 ) -> ConnectionQuotas:
     """As many as are allowed, and as this process may have files for."""

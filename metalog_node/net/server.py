@@ -21,7 +21,7 @@ from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address
 from metalog_node.apis import spoken
 from metalog_node.handlers.request import Services
-from metalog_node.net.client import CHUNK, Client, Door
+from metalog_node.net.client import CHUNK, Client, ListenerContext
 from metalog_node.net.tls_stream import Encrypted
 
 _log = logging.getLogger(__name__)
@@ -40,9 +40,9 @@ _NEW_CLIENTS: Final = "new clients"
 class OpenListener:
     """A listener that is open; ``open`` returns where it is bound."""
 
-    def __init__(self, door: Door, services: Services) -> None:
-        self._door = door
-        self._spoken = spoken(door.apis)
+    def __init__(self, context: ListenerContext, services: Services) -> None:
+        self._context = context
+        self._spoken = spoken(context.apis)
         self._services = services
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
@@ -50,7 +50,7 @@ class OpenListener:
 
     async def open(self) -> Address:
         """``InvalidRequest`` where the address cannot be bound."""
-        listener = self._door.listener
+        listener = self._context.listener
         try:
             self._sockets = await _bound(listener.host, listener.port)
         except OSError as error:
@@ -86,9 +86,9 @@ class OpenListener:
         await asyncio.gather(*leaving, return_exceptions=True)
 
     async def _accept(self, listening: socket.socket) -> None:
-        loop, name = asyncio.get_running_loop(), self._door.listener.name
+        loop, name = asyncio.get_running_loop(), self._context.listener.name
         while True:
-            await self._door.budget.turn(_NEW_CLIENTS)
+            await self._context.budget.turn(_NEW_CLIENTS)
             try:
                 connected, peer = await loop.sock_accept(listening)
             except OSError as error:
@@ -96,7 +96,7 @@ class OpenListener:
                 await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
                 continue
             host = peer_host(peer)
-            if not self._door.seats.take(name, host):
+            if not self._context.quotas.take(name, host):
                 connected.close()
                 continue
             task = asyncio.create_task(self._serve(connected, host))
@@ -111,7 +111,7 @@ class OpenListener:
             try:
                 encrypted = await self._encrypted(reader, writer, host)
                 client = Client(
-                    self._door,
+                    self._context,
                     self._spoken,
                     self._services,
                     encrypted or reader,
@@ -130,10 +130,10 @@ class OpenListener:
         except asyncio.CancelledError:
             _log.debug("a client is let go: the node is closing")
         except Exception:
-            _log.exception("%s: %s: closed by a fault", self._door.listener.name, host)
+            _log.exception("%s: %s: closed by a fault", self._context.listener.name, host)
         finally:
             del self._clients[task]
-            self._door.seats.leave(self._door.listener.name, host)
+            self._context.quotas.leave(self._context.listener.name, host)
 
     async def _streams(
         self, connected: socket.socket
@@ -150,23 +150,23 @@ class OpenListener:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
     ) -> Encrypted | None:
         """What is agreed on; None where nothing need be."""
-        if self._door.tls is None:
+        if self._context.tls is None:
             return None
-        on_loop = partial(self._door.budget.run, (None, host))
-        encrypted = Encrypted(self._door.tls.context, reader, writer, on_loop)
+        on_loop = partial(self._context.budget.run, (None, host))
+        encrypted = Encrypted(self._context.tls.context, reader, writer, on_loop)
         async with asyncio.timeout(_HANDSHAKE_S):
             await encrypted.agree()
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
         """Whoever only looks whether somebody listens is worth no line."""
-        name = self._door.listener.name
+        name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: gone", name, host)
             return
-        self._door.metrics.count_failed_login(name)
+        self._context.metrics.count_failed_login(name)
         why = f"no TLS: {_said(error)}" if isinstance(error, OSError) else str(error)
-        self._door.refusals.note(name, host, why)
+        self._context.refusals.note(name, host, why)
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:

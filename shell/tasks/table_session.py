@@ -149,7 +149,7 @@ class TableQuestions:
             self.complain(f"{error}: close the quotes, or put a \\ before a single one")
             return
         verb = self._verbs[name]
-        module = verb.load()
+        module = verb.load_verb()
         parser = build_parser(f"pipeline {name}", verb.line, module)
         words = [*self._folder_words(parser), *rest, "--no-pager", *["-q"] * self.output.quiet]
         if not self.output.is_text and self.output.format in module.FORMATS:
@@ -179,7 +179,7 @@ class TableQuestions:
             names = [*self._verbs, *_OWN, *(word.upper() for word in SQL)]
         elif before[0] in self._verbs:
             verb = self._verbs[before[0]]
-            parser = build_parser(f"pipeline {before[0]}", verb.line, verb.load())
+            parser = build_parser(f"pipeline {before[0]}", verb.line, verb.load_verb())
             names = [name for name in parser._option_string_actions if name.startswith("--")]
         else:
             names = [*self._ask.names()] if last else []

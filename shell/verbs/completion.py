@@ -19,7 +19,7 @@ from metalog.files import LOCAL_FILES
 from shell.arguments.words import Word
 from shell.options import build_parser
 from shell.output.output import Output, safe
-from shell.verb_table import table_of
+from shell.verb_table import VerbTable
 
 USAGE: Final = "bash|zsh|fish"
 FORMATS: Final = ("text",)
@@ -136,11 +136,11 @@ def _inner_lines() -> dict[str, dict[str, str]]:
     """Of each verb that has verbs of its own, what ``_verb_lines`` is of all."""
     from shell.main import VERBS
 
-    tables = {name: table_of(verb.load()) for name, verb in VERBS.items()}
+    loaded = {name: verb.load() for name, verb in VERBS.items()}
     return {
         name: {inner: verb.line for inner, verb in table.verbs.items()}
-        for name, table in tables.items()
-        if table is not None
+        for name, table in loaded.items()
+        if isinstance(table, VerbTable)
     }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
+EPILOG: Final = "metalog users /var/kafka/metadata -o markdown"
 _KEYS: Final = ("user", "mechanism", "iterations")
 
 

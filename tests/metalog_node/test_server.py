@@ -33,7 +33,7 @@ from metalog.wire.versions import VersionRange
 from metalog_node import HandledApi, IncomingRequest, Node, config_of, running
 from metalog_node.handlers.request import Handle
 from metalog_node.net import server
-from metalog_node.net.connection_quotas import seats_for
+from metalog_node.net.connection_quotas import quotas_for
 from metalog_node.publish.publishers import CredentialsPublisher
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
@@ -263,13 +263,13 @@ def test_some_files_are_left_for_the_node(
 ) -> None:
     """A log that has none for its next segment is fenced."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
-    found = seats_for(configured, 1 << 31)
+    found = quotas_for(configured, 1 << 31)
     taken = [found.take("X", "127.0.0.1") for _ in range(seats + 1)]
     assert taken == [True] * seats + [False]
 
 
 def test_one_address_does_not_take_the_seats_of_others(caplog: pytest.LogCaptureFixture) -> None:
-    seats = seats_for(10, 2)
+    seats = quotas_for(10, 2)
     hosts = ["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2"]
     assert [seats.take("X", host) for host in hosts] == [True, True, False, True]
     assert "X: no more clients than 2 of 10.0.0.1, by max.connections.per.ip" in caplog.text
@@ -280,7 +280,7 @@ def test_one_address_does_not_take_the_seats_of_others(caplog: pytest.LogCapture
 def test_a_listener_has_no_more_clients_than_its_own_limit(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    seats = seats_for(10, 10, {"X": 1})
+    seats = quotas_for(10, 10, {"X": 1})
     assert [seats.take(name, "10.0.0.1") for name in ("X", "X", "Y")] == [True, False, True]
     assert "X: no more clients than 1 at this listener" in caplog.text
     seats.leave("X", "10.0.0.1")

@@ -15,7 +15,7 @@ from command import Run, run_metalog, run_python
 from terminal import at_a_terminal
 
 from shell.main import TABLE, VERBS, main
-from shell.verb_table import Verb
+from shell.verb_table import Verb, VerbModule
 from shell.version import VERSION
 
 LOG_DIR = str(DEMO / "log-dir")
@@ -52,6 +52,11 @@ def test_help_shows_the_verbs_there_are_by_group(run: Run) -> None:
 def test_without_a_verb_it_helps_and_has_no_answer(run: Run) -> None:
     done = run()
     assert (done.stdout, done.returncode) == (run("--help").stdout, 2)
+
+
+def test_each_verb_has_what_the_command_needs_of_it():
+    for words, _, module in TABLE.commands():
+        assert isinstance(module, VerbModule), words
 
 
 @pytest.mark.parametrize(("words", "verb"), [(words, verb) for words, verb, _ in TABLE.commands()])
