@@ -226,26 +226,33 @@ def _without_credential(user: ScramUser) -> ScramUser:
 def _writer(
     arguments: Namespace, output: Output, left_out: ExportOmissions
 ) -> Callable[[Document], bytes]:
-    """Imports the one format that is asked for."""
     if output.format == "avro":
         from metalog_sources.formats.avro import write_avro
 
         return lambda document: write_avro(_acls_alone(document, left_out))
-    if output.format == "csv":
-        from metalog_sources.formats.csv import write_csv
-
-        return lambda document: write_csv(_acls_alone(document, left_out)).encode()
-    if output.format == "json":
-        from metalog_sources.formats.json import write_json
-
-        return lambda document: write_json(document).encode()
     if output.format == "strimzi":
         return lambda document: _strimzi(document, arguments, left_out).encode()
     if output.format == "commands":
         return lambda document: _commands(_acls_alone(document, left_out), output).encode()
+    write = _text_writer(output.format)
+    if output.format in _ACLS_ALONE:
+        return lambda document: write(_acls_alone(document, left_out)).encode()
+    return lambda document: write(document).encode()
+
+
+def _text_writer(format: str) -> Callable[[Document], str]:
+    """The function that writes ``format``; imports no other format."""
+    if format == "csv":
+        from metalog_sources.formats.csv import write_csv
+
+        return write_csv
+    if format == "json":
+        from metalog_sources.formats.json import write_json
+
+        return write_json
     from metalog_sources.formats.yaml import write_yaml
 
-    return lambda document: write_yaml(document).encode()
+    return write_yaml
 
 
 def _acls_alone(document: Document, left_out: ExportOmissions) -> Document:
