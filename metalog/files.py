@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
-_DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+_DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 STREAM_LIMIT: Final = 256 << 20
 """A pipe is read to its end before anybody looks at it, so no more than this is taken."""
 
@@ -122,6 +122,20 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     files.sync_folder(path.parent)
+
+
+def write_out(path: Path, data: bytes) -> None:
+    """``data`` on the real disk, as by ``replace_whole``; or into the pipe or device that ``path``
+    names, such as a shell's ``>(…)``, which nothing can replace."""
+    try:
+        is_stream = is_descriptor(path) or _is_stream(path.stat().st_mode)
+    except OSError:
+        is_stream = False
+    if not is_stream:
+        replace_whole(LOCAL_FILES, path, data)
+        return
+    with os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+        stream.write(data)
 
 
 def _replace_by(files: Files, part: Path, path: Path, data: bytes) -> None:

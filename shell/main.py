@@ -16,7 +16,7 @@ from typing import Final
 
 from metalog.errors import MetalogError
 from shell.output.output import prepare_streams
-from shell.output.safe import safe
+from shell.output.safe import safe, shortened
 from shell.run_verb import run_verb
 from shell.verb_table import Verb, VerbTable
 from shell.version import KAFKA_VERSION, VERSION
@@ -211,7 +211,7 @@ def _fail(message: str) -> int:
     if sys.stderr is not None:
         from shell.output.wrapping import terminal_width, wrapped
 
-        text = f"metalog: {safe(message)}"
+        text = f"metalog: {safe(shortened(message))}"
         width = terminal_width(sys.stderr)
         lines = [text] if width is None else wrapped(text, width, 2)
         sys.stderr.writelines(f"{line}\n" for line in lines)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from metalog.errors import InvalidRequest
+from metalog.whole_numbers import whole_number
 from shell.output.output import COLORS
 
 if TYPE_CHECKING:
@@ -55,9 +56,10 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
     """What reads the number of ``option``; ``InvalidRequest`` where it is none, or less."""
 
     def number(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or int(text) < least:
+        found = whole_number(text)
+        if found is None or found < least:
             raise InvalidRequest(f"{option} {text}: give a whole number from {least} on")
-        return int(text)
+        return found
 
     return number
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import ConfigException
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
+from metalog.whole_numbers import whole_number
 
 POLICY_CLASS: Final = "sasl.scram.password.policy.class"
 ENABLED_MECHANISMS: Final = "sasl.scram.password.change.enabled.mechanisms"
@@ -83,7 +84,7 @@ def _enabled(properties: Mapping[str, object]) -> set[ScramMechanism]:
 
 def _iterations(properties: Mapping[str, object], key: str) -> int:
     text = _text(properties, key) or str(MIN_ITERATIONS)
-    iterations = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    iterations = whole_number(text) or 0
     if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise ConfigException(
             f"{key}={text}: give a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"

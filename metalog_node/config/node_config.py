@@ -28,6 +28,7 @@ from metalog.controller.scram_password_config import (
 from metalog.errors import ConfigException
 from metalog.files import LOCAL_FILES, read_whole
 from metalog.log.config import LogConfig, log_config
+from metalog.whole_numbers import whole_number
 from metalog.wire.hosts import Address, parse_addresses
 from metalog_node.auth.principals import MAPPING_RULES, MappingRule, parse_rules
 from metalog_node.config.kafka_keys import refuse_what_restricts
@@ -319,9 +320,10 @@ def _voters(text: str) -> dict[int, Address]:
     found = {}
     for each in filter(None, map(str.strip, text.split(","))):
         number, _, address = each.partition("@")
-        if not number.isascii() or not number.isdecimal():
+        node_id = whole_number(number)
+        if node_id is None:
             raise ConfigException(f"{VOTERS}: {each} is no ID@HOST:PORT")
-        [found[int(number)]] = parse_addresses(address)
+        [found[node_id]] = parse_addresses(address)
     return found
 
 

@@ -29,6 +29,7 @@ from metalog.controller.acl import why_not
 from metalog.controller.scram import name_problem
 from metalog.records.primitives.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
+from metalog.whole_numbers import whole_number
 from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
     AclEntry,
@@ -213,9 +214,10 @@ def read_user(node: Node) -> ScramUser:
     mechanism = read_word(
         ScramMechanism, text_of(found["mechanism"], "mechanism"), "mechanism", node.place
     )
-    iterations = text_of(found["iterations"], "iterations")
-    if not (iterations.isascii() and iterations.isdigit() and len(iterations) < 10):
-        raise fault(found["iterations"].place, f"iterations is no number: {iterations!r}")
+    written = text_of(found["iterations"], "iterations")
+    iterations = whole_number(written)
+    if iterations is None:
+        raise fault(found["iterations"].place, f"iterations is no number: {written!r}")
     given = [key for key in SECRET_KEYS if key in found]
     if given and len(given) < len(SECRET_KEYS):
         raise fault(node.place, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
@@ -223,7 +225,7 @@ def read_user(node: Node) -> ScramUser:
     user = text_of(found["user"], "user")
     if problem := name_problem(user):
         raise fault(found["user"].place, problem)
-    return ScramUser(user, mechanism, ScramCredential(salt, stored, server, int(iterations)))
+    return ScramUser(user, mechanism, ScramCredential(salt, stored, server, iterations))
 
 
 def is_user(node: Node) -> bool:

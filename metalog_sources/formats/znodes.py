@@ -18,6 +18,7 @@ from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, ResourceType,
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted, plural
 from metalog.scram import ScramCredential, ScramMechanism
+from metalog.whole_numbers import whole_number
 from metalog_sources.formats.document import AclEntry, FilePosition, ScramUser
 from metalog_sources.formats.json_nodes import json_values
 from metalog_sources.formats.kip11 import Resource, read_kip11
@@ -165,13 +166,14 @@ def _credential(text: str, name: str, place: FilePosition) -> ScramCredential:
     if sorted(found) != sorted(_CREDENTIAL_KEYS):
         raise fault(place, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")
     parts = _Parts(**found)
-    if not (parts.iterations.isascii() and parts.iterations.isdigit()):
+    iterations = whole_number(parts.iterations)
+    if iterations is None:
         raise fault(place, f"{name}: its iterations are no number")
     try:
         salt, stored, server = (b64decode(part, validate=True) for part in parts[:3])
     except (binascii.Error, ValueError):
         raise fault(place, f"{name}: its salt or a key is no base64") from None
-    return ScramCredential(salt, stored, server, int(parts.iterations))
+    return ScramCredential(salt, stored, server, iterations)
 
 
 def _type_of(text: str) -> ResourceType | None:

@@ -29,6 +29,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
+from metalog.whole_numbers import whole_number
 from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.pushed_filters import push
 from metalog_spark.history.rows import SCHEMA, Columns, RecordFilter
@@ -118,9 +119,10 @@ def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
 
 
 def _number(name: str, value: str, least: int) -> int:
-    if not (value.isascii() and value.isdigit()) or int(value) < least:
+    number = whole_number(value)
+    if number is None or number < least:
         raise InvalidRequest(f"the option {name} is a whole number from {least} on, not {value}")
-    return int(value)
+    return number
 
 
 class MetalogDataSource(DataSource):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
+from metalog.whole_numbers import whole_number
 
 _MECHANISMS = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
@@ -83,7 +84,7 @@ def _decoded(found: dict[str, str], key: str, user: str) -> bytes | None:
 
 def _iterations(found: dict[str, str], user: str) -> int:
     text = found.get("iterations", str(MIN_ITERATIONS))
-    iterations = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    iterations = whole_number(text) or 0
     if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(
             f"user {user}: iterations= is a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from shell.output.safe import safe, shown
+from shell.output.safe import safe, shortened, shown
 
 if TYPE_CHECKING:
     from shell.output.progress import ProgressLine
@@ -194,7 +194,7 @@ class Output:
 
     def error(self, text: str) -> None:
         """What could not be answered, where the verb goes on with the rest."""
-        self._say(f"metalog: {text}", None)
+        self._say(f"metalog: {shortened(text)}", None)
 
     def _say(self, text: str, style: str | None) -> None:
         if self._out is not self.err:

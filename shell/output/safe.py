@@ -13,10 +13,12 @@ from typing import Final
 
 from metalog.visible_text import UNSAFE, json_escape, safe
 
-__all__ = ["safe", "shown"]
+__all__ = ["safe", "shortened", "shown"]
 
 _MISREAD: Final = re.compile(r'^$|^[\s"]|\s$|\s\s|[^\S ]')
 _BLANK: Final = re.compile(r"[^\S ]")
+_LONG: Final = re.compile(r"\S{1001,}")
+_BEGINNING: Final = 60
 
 
 def shown(name: str) -> str:
@@ -25,3 +27,12 @@ def shown(name: str) -> str:
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{_BLANK.sub(json_escape, safe(escaped))}"'
     return name
+
+
+def shortened(message: str) -> str:
+    """``message`` with the beginning and the length of what is too long to be read in it."""
+    return _LONG.sub(_beginning, message)
+
+
+def _beginning(match: re.Match[str]) -> str:
+    return f"{match[0][:_BEGINNING]}… ({len(match[0]):,} characters)"

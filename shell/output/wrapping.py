@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, TextIO
 
+from metalog.whole_numbers import whole_number
+
 _WORDS: Final = re.compile(r"\s+|\S+")
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _GAP: Final = "  "
@@ -20,9 +22,8 @@ def terminal_width(stream: TextIO) -> int | None:
     """The columns of the terminal that ``stream`` is; None where it is none, or tells none."""
     if not stream.isatty():
         return None
-    said = os.environ.get("COLUMNS", "")
-    if said.isascii() and said.isdigit() and int(said) > 0:
-        return int(said)
+    if said := whole_number(os.environ.get("COLUMNS", "")):
+        return said
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.whole_numbers import whole_number
 from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
 
 
@@ -37,8 +38,8 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
     roles = frozenset(_words(properties.get("process.roles", "")))
     if not roles:
         raise InvalidRequest(f"{file}: no process.roles; a node is a broker, a controller or both")
-    node_id = properties.get("node.id", properties.get("broker.id", "")).strip()
-    if not node_id.isascii() or not node_id.isdigit():
+    node_id = whole_number(properties.get("node.id", properties.get("broker.id", "")).strip())
+    if node_id is None:
         raise InvalidRequest(f"{file}: node.id must be a number from 0 on")
     directories = [Path(text) for text in _words(_first(properties, "log.dirs", "log.dir"))]
     metadata = properties.get("metadata.log.dir", "").strip()
@@ -46,7 +47,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
     if metadata_dir is not None and metadata_dir not in directories:
         directories.append(metadata_dir)
     return NodeFolders(
-        int(node_id),
+        node_id,
         roles,
         metadata_dir,
         tuple(directories),

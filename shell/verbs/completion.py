@@ -167,6 +167,12 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
         for name, lines in _inner_lines().items()
     ]
     return [
+        "_metalog_match() {",
+        "    local word kept=$(shopt -p nocasematch)",
+        "    shopt -s nocasematch",
+        '    for word in $1; do [[ $word == "$2"* ]] && COMPREPLY+=("$word"); done',
+        "    $kept",
+        "}",
         "_metalog() {",
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
         "    local verb=${COMP_WORDS[1]} words= others=",
@@ -180,7 +186,7 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
         *inner,
         '    case "$verb:$previous" in',
         *(
-            f"        '{text}') COMPREPLY=($(compgen -W '{choices}' -- \"$current\")); return ;;"
+            f"        '{text}') _metalog_match '{choices}' \"$current\"; return ;;"
             for text, choices in values.items()
         ),
         "    esac",
@@ -196,7 +202,7 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
         "        return",
         "    fi",
         "    [[ $current == -* ]] || {",
-        '        COMPREPLY=($(compgen -W "$others" -- "$current"))',
+        '        _metalog_match "$others" "$current"',
         "        local IFS=$'\\n'",
         '        COMPREPLY+=($(compgen -f -- "$current"))',
         "        return",
@@ -208,7 +214,12 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
 
 
 def _zsh(verbs: dict[str, _Completed]) -> list[str]:
-    lines = ["#compdef metalog kraft-metalog", "_metalog() {", "    local -a verbs"]
+    lines = [
+        "#compdef metalog kraft-metalog",
+        "_metalog_match() { compadd -M 'm:{a-zA-Z}={A-Za-z}' -- \"$@\" }",
+        "_metalog() {",
+        "    local -a verbs",
+    ]
     lines += [
         *_zsh_verb(_verb_lines(), _OPTIONS),
         "    local verb=$words[2]",
@@ -231,7 +242,7 @@ def _zsh(verbs: dict[str, _Completed]) -> list[str]:
             for text in option.names:
                 lines.append(f"            {_quoted(_zsh_option(text, option))} \\")
         others = " ".join(completed.words)
-        last = f"*:source:{{_files; compadd -- {others} $(metalog completion {_NAMES})}}"
+        last = f"*:source:{{_files; _metalog_match {others} $(metalog completion {_NAMES})}}"
         last = "*:shell:(bash zsh fish)" if name == "completion" else last
         lines.append(f"            {_quoted(last)} ;;")
     return [*lines, "    esac", "}", "compdef _metalog metalog kraft-metalog"]
@@ -254,7 +265,7 @@ def _zsh_option(text: str, option: _Option) -> str:
     line = option.line.replace("[", "(").replace("]", ")").replace(":", "\\:")
     value = "" if option.values is None else ":value:_files"
     if option.values:
-        value = f":value:({' '.join(option.values)})"
+        value = f":value: _metalog_match {' '.join(option.values)}"
     equals = "=" if value and text.startswith("--") else ""
     return f"*{text}{equals}[{line}]{value}"
 

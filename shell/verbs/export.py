@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, replace_whole
+from metalog.files import LOCAL_FILES, replace_whole, write_out
 from metalog.image.metadata import MetadataImage
 from metalog.plurals import counted
 from metalog.principal import parse_principal
@@ -142,7 +142,7 @@ def _export(arguments: Namespace, output: Output) -> int:
         if arguments.split:
             _write_split(document, Path(arguments.to), write, output)
         elif arguments.to is not None:
-            replace_whole(LOCAL_FILES, Path(arguments.to), write(document))
+            write_out(Path(arguments.to), write(document))
         else:
             output.raw(write(document))
     left_out.say(output)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.whole_numbers import whole_number
 from shell.arguments.controllers_line import parse_controllers
 from shell.context import add_command_config
 from shell.output.output import Output
@@ -249,7 +250,8 @@ def _chosen(texts: Iterable[str]) -> dict[str, int]:
     chosen = {}
     for text in texts:
         name, _, level = text.partition("=")
-        if not level.isascii() or not level.isdigit():
+        number = whole_number(level)
+        if number is None:
             raise InvalidRequest(f"--feature {text}: write NAME=LEVEL, a number")
-        chosen[name] = int(level)
+        chosen[name] = number
     return chosen

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, replace_whole
+from metalog.files import write_out
 from metalog.plurals import counted
 from metalog_sources.targets.plan import step_fields, write_saved
 from shell.output.output import Cell, Output, in_markdown
@@ -102,7 +102,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest(refusal.message)
     if arguments.save is not None:
         text = write_saved(plan_to_save(arguments.source, made.current, made.plan, made.config))
-        replace_whole(LOCAL_FILES, Path(arguments.save), text.encode())
+        write_out(Path(arguments.save), text.encode())
     if audit is not None and audit.bad:
         return 2
     is_broken = arguments.fail_on_broken and audit is not None and audit.broken

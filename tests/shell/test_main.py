@@ -234,4 +234,35 @@ def test_what_is_imported_for_the_version_is_little() -> None:
     loaded = set(done.stdout.splitlines()[1].split())
     heavy = {"argparse", "json", "importlib.metadata", "difflib", "logging", "inspect"}
     assert not loaded & heavy
-    assert len(loaded) < 40
+    assert len(loaded) < 45
+
+
+DIGITS = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["format", "node", "--feature", f"metadata.version={DIGITS}"],
+        ["can", "@demo", "User:a", DIGITS, "topic:t"],
+        ["plan", "@demo", "a.json", "--max-removals", DIGITS],
+        ["acls", "a.json"],
+        ["acls", f"cluster://h:{DIGITS}"],
+        ["acls", "@demo", "--at", f"@{DIGITS}"],
+        ["pipeline", "demo", "--requests", DIGITS],
+    ],
+    ids=" ".join,
+)
+def test_a_number_of_thousands_of_digits_is_a_mistake_and_is_not_repeated(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_text(f'{{"user":"b","mechanism":"SCRAM_SHA_512","iterations":{DIGITS}}}')
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "fault of metalog" not in said
+    assert len(said) < 500

@@ -73,3 +73,18 @@ def test_a_saved_plan(pipe: Pipe, run: Run, tmp_path: Path) -> None:
     run("plan", target, wanted, "--save", plan, "--super-users", "User:a")
     done = run("apply", target, pipe(plan.read_text()), "--yes", "--super-users", "User:a")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "Done.")
+
+
+def test_what_is_written(run: Run, tmp_path: Path) -> None:
+    """As by a shell's ``>(…)``, into which nothing can be renamed."""
+    target, wanted = formatted(tmp_path / "node"), tmp_path / "wanted.yaml"
+    wanted.write_text(run("export", LOG, "-q").stdout)
+    plan = ("plan", target, wanted, "--super-users", "User:a", "-q", "--save")
+    for command in (plan, ("export", LOG, "-q", "--to")):
+        file = tmp_path / "written"
+        assert run(*command, file).returncode == 0
+        source, sink = os.pipe()
+        with closing(os.fdopen(source, "rb")) as reader:
+            assert run(*command, f"/dev/fd/{sink}").returncode == 0
+            os.close(sink)
+            assert reader.read() == file.read_bytes() != b""

@@ -23,6 +23,7 @@ from metalog.scram import (
     salted_password,
     server_signature,
 )
+from metalog.whole_numbers import whole_number
 
 PLAIN: Final = "PLAIN"
 MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))
@@ -120,7 +121,7 @@ class _Scram:
         nonce = fields["r"]
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise _distrusted("its nonce is not a continuation of ours")
-        iterations = int(fields["i"]) if fields["i"].isdecimal() else 0
+        iterations = whole_number(fields["i"]) or 0
         if not MIN_ITERATIONS <= iterations <= MOST_ITERATIONS:
             raise _distrusted(f"{fields['i'][:20]} iterations")
         salted = salted_password(self._mechanism, self._password, _decoded(fields["s"]), iterations)

@@ -16,14 +16,12 @@ from typing import Final, NamedTuple
 from metalog.config.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, read_whole
+from metalog.whole_numbers import whole_number
 from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
 """Python 3.13 turns it on: an authority without a key usage is refused then, which Java takes."""
-
-_MOST_DIGITS: Final = 10
-"""Kafka's numbers of milliseconds are of 31 bits here."""
 _NO_PKCS12: Final = (
     "no PKCS12 keystore with a private key and its certificate, or ssl.keystore.password is wrong"
 )
@@ -115,11 +113,10 @@ def _seconds(properties: Mapping[str, str], key: str, default_s: float) -> float
     text = properties.get(key)
     if text is None:
         return default_s
-    number = text.strip()
-    is_an_int = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
-    if not is_an_int or int(number) == 0:
+    number = whole_number(text.strip())
+    if not number:
         raise InvalidRequest(f"{key}: a number of milliseconds from 1 on, of 10 digits at most")
-    return int(number) / 1000
+    return number / 1000
 
 
 def _credentials(settings: Mapping[str, str]) -> SaslCredentials:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metalog.whole_numbers import whole_number
 from shell.browser.session import Builtin, ShellSession
 
 
 def _run(session: ShellSession, words: Sequence[str]) -> None:
     count = len(session.typed)
-    if words and not words[0].isdecimal():
+    wanted = whole_number(words[0]) if words else count
+    if wanted is None:
         session.complain(f"history: {words[0]}: not a number of lines")
         return
-    first = max(0, count - int(words[0])) if words else 0
+    first = max(0, count - wanted)
     for number in range(first, count):
         session.say(f"{number:5}  {session.typed[number]}")
 
