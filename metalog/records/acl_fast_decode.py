@@ -38,7 +38,7 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
-from metalog.records.record import SMALLEST, check_end, read_record, refusal
+from metalog.records.record import SMALLEST, check_end, plain_value, read_record, refusal
 
 MAX_REMEMBERED = 1 << 16
 """Names, and as many ends of ACLs, and texts in those; then they are forgotten."""
@@ -110,18 +110,26 @@ def decode_parts(payload: bytes, count: int) -> list[Part]:
     deltas = _deltas(min(count, len(payload) // SMALLEST))
     index = at = 0
     while index < count:
-        at = _read_plain(payload, at, index, deltas, run)
-        if run.ids:
-            parts.append(run)
-            index += len(run.ids)
-            run = AclRun([], [])
-        if index < count:
+        plain = plain_value(payload, at, deltas[index]) if index < len(deltas) else None
+        if plain is None:
             record, at = read_record(payload, at, index)
             why = refusal(record, is_control=False)
             value = record.value or b""
             message = decode_value(value)[1]
             parts.append(message if why is None else refused(message, value, why))
             index += 1
+            continue
+        value, end = plain
+        if value.startswith(_ACL_FRAME):
+            at = _read_plain(payload, at, index, deltas, run)
+            if run.ids:
+                parts.append(run)
+                index += len(run.ids)
+                run = AclRun([], [])
+                continue
+        parts.append(decode_value(value)[1])
+        index += 1
+        at = end
     check_end(payload, at, count)
     return parts
 

@@ -6,6 +6,7 @@ reader decides what that means. This module must not know batches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -20,6 +21,8 @@ FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1
 _NO_FRAME: Final = b"\x00no frame: "
 """Before a reason in UTF-8: see ``unreadable_value``."""
+_FRAME_SIZE: Final = 3
+"""Of a frame whose varints have one byte each, as all of Kafka's have today."""
 _MAX_INT16: Final = 0x7FFF
 
 
@@ -46,8 +49,27 @@ class Undecodable(NamedTuple):
         )
 
 
+_Decode = Callable[[bytes, int, int], tuple[Message, int]]
+_decoders: dict[bytes, _Decode] = {}
+"""By a whole frame, of each that was met before a message."""
+
+
 def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
     """The version in which ``value`` was written, and its message."""
+    decode = _decoders.get(value[:_FRAME_SIZE])
+    if decode is not None:
+        version = value[_FRAME_SIZE - 1]
+        try:
+            message, end = decode(value, _FRAME_SIZE, version)
+        except UNREADABLE:
+            return _decode_any(value)
+        if end == len(value):
+            return version, message
+    return _decode_any(value)
+
+
+def _decode_any(value: bytes) -> tuple[int, Message | Undecodable]:
+    """``decode_value`` for a frame that is met for the first time, or for a faulty value."""
     try:
         frame_version, at = read_unsigned_varint(value, 0)
     except UNREADABLE:
@@ -89,6 +111,8 @@ def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Messag
         newest = message_class.VERSIONS[-1]
         reason = f"{message_class.TYPE_NAME} has no version {version} (the newest is {newest})"
         return Undecodable(value, reason, api_key, version, lenient=message)
+    if at == _FRAME_SIZE:
+        _decoders[value[:at]] = message_class.decode
     return message
 
 

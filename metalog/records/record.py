@@ -15,6 +15,11 @@ from metalog.records.primitives.varint import read_varint, read_varlong, write_v
 
 SMALLEST: Final = 7
 """Bytes of a record without key, value and headers."""
+_NULL: Final = 1
+"""The varint -1."""
+_NO_HEADERS: Final = 0
+_THREE_BYTES: Final = 1 << 14
+"""The least that a varint of two bytes cannot hold."""
 
 
 class Header(NamedTuple):
@@ -73,6 +78,37 @@ def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
 def check_end(payload: bytes, at: int, count: int) -> None:
     if at != len(payload):
         raise MalformedRecord(f"{len(payload) - at} bytes follow the last record", count - 1, at)
+
+
+def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | None:
+    """The value of the record that begins at ``at``, and where the next begins; None for a
+    record that ``read_record`` is to read.
+
+    A plain record has nothing beside its value. ``start`` is what follows its length:
+    attributes, timestamp delta and offset delta. Lengths have two bytes at most here.
+    """
+    try:
+        size = payload[at]
+        body = at + 1
+        if size >= 0x80:
+            size += (payload[body] << 7) - 0x80
+            body += 1
+        key_at = body + len(start)
+        if payload[body:key_at] != start or payload[key_at] != _NULL:
+            return None
+        value_size = payload[key_at + 1]
+        value_at = key_at + 2
+        if value_size >= 0x80:
+            value_size += (payload[value_at] << 7) - 0x80
+            value_at += 1
+        value_end = value_at + (value_size >> 1)
+        end = body + (size >> 1)
+        is_whole = end == value_end + 1 and payload[value_end] == _NO_HEADERS
+    except IndexError:
+        return None
+    if not is_whole or (size | value_size) & 1 or max(size, value_size) >= _THREE_BYTES:
+        return None
+    return payload[value_at:value_end], end
 
 
 def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
@@ -146,10 +182,6 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
         write_varint(out, len(body))
         out += body
     return bytes(out)
-
-
-_NULL: Final = 1
-"""The varint -1."""
 
 
 def _write_plain(out: bytearray, record: RawRecord, value: bytes) -> None:

@@ -16,10 +16,13 @@ from metalog.records.acl_codes import acl_of
 from metalog.records.acl_fast_decode import AclRun, messages_of, numbered
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
 from metalog.records.frame import encode_value
-from metalog.records.messages import AccessControlEntryRecord, NoOpRecord
+from metalog.records.messages import AccessControlEntryRecord, NoOpRecord, RemoveTopicRecord
 from metalog.records.record import Header, RawRecord
 
-ACL_SCHEMA = next(s for s in METADATA_RECORDS if s.name == "AccessControlEntryRecord")
+ACL_SCHEMA, CHANGE_SCHEMA = (
+    next(s for s in METADATA_RECORDS if s.name == name)
+    for name in ("AccessControlEntryRecord", "PartitionChangeRecord")
+)
 NAMES = st.sampled_from(["", "a", "pay", "x" * 40, "x" * 125, "x" * 126, "x" * 127, "x" * 300, "é"])
 ACLS = st.builds(
     AccessControlEntryRecord,
@@ -33,7 +36,8 @@ ACLS = st.builds(
     permission_type=st.sampled_from([2, 3]),
     unknown_tagged_fields=st.just(()),
 )
-OTHERS = st.just(NoOpRecord()) | messages(ACL_SCHEMA, 0)
+OTHERS = st.just(NoOpRecord()) | messages(ACL_SCHEMA, 0) | messages(CHANGE_SCHEMA, 2)
+PAIRS = (ACLS | OTHERS).map(lambda message: (message, message.VERSIONS[-1]))
 
 
 def outcome(read, batch: Batch):
@@ -57,7 +61,7 @@ def assert_no_run_is_doubtful(batch: Batch) -> None:
     assert not any(map(may_mislead, messages_of(runs)))
 
 
-@given(st.lists(st.tuples(ACLS | OTHERS, st.just(0)), min_size=1, max_size=80))
+@given(st.lists(PAIRS, min_size=1, max_size=80))
 @settings(max_examples=150)
 def test_whole_batches(pairs):
     batch = build_batch(0, 0, 0, pairs)
@@ -69,7 +73,7 @@ def test_whole_batches(pairs):
 @given(st.data())
 @settings(max_examples=300)
 def test_changed_bytes(data):
-    pairs = [(acl, 0) for acl in data.draw(st.lists(ACLS, min_size=1, max_size=3))]
+    pairs = data.draw(st.lists(PAIRS, min_size=1, max_size=3))
     whole = encode_batch(build_batch(0, 0, 0, pairs))
     payload = bytearray(whole[HEADER_SIZE:])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -93,8 +97,17 @@ def test_records_that_are_not_plain(acl, headers, timestamp_delta, key):
 
 def test_every_width_of_offset_delta():
     acl = AccessControlEntryRecord(bytes(16), 2, "pay", 3, "User:a", "*", 3, 3)
-    batch = build_batch(0, 0, 0, [(acl, 0)] * 8_300)
-    assert batch.messages() == [acl] * 8_300
+    records = [acl, NoOpRecord()] * 4_150
+    assert build_batch(0, 0, 0, [(record, 0) for record in records]).messages() == records
+
+
+def test_every_width_of_a_length():
+    """Of a record and of its value: where a second byte is needed, and where a third."""
+    sizes = [size for least in (64, 8192) for size in range(least - 20, least + 3)]
+    records = [RemoveTopicRecord(bytes(16), ((9, bytes(size - 25)),)) for size in sizes]
+    batch = build_batch(0, 0, 0, [(record, 0) for record in records])
+    assert batch.messages() == records
+    assert_same_either_way(batch)
 
 
 def test_what_is_remembered_is_bounded_and_shared(monkeypatch):

@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from message_strategies import METADATA_RECORDS, messages, versions_of
 
 from metalog.errors import InvalidRequest
+from metalog.records import frame
 from metalog.records.control import decode_control, encode_control
 from metalog.records.frame import Undecodable, decode_value, encode_value
 from metalog.records.messages import (
@@ -61,6 +63,21 @@ def test_an_undecodable_value_may_be_secret_and_is_not_shown():
 def test_any_value_decodes_or_is_undecodable(value):
     version, message = decode_value(value)
     assert isinstance(message, Undecodable) or version in message.VERSIONS
+
+
+@given(st.sampled_from(METADATA_RECORDS), st.data())
+def test_a_value_reads_as_when_its_frame_was_not_met_before(schema, data):
+    version = data.draw(st.sampled_from(versions_of(schema)))
+    message = data.draw(messages(schema, version))
+    value = bytearray(encode_value(message, version))
+    assert decode_value(bytes(value)) == (version, message)
+    for _ in range(data.draw(st.integers(0, 3))):
+        value[data.draw(st.integers(0, len(value) - 1))] = data.draw(st.integers(0, 255))
+    damaged = bytes(value[: len(value) - data.draw(st.integers(0, 3))])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frame, "_decoders", {})
+        expected = decode_value(damaged)
+    assert repr(decode_value(damaged)) == repr(expected)
 
 
 @given(st.none() | st.binary(max_size=6), st.binary(max_size=60))
