@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from authorizer.engine.decide import Decision as Decision
     from authorizer.interface import AuthorizationResults as AuthorizationResults
     from authorizer.interface import Authorizer as Authorizer
+    from authorizer.kafka_version import KafkaVersion as KafkaVersion
     from authorizer.loading import load_authorizer as load_authorizer
     from authorizer.permissions.requests import actions as actions
     from authorizer.permissions.requests import are_allowed as are_allowed
@@ -48,6 +49,7 @@ __all__ = [
     "Authorizer",
     "AuthorizerConfig",
     "Decision",
+    "KafkaVersion",
     "Operation",
     "PatternType",
     "PermissionType",
@@ -83,6 +85,7 @@ if not TYPE_CHECKING:
                 "user",
             ),
             "authorizer.config": ("AuthorizerConfig",),
+            "authorizer.kafka_version": ("KafkaVersion",),
             "authorizer.engine.decide": ("AuthorizationResult", "Decision"),
             "authorizer.interface": ("AuthorizationResults", "Authorizer"),
             "authorizer.loading": ("load_authorizer",),

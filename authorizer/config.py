@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from authorizer.kafka_version import KafkaVersion, version_for
 from metalog.errors import InvalidRequest
 
 SUPER_USERS: Final = "super.users"
@@ -16,6 +17,7 @@ ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
 EARLY_START_LISTENERS: Final = "early.start.listeners"
 CONTROLLER_LISTENERS: Final = "controller.listener.names"
 STALE_DENY_AFTER: Final = "stale.deny.after.ms"
+KAFKA_VERSION: Final = "kafka.version"
 ZOOKEEPER_CONNECT: Final = "zookeeper.connect"
 
 CONFIG_PROVIDERS: Final = "config.providers"
@@ -25,6 +27,7 @@ _KEYS: Final = (
     EARLY_START_LISTENERS,
     CONTROLLER_LISTENERS,
     STALE_DENY_AFTER,
+    KAFKA_VERSION,
 )
 _ALIKE: Final = 0.9
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
@@ -35,18 +38,31 @@ _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
 class AuthorizerConfig(NamedTuple):
-    """What a configuration says about decisions: super users, the default rule, the gate.
+    """What a configuration says about decisions: super users, the default rule, the gate, and
+    whose decisions they are.
 
     ``allow_everyone`` is the decision where no ACL reaches a resource.
     ``early_start_listeners`` open before the authorizer is ready, for super users only.
     ``stale_deny_after_ms``: how long the last good image stays in force once the replay
     has stopped at a fault; None is for ever.
+    ``kafka_version`` is the version of Kafka whose decisions are given; None where nothing says
+    which: then the log's metadata.version tells it.
     """
 
     super_users: frozenset[str] = frozenset()
     allow_everyone: bool = False
     early_start_listeners: frozenset[str] = frozenset()
     stale_deny_after_ms: int | None = None
+    kafka_version: KafkaVersion | None = None
+
+    @property
+    def kafka(self) -> KafkaVersion:
+        """The version that decides; 4.3 where nothing says which."""
+        return self.kafka_version or KafkaVersion.V4_3
+
+    def for_log(self, metadata_version: int | None) -> AuthorizerConfig:
+        """This configuration over a log of that metadata.version, which says what this does not."""
+        return self._replace(kafka_version=self.kafka_version or version_for(metadata_version))
 
 
 def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
@@ -76,6 +92,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
         allow_everyone == "true",
         frozenset(filter(None, map(str.strip, early.split(",")))),
         _milliseconds(_text(properties, STALE_DENY_AFTER)),
+        read_kafka_version(_text(properties, KAFKA_VERSION)),
     )
     return config, warnings
 
@@ -122,6 +139,17 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
         if _ANOTHER_PRINCIPAL.search(user) or ("," in user and "=" not in user)
     ]
     return frozenset(users), warnings
+
+
+def read_kafka_version(text: str) -> KafkaVersion | None:
+    """The version that ``kafka.version`` names; None where it is empty."""
+    if not text:
+        return None
+    for version in KafkaVersion:
+        if text == version.value:
+            return version
+    known = " or ".join(version.value for version in KafkaVersion)
+    raise InvalidRequest(f"{KAFKA_VERSION}={text}: decisions are known of Kafka {known}")
 
 
 def _milliseconds(text: str) -> int | None:

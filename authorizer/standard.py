@@ -14,24 +14,22 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from authorizer.acl_warnings import refuse_what_kafka_refuses, warnings_about
 from authorizer.answers import AUDIT_LOG, audit_all, decision_of, results_of, scope_of
 from authorizer.api import Action, RequestContext, ResourcePattern
-from authorizer.config import AuthorizerConfig, from_properties
+from authorizer.config import AuthorizerConfig, from_properties, read_kafka_version
 from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
 from metalog.acl import (
     ANY_ACL,
-    WILDCARD,
     Acl,
     AclFilter,
     Operation,
     PatternType,
     ResourceType,
-    acl_problem,
 )
-from metalog.client_host import client_host, java_text
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.futures import InitialLoad, done_future
 from metalog.ids import Uuid, uuid_text
@@ -71,6 +69,7 @@ class StandardAuthorizer(Authorizer):
         self._is_loaded = False
         self._is_stale = False
         self._is_index_behind = False
+        self._metadata_version: int | None = None
         self._initial_load = InitialLoad()
         self._mutator: AclMutator | None = None
         self._decide_anew()
@@ -96,6 +95,7 @@ class StandardAuthorizer(Authorizer):
         *,
         super_users: Collection[str] = (),
         allow_everyone: bool = False,
+        kafka_version: str = "4.3",
         tolerant: bool = False,
     ) -> StandardAuthorizer:
         """An authorizer that decides by these ACLs at once, without a log.
@@ -105,6 +105,7 @@ class StandardAuthorizer(Authorizer):
             super_users: principals (``User:admin``) that may do anything.
             allow_everyone: the decision where no ACL reaches a resource
                 (``allow.everyone.if.no.acl.found``).
+            kafka_version: the Kafka whose decisions are given, ``4.3`` or ``4.4``.
             tolerant: take ACLs that Kafka's controller refuses to create, as an old or damaged
                 log may hold them.
 
@@ -117,11 +118,15 @@ class StandardAuthorizer(Authorizer):
             raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
         for user in super_users:
             parse_principal(user)
-        authorizer = cls(AuthorizerConfig(frozenset(super_users), allow_everyone))
+        version = read_kafka_version(kafka_version)
+        config = AuthorizerConfig(frozenset(super_users), allow_everyone, kafka_version=version)
+        authorizer = cls(config)
         by_id: dict[Uuid, Acl] = {}
         for number, acl in enumerate(acls):
             if not tolerant:
-                _check_acl(number, acl)
+                refuse_what_kafka_refuses(number, acl)
+                for warning in warnings_about(number, acl, config.kafka):
+                    _log.warning("%s", warning)
             by_id[Uuid((number + 1).to_bytes(16, "big"))] = acl
         authorizer.load_snapshot(by_id)
         authorizer.complete_initial_load()
@@ -269,15 +274,19 @@ class StandardAuthorizer(Authorizer):
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take over what changed about ACLs, all of it at once."""
         acls, after = delta.acls, image.acls
-        if acls is not None and (acls.is_replacement or acls.changes):
+        is_changed = acls is not None and (acls.is_replacement or bool(acls.changes))
+        if acls is not None and is_changed:
             is_whole = acls.is_replacement or self._is_index_behind
             if is_whole or len(acls.changes) > len(after) // WORTH_LOADING_ANEW:
                 self._writer.load(acls.in_record_order(after))
             else:
                 self._writer.apply(acls.changes, acls.image.by_id)
             self._by_id = after.by_id
-            self._decide_anew()
             self._is_index_behind = False
+        level = image.features.metadata_version
+        if is_changed or level != self._metadata_version:
+            self._metadata_version = level
+            self._decide_anew()
         self.note_staleness(0)
 
     def complete_initial_load(self) -> None:
@@ -353,33 +362,5 @@ class StandardAuthorizer(Authorizer):
         if not self._is_loaded:
             shut_by = NOT_LOADED
         self._decider = DecisionContext(
-            self._writer.index, config.super_users, config.allow_everyone, shut_by
-        )
-
-
-def _check_acl(number: int, acl: Acl) -> None:
-    """Refuse an ACL that Kafka's controller refuses; warn of one that decides nothing."""
-    if problem := acl_problem(acl):
-        raise InvalidRequest(
-            f"acls[{number}]: {problem}; Kafka's controller refuses such an ACL, so correct it, "
-            f"or pass tolerant=True to load it as a log may hold it: {acl}"
-        )
-    if (host := client_host(acl.host)) != acl.host:
-        _log.warning(
-            "acls[%d]: no client has the host %s; Kafka compares %s", number, acl.host, host
-        )
-    elif acl.host != WILDCARD and java_text(acl.host) is None:
-        _log.warning(
-            "acls[%d]: no client has the host %r; give one IP address, or * for all",
-            *(number, acl.host),
-        )
-    if acl.resource_name == WILDCARD and acl.pattern_type is PatternType.PREFIXED:
-        _log.warning(
-            "acls[%d]: PREFIXED * reaches only names that begin with a *; LITERAL * reaches all",
-            number,
-        )
-    if acl.principal.startswith(":") or acl.principal.endswith(":"):
-        _log.warning(
-            "acls[%d]: no client has the principal %r; give Type:name, such as User:app",
-            *(number, acl.principal),
+            self._writer.index, config.for_log(self._metadata_version), shut_by=shut_by
         )

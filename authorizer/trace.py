@@ -26,6 +26,7 @@ from authorizer.engine.decide import (
     decision_order,
     session,
 )
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 
 
@@ -42,11 +43,10 @@ class Question(NamedTuple):
     host: str | None = None
     additional_principals: tuple[str, ...] = ()
 
-    @property
-    def who(self) -> Subject:
-        """What an ACL must be about to mean this session."""
+    def subject(self, kafka: KafkaVersion) -> Subject:
+        """What an ACL must be about for ``kafka`` to match it with this session."""
         host = WILDCARD if self.host is None else self.host
-        return session(host, self.principal, *self.additional_principals)
+        return session(host, self.principal, *self.additional_principals, kafka=kafka)
 
 
 class Attribute(Enum):
@@ -103,7 +103,7 @@ def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> 
     name = question.resource_name
     reaching = {acl for acl in acls if reaches(acl, question.resource_type, name)}
     ordered = sorted(reaching, key=lambda acl: decision_order(acl, name))
-    who, operation = question.who, question.operation
+    who, operation = question.subject(config.kafka), question.operation
     decision = decide(ordered, who, operation, allow_everyone=config.allow_everyone)
     candidates = []
     for acl in ordered:
@@ -132,7 +132,7 @@ def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute,
     missing = []
     if acl.principal not in who.principals:
         missing.append(Attribute.PRINCIPAL)
-    if acl.host not in who.hosts:
+    if not who.comes_from(acl.host):
         missing.append(Attribute.HOST)
     if not concerns(acl, operation):
         missing.append(Attribute.OPERATION)

@@ -41,9 +41,9 @@ def java_text(host: str) -> str | None:
     except ValueError:
         return None
     text = host_text(address.packed)
-    if isinstance(address, IPv4Address) or not address.scope_id or ":" not in text:
+    if isinstance(address, IPv4Address) or not address.scope_id:
         return text
-    return f"{text}%{address.scope_id}"
+    return f"{text}%{address.scope_id}" if ":" in text else None  # Java has no zones in IPv4
 
 
 def host_text(packed: bytes) -> str:

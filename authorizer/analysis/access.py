@@ -82,7 +82,7 @@ class _Names:
         self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
     ) -> None:
         index = AclIndex.of(acls)
-        self._decider = DecisionContext(index, frozenset(), config.allow_everyone, shut_by="")
+        self._decider = DecisionContext(index, config._replace(super_users=frozenset()), shut_by="")
         self._principal = principal
         self._names = {kind: sorted(known) for kind, known in names.items()}
         self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}

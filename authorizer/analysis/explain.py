@@ -54,7 +54,7 @@ def explain(
 
     ``since`` is left open: ``explanation._replace(since=since(...))`` where there is a log.
     """
-    found = sort_out(acls, question)
+    found = sort_out(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)
     near = () if traced.decision.rule == SUPER_USER else near_misses(found, traced, question, limit)
     return Explanation(

@@ -17,6 +17,7 @@ from authorizer.analysis.patterns import near_pattern
 from authorizer.analysis.principals import principal_kind
 from authorizer.engine.decide import concerns
 from authorizer.engine.prefixes import common_prefix
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Standing, Trace, reaches
 from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 
@@ -45,20 +46,16 @@ class MissScan(NamedTuple):
     by_resource_type: list[Acl]
 
 
-def sort_out(acls: Iterable[Acl], question: Question) -> MissScan:
+def sort_out(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
     """Go over ``acls`` once, however many, and keep those that reach or nearly match."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
     by_resource_type: list[Acl] = []
-    wanted_type, name, who = question.resource_type, question.resource_name, question.who
+    wanted_type, name, who = question.resource_type, question.resource_name, question.subject(kafka)
     for acl in acls:
         if reaches(acl, wanted_type, name):
             candidates.append(acl)
-        elif (
-            acl.principal in who.principals
-            and acl.host in who.hosts
-            and concerns(acl, question.operation)
-        ):
+        elif who.is_meant_by(acl) and concerns(acl, question.operation):
             is_wanted = acl.resource_type is wanted_type
             (by_pattern if is_wanted else by_resource_type).append(acl)
     return MissScan(candidates, by_pattern, by_resource_type)

@@ -110,7 +110,7 @@ def remedies(
         found = _to_deny(traced, config, question)
     else:
         uses = _uses(question, request)
-        found = [*_to_use(traced, question, uses), *_to_allow(traced, question)]
+        found = [*_to_use(traced, config, question, uses), *_to_allow(traced, question)]
         if traced.decision.acl is None:
             found += _mended(near, question, uses)
     if config.allow_everyone:
@@ -131,15 +131,16 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
     return default if request is None else _USED_AFTER.get(request, default)
 
 
-def _to_use(traced: Trace, question: Question, uses: Iterable[Operation]) -> list[Remedy]:
+def _to_use(
+    traced: Trace, config: AuthorizerConfig, question: Question, uses: Iterable[Operation]
+) -> list[Remedy]:
     """What allows a client that looks something up also what it looks it up for: its next request
     would be denied otherwise. Nothing where a DENY stands against that."""
-    found = []
+    found, who = [], question.subject(config.kafka)
     for use in uses:
         wanted = question._replace(operation=use)
         denied = any(
-            not is_allow(each.acl)
-            and (not each.mismatches or not mismatches(each.acl, question.who, use))
+            not is_allow(each.acl) and (not each.mismatches or not mismatches(each.acl, who, use))
             for each in traced.candidates
         )
         acls = () if denied else _narrow_acls(wanted, PermissionType.ALLOW)[:1]

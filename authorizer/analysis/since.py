@@ -101,7 +101,7 @@ class _Bound:
 
     def __init__(self, config: AuthorizerConfig, question: Question) -> None:
         self._question = question
-        self._who = question.who
+        self._who = question.subject(config.kafka)
         self._is_super_user = question.principal in config.super_users
         self._allow_everyone = config.allow_everyone
         self._reaching: dict[Uuid, Acl] = {}

@@ -89,6 +89,8 @@ class ManyAcls:
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that mean ``who``."""
         by_who = self._by_who
+        if who.address is not None or len(who.hosts) * len(who.principals) > len(by_who):
+            return tuple([acl for acl in self if who.is_meant_by(acl)])
         found: list[Acl] = []
         for principal in who.principals:
             for host in who.hosts:
@@ -136,10 +138,12 @@ def bucket_of(acls: list[Acl]) -> Bucket:
 
 
 def _masks(acls: Iterable[Acl], who: Subject) -> tuple[int, int]:
-    principals, hosts = who
+    principals, hosts, address = who
     allowed = denied = 0
     for acl in acls:
-        if acl.principal in principals and acl.host in hosts:
+        if acl.principal in principals and (
+            acl.host in hosts or (address is not None and who.comes_from(acl.host))
+        ):
             if acl.permission_type is ALLOW:
                 allowed |= ALLOWS[acl.operation]
             else:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from authorizer.config import AuthorizerConfig
 from authorizer.engine import decision_cache
 from authorizer.engine.decide import Decision
-from authorizer.engine.decision_cache import ENTRY_BYTES, SCOPE_BYTES, DecisionContext, SessionCache
+from authorizer.engine.decision_cache import ENTRY_BYTES, DecisionContext, SessionCache
 from authorizer.engine.index import AclIndex
 from metalog.acl import Operation, ResourceType
 from metalog.client_host import client_host
@@ -43,9 +43,7 @@ class BulkDecider:
     """Answers by one image of the ACLs and one configuration, from as many calls as one likes."""
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
-        self._decider = DecisionContext(
-            index, config.super_users, config.allow_everyone, shut_by=""
-        )
+        self._decider = DecisionContext(index, config, shut_by="")
         self._sessions = _Sessions(self._decider)
 
     def allowed(self, columns: RequestColumns) -> list[bool]:
@@ -105,7 +103,7 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
         identity = (client_host(_text(host)), _text(principal))
         scope = self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
         names = self[asked] = _Names(scope, self.remembered)
-        self.remembered.count(SCOPE_BYTES + sum(map(getsizeof, asked)))
+        self.remembered.count(scope.size + sum(map(getsizeof, asked)))
         return names
 
 

@@ -10,11 +10,12 @@ This module must not know how the ACLs of a resource are found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from enum import Enum
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import (
     IMPLIED_BY,
     WILDCARD,
@@ -25,6 +26,7 @@ from metalog.acl import (
     PermissionType,
     java_order,
 )
+from metalog.host_block import ClientAddress, client_address, host_block
 
 SUPER_USER: Final = "SuperUser"
 DEFAULT_ALLOW: Final = "DefaultAllow"
@@ -61,18 +63,34 @@ DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
 
 
 class Subject(NamedTuple):
-    """What the principal and the host of an ACL must be among to match a session."""
+    """What the principal and the host of an ACL must be among to match a session.
 
-    principals: Set[str]
-    hosts: Set[str]
+    With an ``address`` a host also matches that is a block which contains it. Without one,
+    ``hosts`` has the texts of all such blocks, or Kafka's version knows none.
+    """
+
+    principals: frozenset[str]
+    hosts: frozenset[str]
+    address: ClientAddress | None = None
 
     def is_meant_by(self, acl: Acl) -> bool:
-        return acl.principal in self.principals and acl.host in self.hosts
+        return acl.principal in self.principals and self.comes_from(acl.host)
+
+    def comes_from(self, host: str) -> bool:
+        """Whether the client is among those that an ACL's ``host`` matches."""
+        if host in self.hosts:
+            return True
+        if self.address is None or "/" not in host:
+            return False
+        block = host_block(host)
+        return block is not None and block.contains(self.address)
 
 
-def session(host: str, *principals: str) -> Subject:
-    """A session of ``principals``, each ``Type:name``, from ``host``."""
-    return Subject(frozenset((WILDCARD_PRINCIPAL, *principals)), frozenset((WILDCARD, host)))
+def session(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
+    """A session of ``principals``, each ``Type:name``, from ``host``, as ``kafka`` sees it."""
+    address = client_address(host) if kafka.matches_blocks else None
+    everybody = frozenset((WILDCARD_PRINCIPAL, *principals))
+    return Subject(everybody, frozenset((WILDCARD, host)), address)
 
 
 ALL_OPERATIONS: Final = (1 << len(Operation)) - 1

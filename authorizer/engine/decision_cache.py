@@ -15,6 +15,7 @@ from operator import attrgetter
 from sys import getsizeof
 from typing import Final
 
+from authorizer.config import AuthorizerConfig
 from authorizer.engine.buckets import Bucket
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
@@ -55,6 +56,8 @@ Masks = tuple[int, int]
 """The operations that are allowed, and those that are denied, a bit each."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
+_FEW_HOSTS_BYTES: Final = getsizeof(frozenset("*h"))
+"""The hosts of a session that is in no block; those of one that is in many take more."""
 
 
 class DecisionContext:
@@ -68,17 +71,17 @@ class DecisionContext:
         "_remembered",
         "allow_everyone",
         "index",
+        "kafka",
         "scopes",
         "shut_by",
         "super_users",
     )
 
-    def __init__(
-        self, index: AclIndex, super_users: frozenset[str], allow_everyone: bool, shut_by: str
-    ) -> None:
+    def __init__(self, index: AclIndex, config: AuthorizerConfig, *, shut_by: str) -> None:
         self.index = index
-        self.super_users = super_users
-        self.allow_everyone = allow_everyone
+        self.super_users = config.super_users
+        self.allow_everyone = config.allow_everyone
+        self.kafka = config.kafka
         self.shut_by = shut_by
         self._forget()
 
@@ -95,7 +98,7 @@ class DecisionContext:
             scope = SessionCache(self, resource_type, identity, is_super_user=False)
         else:
             raise AuthorizerNotReady(self.shut_by)
-        self.count_remembered(1, SCOPE_BYTES + sum(map(getsizeof, identity)))
+        self.count_remembered(1, scope.size + sum(map(getsizeof, identity)))
         scopes = self.scopes[resource_type]
         if scopes is NO_SCOPES:
             scopes = self.scopes[resource_type] = {}
@@ -149,7 +152,7 @@ class SessionCache:
         self.verdicts: dict[str, Verdicts] = {}
         self._decider = decider
         self._resource_type = resource_type
-        self._who = session(*identity)
+        self._who = decider.index.placed(session(*identity, kafka=decider.kafka))
         self._is_super_user = is_super_user
         literals = decider.index.literals(resource_type)
         self._literals = literals.buckets
@@ -162,6 +165,11 @@ class SessionCache:
         self._stems: dict[str, Verdicts] = {}
         self._beginnings: list[slice] = []
         self._room_beside_stems = BESIDE_STEMS
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes before it remembers anything."""
+        return SCOPE_BYTES + getsizeof(self._who.hosts) - _FEW_HOSTS_BYTES
 
     def on(self, name: str) -> Verdicts:
         for beginning in self._beginnings:

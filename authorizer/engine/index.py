@@ -18,7 +18,9 @@ from typing import Final
 from sortedcontainers import SortedDict
 
 from authorizer.engine.buckets import Bucket, bucket_of
-from authorizer.engine.decide import ALLOW, Decision, Subject, concerns, decide, decision_order
+from authorizer.engine.decide import Decision, Subject, concerns, decide, decision_order
+from authorizer.engine.grants import NO_NAMES, Grants, grants_changed, grants_of
+from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.prefixes import SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
@@ -36,12 +38,6 @@ from metalog.image.table import Table
 
 LITERAL: Final = PatternType.LITERAL
 PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
-
-Grant = tuple[ResourceType, PatternType, str, str, Operation]
-"""Whom ALLOWs allow what: resource type, pattern type, principal, host, operation."""
-Names = Table[str, bool]
-Grants = Table[Grant, Names]
-NO_NAMES: Final[Names] = Table()
 
 
 class PatternBuckets:
@@ -63,14 +59,16 @@ class AclIndex:
     A pattern of any type but LITERAL reaches as a prefix, as in Kafka.
     """
 
-    __slots__ = ("_grants", "_listing", "_literals", "_prefixed", "_wants_grants")
+    __slots__ = ("_grants", "_listing", "_literals", "_prefixed", "_wants_grants", "blocks")
 
     def __init__(
         self,
         literals: list[PatternBuckets],
         prefixed: list[PatternBuckets],
+        blocks: HostBlocks,
         grants: Grants | None = None,
     ) -> None:
+        self.blocks = blocks
         self._literals = literals
         self._prefixed = prefixed
         self._grants = grants
@@ -115,6 +113,13 @@ class AclIndex:
         found = [acl for bucket in buckets for acl in bucket]
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
+    def placed(self, who: Subject) -> Subject:
+        """``who`` with the texts of all blocks that contain its address among its hosts."""
+        if who.address is None:
+            return who
+        hosts = who.hosts.union(self.blocks.containing(who.address))
+        return Subject(who.principals, hosts)
+
     def decide(
         self,
         who: Subject,
@@ -125,6 +130,7 @@ class AclIndex:
         allow_everyone: bool = False,
     ) -> Decision:
         buckets = list(self.reaching(resource_type, name))
+        who = self.placed(who)
         found = meant(buckets, who, name)
         return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)
 
@@ -132,7 +138,7 @@ class AclIndex:
         self, who: Subject, operation: Operation, resource_type: ResourceType, name: str
     ) -> list[Acl]:
         """All ACLs that match a question, those that do not decide it too, in Kafka's order."""
-        found = meant(self.reaching(resource_type, name), who, name)
+        found = meant(self.reaching(resource_type, name), self.placed(who), name)
         return [acl for acl in found if concerns(acl, operation)]
 
     def allowing(
@@ -141,6 +147,7 @@ class AclIndex:
         """The patterns on which ALLOWs of ``operation`` (implied ones aside) mean ``who``."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
+        who = self.placed(who)
         for grant in product(PATTERN_TYPES, who.principals, who.hosts, operations):
             for name in grants.get((resource_type, *grant), NO_NAMES):
                 yield grant[0], name
@@ -190,10 +197,11 @@ class AclIndex:
         *,
         is_added: bool,
         names: SortedDict[str, Bucket] | None,
+        blocks: HostBlocks,
     ) -> AclIndex:
         """This index with ``acl`` added or removed, which leaves ``bucket`` to its pattern.
 
-        ``names`` are all of the kind, if the pattern came or went by it.
+        ``names`` are all of the kind, if the pattern came or went by it; ``blocks`` are all.
         """
         code, name = acl.resource_type, acl.resource_name
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
@@ -206,16 +214,16 @@ class AclIndex:
         kinds[code] = patterns
         grants = None
         if self._wants_grants:
-            grants = _grants_changed(self._all_grants(), acl, is_added)
+            grants = grants_changed(self._all_grants(), acl, is_added)
         if acl.pattern_type is LITERAL:
-            return AclIndex(kinds, self._prefixed, grants)
-        return AclIndex(self._literals, kinds, grants)
+            return AclIndex(kinds, self._prefixed, blocks, grants)
+        return AclIndex(self._literals, kinds, blocks, grants)
 
     def _all_grants(self) -> Grants:
         """Made when first asked for; from then on the writer keeps them up to date."""
         self._wants_grants = True
         if self._grants is None:
-            self._grants = _grants_of(self)
+            self._grants = grants_of(self)
         return self._grants
 
     def _check(self) -> None:
@@ -230,7 +238,8 @@ class AclIndex:
                         _check(acl.resource_type is resource_type and acl.resource_name == name)
                         _check((acl.pattern_type is LITERAL) == (kinds is self._literals))
         if self._grants is not None:
-            _check(self._grants == _grants_of(self))
+            _check(self._grants == grants_of(self))
+        _check(self.blocks == HostBlocks.of([acl.host for acl in self]))
 
 
 def meant(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
@@ -276,27 +285,6 @@ def _check(holds: bool) -> None:
         raise AssertionError("an invariant of the index is broken")
 
 
-def _grants_of(acls: Iterable[Acl]) -> Grants:
-    found: dict[Grant, dict[str, bool | None]] = {}
-    for acl in acls:
-        if acl.permission_type is ALLOW:
-            found.setdefault(_grant(acl), {})[acl.resource_name] = True
-    return Table((grant, NO_NAMES.changed(names)) for grant, names in found.items())
-
-
-def _grant(acl: Acl) -> Grant:
-    return acl.resource_type, acl.pattern_type, acl.principal, acl.host, acl.operation
-
-
-def _grants_changed(grants: Grants, acl: Acl, is_added: bool) -> Grants:
-    if acl.permission_type is not ALLOW:
-        return grants
-    grant = _grant(acl)
-    before = grants.get(grant, NO_NAMES)
-    names = before.changed({acl.resource_name: True if is_added else None})
-    return grants.changed({grant: names or None})
-
-
 class IndexWriter:
     """The one writer of an index; ``index`` is what readers take, replaced by each change."""
 
@@ -310,8 +298,11 @@ class IndexWriter:
         self._extra_ids: dict[Acl, int] = {}
         literals: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
         prefixed: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
+        slashed: set[Acl] = set()
         for acl in acls:
-            resource_type, name, pattern_type, _, _, _, _ = acl
+            resource_type, name, pattern_type, _, host, _, _ = acl
+            if "/" in host:
+                slashed.add(acl)
             groups = (literals if pattern_type is LITERAL else prefixed)[resource_type]
             group = groups.get(name)
             if group is None:
@@ -325,6 +316,7 @@ class IndexWriter:
         self.index = AclIndex(
             [_frozen(buckets) for buckets in literal_buckets],
             [_frozen(buckets) for buckets in prefixed_buckets],
+            HostBlocks.of([acl.host for acl in slashed]),
         )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
@@ -358,7 +350,9 @@ class IndexWriter:
             return index
         after = bucket_of([acl]) if before is None else before.adding(acl)
         buckets[acl.resource_name] = after
-        return index.changed(acl, after, is_added=True, names=buckets if before is None else None)
+        names = buckets if before is None else None
+        blocks = index.blocks.changed(acl.host, is_added=True)
+        return index.changed(acl, after, is_added=True, names=names, blocks=blocks)
 
     def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
         extra = self._extra_ids.pop(acl, 0)
@@ -370,9 +364,11 @@ class IndexWriter:
         after = buckets[acl.resource_name].removing(acl)
         if after is None:
             del buckets[acl.resource_name]
-            return index.changed(acl, None, is_added=False, names=buckets)
-        buckets[acl.resource_name] = after
-        return index.changed(acl, after, is_added=False, names=None)
+        else:
+            buckets[acl.resource_name] = after
+        names = buckets if after is None else None
+        blocks = index.blocks.changed(acl.host, is_added=False)
+        return index.changed(acl, after, is_added=False, names=names, blocks=blocks)
 
     def _buckets_of(self, acl: Acl) -> SortedDict[str, Bucket]:
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed

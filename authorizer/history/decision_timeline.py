@@ -28,14 +28,16 @@ from authorizer.engine.decide import (
     DENIED_BY_DEFAULT,
     MATCHING_ACL,
     Decision,
+    Subject,
     concerns,
-    session,
 )
 from authorizer.engine.index import AclIndex, meant
 from authorizer.engine.prefixes import Prefix
 from authorizer.history.timeline import Timeline
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+from metalog.host_block import HostBlock, client_address
 
 UNREACHED: Final = -1
 """No ACL reaches the resource: the default rule decides."""
@@ -89,10 +91,42 @@ class DecisionTimelines:
         self.principals = _numbers((acl.principal for acl in self._held), WILDCARD_PRINCIPAL)
         self.hosts = _numbers((acl.host for acl in self._held), WILDCARD)
         self._principals = list(self.principals)
-        self._hosts = list(self.hosts)
+        self._hosts = [frozenset((WILDCARD, host)) for host in self.hosts]
+        self._in_blocks: dict[HostBlock | str, int] = {}
+        self._number_blocks()
         self._reached: list[_Reached] = []
         self._reaches: dict[_Patterns, int] = {}
         self._meant: dict[tuple[int, int, int], list[Acl]] = {}
+
+    def _number_blocks(self) -> None:
+        """Each block has a number of its own, for the addresses in it that no narrower one has;
+        and so has each address that an ACL names and a block contains."""
+        blocks = self._index.blocks
+        around: list[tuple[HostBlock | str, list[str]]] = []
+        for block in blocks:
+            around.append((block, blocks.around(block)))
+        for host in self.hosts:
+            address = client_address(host)
+            if address is not None:
+                around.append((host, [host, *blocks.containing(address)]))
+        for key, texts in around:
+            if len(texts) > isinstance(key, str):
+                self._in_blocks[key] = len(self._hosts)
+                self._hosts.append(frozenset((WILDCARD, *texts)))
+
+    @property
+    def host_numbers(self) -> int:
+        """How many numbers hosts have."""
+        return len(self._hosts)
+
+    def host(self, host: str, kafka: KafkaVersion) -> int:
+        """The number of all hosts that ``kafka`` matches with the same ACLs as ``host``."""
+        if kafka.matches_blocks and self._in_blocks:
+            address = client_address(host)
+            block = None if address is None else self._index.blocks.narrowest(address)
+            if block is not None:
+                return self._in_blocks[host if host in self.hosts else block]
+        return self.hosts.get(host, 0)
 
     def reach(self, resource_type: ResourceType, name: str) -> int:
         """The number of all names that the same patterns reach as this one."""
@@ -120,27 +154,29 @@ class DecisionTimelines:
     def course(
         self, principal: int, host: int, operation: Operation, reach: int
     ) -> DecisionTimeline:
-        """By the numbers that ``principals`` and ``hosts`` have, or 0, and that of ``reach``."""
+        """By the numbers that ``principals`` has, or 0, and those of ``host`` and ``reach``."""
         reached = self._reached[reach]
         asking = principal, host, reach
         found = self._meant.get(asking)
         if found is None:
             if len(self._meant) >= REMEMBERED:
                 self._meant.clear()
-            who = session(self._hosts[host], self._principals[principal])
+            everybody = frozenset((WILDCARD_PRINCIPAL, self._principals[principal]))
+            who = Subject(everybody, self._hosts[host])
             found = self._meant[asking] = meant(reached.buckets, who, reached.name)
         return self._decided(found, operation, reached)
 
-    def course_of(self, question: Question) -> DecisionTimeline:
+    def course_of(self, question: Question, kafka: KafkaVersion) -> DecisionTimeline:
         reached = self._reached[self.reach(question.resource_type, question.resource_name)]
-        found = meant(reached.buckets, question.who, reached.name)
+        who = self._index.placed(question.subject(kafka))
+        found = meant(reached.buckets, who, reached.name)
         return self._decided(found, question.operation, reached)
 
     def decision(self, question: Question, version: int, config: AuthorizerConfig) -> Decision:
         """The result with its rule, as of a version of the timeline."""
         if question.principal in config.super_users:
             return ALLOWED_TO_SUPER_USER
-        by = self.course_of(question).at(version)
+        by = self.course_of(question, config.kafka).at(version)
         if by >= 0:
             acl = self.timeline.lives[by].acl
             return Decision(ALLOWED if acl.permission_type is ALLOW else DENIED, MATCHING_ACL, acl)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from authorizer.config import (
     ALLOW_EVERYONE,
     EARLY_START_LISTENERS,
+    KAFKA_VERSION,
     STALE_DENY_AFTER,
     SUPER_USERS,
 )
@@ -134,6 +135,8 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     ALLOW_EVERYONE: "`true` allows what no ACL reaches",
     EARLY_START_LISTENERS: "open before the load is done, for super users only; without it those "
     "of controllers",
+    KAFKA_VERSION: "decide as Kafka `4.3`, or as `4.4`, where a host may be a CIDR block; without "
+    "it 4.4 from metadata.version 32 on; ours",
     STALE_DENY_AFTER: "shut the gate when the image has been stale for so long; ours",
     MECHANISMS: "how clients may log in, by default SCRAM-SHA-256 and SCRAM-SHA-512; PLAIN's "
     "passwords stand in `listener.name.NAME.plain.sasl.jaas.config`",

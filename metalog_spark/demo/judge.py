@@ -99,7 +99,7 @@ class BrokerDecider:
     def _opened(self, place: int) -> Answers:
         begin = self._begins[place]
         index, config = _in_force(self._indexes, begin), _in_force(self._configurations, begin)
-        decider = DecisionContext(index, config.super_users, config.allow_everyone, shut_by="")
+        decider = DecisionContext(index, config, shut_by="")
         is_last = place + 1 == len(self._begins)
         return Answers(decider, self._asked, _NEVER if is_last else self._begins[place + 1])
 

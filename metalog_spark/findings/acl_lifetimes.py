@@ -14,6 +14,7 @@ from typing import Final
 from authorizer.engine.decide import session
 from authorizer.engine.index import AclIndex
 from authorizer.history.timeline import AclLifetime
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import parse_uuid
 from metalog_sources.formats.document import acl_order
@@ -127,5 +128,5 @@ def _order(life: AclLifetime) -> tuple[object, ...]:
 def matching(index: AclIndex, asked: Asked) -> list[Acl]:
     """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
     principal, host, operation, kind, name = asked
-    who = session(host, principal)
+    who = session(host, principal, kafka=KafkaVersion.V4_3)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

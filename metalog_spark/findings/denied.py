@@ -133,7 +133,9 @@ def _row(row: Any, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tup
 def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool:
     _, operation, kind, name, _, _ = question
     default = config.allow_everyone
-    decision = now.decide(question.who, operation, kind, name, allow_everyone=default)
+    decision = now.decide(
+        question.subject(config.kafka), operation, kind, name, allow_everyone=default
+    )
     return question.principal not in config.super_users and not decision.result
 
 

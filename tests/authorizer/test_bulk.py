@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vectors import FAMILIES, Acls, scenarios
+from vectors import ASKED, Acls, scenarios
 
 from authorizer import (
     Acl,
@@ -24,12 +24,14 @@ from authorizer import (
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
 from authorizer.engine.index import AclIndex
+from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
 
 ADMIN = "User:admin"
 NAMES = ["".join(letters) for size in range(5) for letters in product("ab*", repeat=size)]
 PRINCIPALS = ("User:a", "User:b", "User:*", "a", ADMIN)
-HOSTS = ("1.1.1.1", "2.2.2.2", "*")
+CLIENTS = ("1.1.1.1", "2.2.2.2", "1:0:0:0:0:0:0:1")
+HOSTS = (*CLIENTS, "*", "*", "1.1.1.1/8", "1.0.0.0/8", "0.0.0.0/0", "1::/16")
 TYPES = (ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.GROUP)
 PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 OPERATIONS = (Operation.ALL, Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.ALTER)
@@ -42,7 +44,7 @@ def _acls(choose: random.Random) -> list[Acl]:
 
 
 def _requests(choose: random.Random) -> list[Any]:
-    fields = (PRINCIPALS, HOSTS[:2], OPERATIONS, TYPES, NAMES)
+    fields = (PRINCIPALS, CLIENTS, OPERATIONS, TYPES, NAMES)
     return [tuple(map(choose.choice, fields)) for _ in range(choose.randrange(40))]
 
 
@@ -56,15 +58,17 @@ def _columns(asked: list[Any]) -> RequestColumns:
 
 
 @settings(max_examples=300, deadline=None, database=None)
-@given(st.integers(0, 1 << 64), st.booleans())
-def test_each_row_is_answered_as_the_spec_says(seed: int, default: bool) -> None:
+@given(st.integers(0, 1 << 64), st.booleans(), st.sampled_from(KafkaVersion))
+def test_each_row_is_answered_as_the_spec_says(
+    seed: int, default: bool, kafka: KafkaVersion
+) -> None:
     choose = random.Random(seed)
     granted, asked = _acls(choose), _requests(choose)
-    config = AuthorizerConfig(frozenset([ADMIN]), default)
+    config = AuthorizerConfig(frozenset([ADMIN]), default, kafka_version=kafka)
     expected = [
         ALLOWED_TO_SUPER_USER
         if who == ADMIN
-        else spec.decide(granted, ({who}, host), operation, kind, name, default)
+        else spec.decide(granted, ({who}, host), operation, kind, name, default, kafka)
         for who, host, operation, kind, name in asked
     ]
     bulk = BulkDecider(AclIndex.of(granted), config)
@@ -73,24 +77,29 @@ def test_each_row_is_answered_as_the_spec_says(seed: int, default: bool) -> None
         assert bulk.decisions(_columns(asked)) == expected
 
 
-@pytest.mark.parametrize("family", [each for each in FAMILIES if each != "listing"])
-def test_each_row_is_answered_as_kafka_did(family: str) -> None:
-    for header, lines in scenarios(family):
+@pytest.mark.parametrize(
+    ("kafka", "family"), [each for each in ASKED if not each[1].endswith("listing")]
+)
+def test_each_row_is_answered_as_kafka_did(kafka: KafkaVersion, family: str) -> None:
+    for header, lines in scenarios(family, kafka):
         held = Acls(header)
         asked: list[dict[str, Any]] = []
         for line in [*lines, {"step": "end", "acls": []}]:
             if "step" not in line:
                 asked.append(line)
                 continue
-            _hold_against_kafka(header, held, asked)
+            _hold_against_kafka(header, held, asked, kafka)
             asked.clear()
             if line["step"] != "end":
                 held.change(line)
 
 
-def _hold_against_kafka(header: dict[str, Any], held: Acls, lines: list[dict[str, Any]]) -> None:
+def _hold_against_kafka(
+    header: dict[str, Any], held: Acls, lines: list[dict[str, Any]], kafka: KafkaVersion
+) -> None:
     asked = [line for line in lines if "rule" in line and line["rule"] is not None]
-    config = AuthorizerConfig(frozenset(header["superUsers"]), header["allowEveryone"])
+    super_users = frozenset(header["superUsers"])
+    config = AuthorizerConfig(super_users, header["allowEveryone"], kafka_version=kafka)
     bulk = BulkDecider(AclIndex.of(held.by_id.values()), config)
     columns = RequestColumns(
         *(

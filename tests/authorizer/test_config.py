@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from authorizer.config import AuthorizerConfig, from_properties
+from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
 
 
@@ -101,3 +102,30 @@ def test_zookeeper_mode_is_refused() -> None:
     """KIP-801, "ZooKeeper-Based Clusters": a fatal exception that says what is wrong."""
     with pytest.raises(InvalidRequest, match=r"zookeeper\.connect.*KIP-801"):
         from_properties({"zookeeper.connect": "zk:2181", "super.users": "User:admin"})
+
+
+def test_which_kafka_decides() -> None:
+    for version in KafkaVersion:
+        config, warnings = from_properties({"kafka.version": f" {version.value} "})
+        assert (config.kafka_version, config.kafka, warnings) == (version, version, [])
+    assert from_properties({"kafka.version": ""})[0].kafka_version is None
+    with pytest.raises(InvalidRequest, match=r"^kafka.version=3.9: decisions are known of Kafka"):
+        from_properties({"kafka.version": "3.9"})
+
+
+@pytest.mark.parametrize(
+    ("level", "kafka"),
+    [
+        (None, KafkaVersion.V4_3),
+        (30, KafkaVersion.V4_3),
+        (31, KafkaVersion.V4_3),
+        (32, KafkaVersion.V4_4),
+        (33, KafkaVersion.V4_4),
+    ],
+)
+def test_where_nothing_says_which_kafka_decides_the_log_does(
+    level: int | None, kafka: KafkaVersion
+) -> None:
+    assert AuthorizerConfig().for_log(level).kafka is kafka
+    for given in KafkaVersion:
+        assert AuthorizerConfig(kafka_version=given).for_log(level).kafka is given

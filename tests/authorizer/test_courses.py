@@ -16,6 +16,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER
 from authorizer.history.decision_timeline import DecisionTimelines
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
@@ -26,7 +27,7 @@ QUESTIONS = [
     Question(who, operation, kind, name, host)
     for who, host, operation, kind, name in product(
         PRINCIPALS,
-        ("10.0.0.1", "10.0.0.2"),
+        ("10.0.0.1", "10.0.0.2", "10.0.0.3"),
         (*OPERATIONS, Operation.ALTER_CONFIGS),
         (ResourceType.TOPIC, ResourceType.GROUP),
         (*NAMES, "abbey", "*ab", "c"),
@@ -45,18 +46,29 @@ GROUPS_READ = Acl(
 
 
 @settings(max_examples=60)
-@given(bases, histories(), st.booleans(), st.randoms())
+@given(bases, histories(), st.booleans(), st.sampled_from(KafkaVersion), st.randoms())
 def test_each_answer_at_each_version_is_the_specifications(
-    base: dict[Uuid, Acl], changes: list[TimelineChange], default: bool, choose: Random
+    base: dict[Uuid, Acl],
+    changes: list[TimelineChange],
+    default: bool,
+    kafka: KafkaVersion,
+    choose: Random,
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
     courses = DecisionTimelines(timeline)
-    config = AuthorizerConfig(frozenset([SUPER_USER]), default)
+    config = AuthorizerConfig(frozenset([SUPER_USER]), default, kafka_version=kafka)
     for question in choose.sample(QUESTIONS, 100):
         for version in range(len(timeline)):
             known = {life.acl for life in timeline.alive(version)}
             who, operation, kind, name, host, _ = question
-            expected = spec.decide(known, ({who}, str(host)), operation, kind, name, default)
+            expected = spec.decide(known, ({who}, str(host)), operation, kind, name, default, kafka)
+            by_numbers = courses.course(
+                courses.principals.get(who, 0),
+                courses.host(str(host), kafka),
+                operation,
+                courses.reach(kind, name),
+            )
+            assert by_numbers == courses.course_of(question, kafka)
             if who == SUPER_USER:
                 expected = ALLOWED_TO_SUPER_USER
             assert courses.decision(question, version, config) == expected
@@ -69,7 +81,7 @@ def test_the_life_that_decides_is_alive_and_a_turn_is_one(
     timeline = Timeline(Edge(START, 100), lives(base, changes))
     courses = DecisionTimelines(timeline)
     for question in QUESTIONS[::5]:
-        course = courses.course_of(question)
+        course = courses.course_of(question, KafkaVersion.V4_4)
         assert course.since[0] == 0
         assert list(course.since) == sorted(set(course.since))
         assert all(one != other for one, other in zip(course.by, course.by[1:], strict=False))
@@ -82,7 +94,10 @@ def test_further_principals_match_as_the_sessions_does() -> None:
     courses = DecisionTimelines(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
     alone = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
     with_group = alone._replace(additional_principals=("Group:a",))
-    assert [courses.course_of(each).by for each in (alone, with_group)] == [(-2,), (0,)]
+    assert [courses.course_of(each, KafkaVersion.V4_4).by for each in (alone, with_group)] == [
+        (-2,),
+        (0,),
+    ]
 
 
 def test_what_is_answered_alike_has_one_number() -> None:
@@ -103,4 +118,4 @@ def test_whom_nothing_names_nothing_matches(
         reach = courses.reach(question.resource_type, question.resource_name)
         named = courses.named(reach)
         if named is not None and courses.principals.get(question.principal, 0) not in named:
-            assert max(courses.course_of(question).by) < 0
+            assert max(courses.course_of(question, KafkaVersion.V4_4).by) < 0

@@ -22,6 +22,7 @@ from authorizer import (
     spec,
 )
 from authorizer.engine import decision_cache
+from authorizer.kafka_version import KafkaVersion
 
 EXAMPLES = 10_000
 """In each of two parts, which run side by side where there is more than one core."""
@@ -31,7 +32,9 @@ NAMES = ["".join(letters) for size in range(6) for letters in product(ALPHABET, 
 TYPES = (ResourceType.TOPIC, ResourceType.GROUP)
 PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 PRINCIPALS = ("User:a", "User:b", "User:*", "Group:a", "a")
-HOSTS = ("*", "1.1.1.1", "2.2.2.2")
+CLIENTS = ("1.1.1.1", "2.2.2.2")
+BLOCKS = ("1.1.1.1/8", "1.0.0.0/8", "1.1.1.0/31", "0.0.0.0/0", "1.1.1.1/33", "::/0")
+HOSTS = ("*", "*", *CLIENTS, *CLIENTS, *BLOCKS)
 OPERATIONS = (
     Operation.ALL,
     Operation.READ,
@@ -48,7 +51,7 @@ REST_OF_ACLS = list(
 CONTEXTS = [
     RequestContext(principal, host, additional_principals=additional)
     for principal in PRINCIPALS
-    for host in HOSTS[1:]
+    for host in CLIENTS
     for additional in ((), ("Group:a",), ("Group:a", "User:b"))
 ]
 
@@ -60,6 +63,15 @@ class World(NamedTuple):
     acls: list[Acl]
     context: RequestContext
     default: bool
+    kafka: KafkaVersion
+
+    def authorizer(self) -> StandardAuthorizer:
+        return StandardAuthorizer.from_acls(
+            self.acls,
+            allow_everyone=self.default,
+            kafka_version=self.kafka.value,
+            tolerant=True,
+        )
 
     @property
     def who(self) -> tuple[set[str], str]:
@@ -82,7 +94,8 @@ def _worlds(count: int) -> Iterator[World]:
         for _ in range(random.randrange(13)):
             kind, *rest = random.choice(REST_OF_ACLS)
             acls[Acl(kind, random.choice(near), *rest)] = None
-        yield World(name, list(acls), random.choice(CONTEXTS), random.random() < 0.5)
+        context, default = random.choice(CONTEXTS), random.random() < 0.5
+        yield World(name, list(acls), context, default, random.choice(list(KafkaVersion)))
 
 
 def _oddly_coded(acl: Acl) -> Acl:
@@ -102,13 +115,13 @@ def _oddly_coded(acl: Acl) -> Acl:
 @pytest.mark.parametrize("part", range(2))
 def test_decision_and_rule_equal_the_specs(part: int) -> None:
     for world in _worlds(EXAMPLES):
-        name, acls, context, default = world
         if part:
-            acls = [_oddly_coded(acl) for acl in acls]
-        authorizer = StandardAuthorizer.from_acls(acls, allow_everyone=default, tolerant=True)
+            world = world._replace(acls=[_oddly_coded(acl) for acl in world.acls])
+        name, acls, context, default, kafka = world
+        authorizer = world.authorizer()
         for operation in OPERATIONS:
             action = Action(operation, ResourcePattern(TYPES[0], name))
-            expected = spec.decide(acls, world.who, operation, TYPES[0], name, default)
+            expected = spec.decide(acls, world.who, operation, TYPES[0], name, default, kafka)
             assert authorizer.decide(context, action) == expected, world
             assert authorizer.is_allowed(context, action) == bool(expected.result), world
 
@@ -121,16 +134,16 @@ def test_what_is_remembered_of_one_name_is_right_for_all_others(
     monkeypatch.setattr(decision_cache, "STEM_LENGTHS", (4, 2, 1, 0))
     monkeypatch.setattr(decision_cache, "BESIDE_STEMS", beside_stems)
     for world in _worlds(300):
-        authorizer = StandardAuthorizer.from_acls(
-            world.acls, allow_everyone=world.default, tolerant=True
-        )
+        authorizer = world.authorizer()
         others = random.choices(NAMES, k=random.randrange(21))
         for name in (world.name, *others, world.name):
             actions = [
                 Action(operation, ResourcePattern(TYPES[0], name)) for operation in OPERATIONS
             ]
             results = [
-                spec.decide(world.acls, world.who, op, TYPES[0], name, world.default).result
+                spec.decide(
+                    world.acls, world.who, op, TYPES[0], name, world.default, world.kafka
+                ).result
                 for op in OPERATIONS
             ]
             assert list(authorizer.authorize(world.context, actions)) == results, (world, others)
@@ -159,11 +172,13 @@ def test_no_prefix_dominates_an_allow_on_the_wildcard() -> None:
 @pytest.mark.parametrize("has_odd_codes", [False, True])
 def test_by_resource_type_equals_the_specs(has_odd_codes: bool) -> None:
     for world in _worlds(1_500):
-        _, acls, context, default = world
         if has_odd_codes:
-            acls = [_oddly_coded(acl) for acl in acls]
+            world = world._replace(acls=[_oddly_coded(acl) for acl in world.acls])
+        _, acls, context, default, kafka = world
         operation = random.choice(OPERATIONS)
-        authorizer = StandardAuthorizer.from_acls(acls, allow_everyone=default, tolerant=True)
+        authorizer = world.authorizer()
         result = authorizer.authorize_by_resource_type(context, operation, TYPES[0])
-        expected = spec.is_allowed_by_resource_type(acls, world.who, operation, TYPES[0], default)
+        expected = spec.is_allowed_by_resource_type(
+            acls, world.who, operation, TYPES[0], default, kafka
+        )
         assert bool(result) == expected, world

@@ -11,6 +11,7 @@ from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import buckets, prefixes
 from authorizer.engine.decide import session
 from authorizer.engine.index import AclIndex, IndexWriter
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
 from metalog.ids import Uuid
 
@@ -30,7 +31,7 @@ def _random_acl(choose: random.Random) -> Acl:
         choose.choice(NAMES),
         choose.choice((PatternType.LITERAL, PatternType.PREFIXED)),
         choose.choice(("User:a", "User:b", "User:*")),
-        choose.choice(("*", "1.1.1.1")),
+        choose.choice(("*", "1.1.1.1", "1.0.0.0/8", "1.1.1.1/8", "1.1.1.1/32", "1.1.1.2/31")),
         choose.choice(OPERATIONS),
         choose.choice((PermissionType.ALLOW, PermissionType.ALLOW, PermissionType.DENY)),
     )
@@ -57,7 +58,8 @@ def test_invariants_hold_after_every_step(
         name, operation = choose.choice(NAMES), choose.choice(OPERATIONS)
         _hold_against_spec(index, by_id, name, operation)
         if step % 50 == 0:
-            next(index.allowing(session("1.1.1.1", "User:a"), operation, ResourceType.TOPIC), None)
+            who = session("1.1.1.1", "User:a", kafka=KafkaVersion.V4_4)
+            next(index.allowing(who, operation, ResourceType.TOPIC), None)
 
 
 def _step(choose: random.Random, writer: IndexWriter, by_id: dict[Uuid, Acl], most: int) -> None:
@@ -80,9 +82,10 @@ def _hold_against_spec(
     acls = set(by_id.values())
     who = {"User:a"}, "1.1.1.1"
     topic = ResourceType.TOPIC
-    expected = spec.decide(acls, who, operation, topic, name, default=True)
-    asked = session("1.1.1.1", "User:a")
-    assert index.decide(asked, operation, topic, name, allow_everyone=True) == expected
+    for kafka in KafkaVersion:
+        expected = spec.decide(acls, who, operation, topic, name, True, kafka)
+        asked = session("1.1.1.1", "User:a", kafka=kafka)
+        assert index.decide(asked, operation, topic, name, allow_everyone=True) == expected
     reaching = sorted(
         (acl for acl in acls if spec.reaches(acl, topic, name)),
         key=lambda acl: spec.order(acl, name),

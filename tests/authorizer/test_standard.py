@@ -31,7 +31,7 @@ from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.records.messages import NoOpRecord, RemoveAccessControlEntryRecord
+from metalog.records.messages import FeatureLevelRecord, NoOpRecord, RemoveAccessControlEntryRecord
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 APP = RequestContext("User:app", "10.0.0.1", "CLIENT", "Produce")
@@ -120,7 +120,8 @@ def test_an_acl_that_kafka_would_not_create_is_refused_by_its_position(
     ("changed", "warning"),
     [
         ({"host": "::1"}, "the host ::1; Kafka compares 0:0:0:0:0:0:0:1"),
-        ({"host": "10.0.0.0/24"}, "the host '10.0.0.0/24'; give one IP address"),
+        ({"host": "10.0.0.0/24"}, "10.0.0.0/24 is a CIDR block, which Kafka 4.3 matches with no"),
+        ({"host": "10.0.0.0/33"}, "the host '10.0.0.0/33'; give one IP address"),
         ({"host": "app.example"}, "the host 'app.example'; give one IP address"),
         ({"host": ""}, "the host ''; give one IP address"),
         ({"resource_name": "*"}, "PREFIXED * reaches only names that begin with a *"),
@@ -330,6 +331,29 @@ def test_what_is_published_about_other_things_forgets_nothing() -> None:
     decider = authorizer._decider
     _publish(authorizer, image, NoOpRecord())
     assert authorizer._decider is decider
+
+
+def test_the_log_says_which_kafka_decides_unless_the_configuration_does() -> None:
+    inside = RequestContext("User:app", "10.1.2.3")
+    authorizers = {
+        said: StandardAuthorizer.configured({"kafka.version": said} if said else {})
+        for said in ("", "4.3", "4.4")
+    }
+    for said, authorizer in authorizers.items():
+        authorizer.complete_initial_load()
+        image = _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay", host="10.0.0.0/8")))
+        answers = [authorizer.is_allowed(inside, READ)]
+        for level in (31, 32, 33):
+            image = _publish(authorizer, image, FeatureLevelRecord("metadata.version", level))
+            answers.append(authorizer.is_allowed(inside, READ))
+        by_log = [False, False, True, True]
+        assert answers == {"": by_log, "4.3": [False] * 4, "4.4": [True] * 4}[said]
+
+
+def test_a_block_that_decides_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    block = _acl("pay", host="10.0.0.0/24")
+    StandardAuthorizer.from_acls([block], kafka_version="4.4")
+    assert caplog.messages == []
 
 
 def test_a_whole_image_replaces_all_whatever_was_missed() -> None:

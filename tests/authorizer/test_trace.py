@@ -9,12 +9,15 @@ from vectors import Acls, read_action, read_context, scenarios
 
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Standing, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
+TRACED = ["hosts", "operations", "principals", "star-names", "unicode"]
+
 
 def of_spec(acls, config, question):
-    who = ({question.principal, *question.additional_principals}, question.host)
+    who = ({question.principal, *question.additional_principals}, question.host or "\0")
     resource = question.resource_type, question.resource_name
     return spec.decide(acls, who, question.operation, *resource, config.allow_everyone)
 
@@ -95,12 +98,20 @@ def test_further_principals_of_the_session_match_too():
     assert traced.decision.acl == grant
 
 
-@pytest.mark.parametrize("family", ["hosts", "operations", "principals", "star-names", "unicode"])
-def test_what_kafka_decided(family):
+@pytest.mark.parametrize(
+    ("kafka", "family"),
+    [
+        *((KafkaVersion.V4_3, family) for family in TRACED),
+        (KafkaVersion.V4_4, "hosts"),
+        (KafkaVersion.V4_4, "cidr"),
+    ],
+)
+def test_what_kafka_decided(kafka, family):
     compared = 0
-    for header, lines in scenarios(family):
+    for header, lines in scenarios(family, kafka):
         acls = Acls(header)
-        config = AuthorizerConfig(frozenset(header["superUsers"]), header["allowEveryone"])
+        super_users = frozenset(header["superUsers"])
+        config = AuthorizerConfig(super_users, header["allowEveryone"], kafka_version=kafka)
         for line in lines:
             if "step" in line:
                 acls.change(line)

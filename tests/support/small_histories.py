@@ -13,7 +13,7 @@ from metalog.ids import Uuid
 START = 5
 NAMES = ["a", "ab", "abb", "b", "*", "*a"]
 PRINCIPALS = ["User:a", "User:b", "User:*", "Group:a"]
-HOSTS = ["*", "10.0.0.1"]
+HOSTS = ["*", "*", "10.0.0.1", "10.0.0.0/8", "10.9.9.9/8", "10.0.0.2/31"]
 OPERATIONS = [Operation.ALL, Operation.READ, Operation.WRITE, Operation.DESCRIBE]
 small_acls = st.builds(
     Acl,

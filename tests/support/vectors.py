@@ -1,6 +1,6 @@
-"""What Kafka's StandardAuthorizer answered: scenarios, read one at a time.
+"""What Kafka's StandardAuthorizer answered, 4.3.1's and 4.4.0's: scenarios, read one at a time.
 
-The whole set is used where a checkout has it beside it, else the repository's sample.
+The whole sets are used where a checkout has them beside it, else the repository's samples.
 ``tests/fixtures/vectors/README.md`` says what each field means.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -27,11 +27,15 @@ from authorizer import (
     ResourcePatternFilter,
     ResourceType,
 )
+from authorizer.kafka_version import KafkaVersion
 from metalog.ids import Uuid, parse_uuid
 
-OWN = FIXTURES / "vectors" / "decisions.jsonl.gz"
 BEGINNING = '{"scenario"'
-WHOLE = SHARED / "vectors" / "decisions.jsonl.gz"
+OF_ONE = {KafkaVersion.V4_3: "decisions.jsonl.gz", KafkaVersion.V4_4: "decisions-4.4.jsonl.gz"}
+"""The questions that one version was asked."""
+OF_BOTH = "cidr-both.jsonl.gz"
+"""Questions that both were asked; each answer stands under the release that gave it."""
+RELEASES = {KafkaVersion.V4_3: "4.3.1", KafkaVersion.V4_4: "4.4.0"}
 FAMILIES = (
     "alphabet",
     "by-resource-type",
@@ -48,6 +52,11 @@ FAMILIES = (
     "star-names",
     "unicode",
 )
+CIDR_FAMILIES = ("cidr", "cidr-by-type", "cidr-listing")
+ASKED = [
+    *((KafkaVersion.V4_3, family) for family in FAMILIES),
+    *((KafkaVersion.V4_4, family) for family in (*FAMILIES, *CIDR_FAMILIES)),
+]
 
 
 class Scenario(NamedTuple):
@@ -57,9 +66,20 @@ class Scenario(NamedTuple):
     lines: list[dict[str, Any]]
 
 
-def scenarios(family: str) -> Iterator[Scenario]:
+def scenarios(family: str, kafka: KafkaVersion = KafkaVersion.V4_3) -> Iterator[Scenario]:
+    return _scenarios(_lines_by_family(OF_ONE[kafka])[family])
+
+
+def cidr_scenarios(kafka: KafkaVersion) -> Iterator[Scenario]:
+    """Those that both versions were asked, with the answers of ``kafka``."""
+    lines = _lines_by_family(OF_BOTH)
+    for header, asked in _scenarios(line for family in CIDR_FAMILIES for line in lines[family]):
+        yield Scenario(header, [{**line, **line.get(RELEASES[kafka], {})} for line in asked])
+
+
+def _scenarios(lines: Iterable[str]) -> Iterator[Scenario]:
     scenario: Scenario | None = None
-    for line in _lines_by_family()[family]:
+    for line in lines:
         if scenario is None or line.startswith(BEGINNING):
             if scenario is not None:
                 yield scenario
@@ -71,11 +91,12 @@ def scenarios(family: str) -> Iterator[Scenario]:
 
 
 @cache
-def _lines_by_family() -> Mapping[str, list[str]]:
+def _lines_by_family(file: str) -> Mapping[str, list[str]]:
     """Unpacked once: fifty megabytes, which many tests ask for."""
-    found: dict[str, list[str]] = {family: [] for family in FAMILIES}
+    found: dict[str, list[str]] = {family: [] for family in (*FAMILIES, *CIDR_FAMILIES)}
     family = ""
-    with gzip.open(WHOLE if WHOLE.is_file() else OWN, "rt", encoding="ascii") as text:
+    whole, own = SHARED / "vectors" / file, FIXTURES / "vectors" / file
+    with gzip.open(whole if whole.is_file() else own, "rt", encoding="ascii") as text:
         for line in text:
             if line.startswith(BEGINNING):
                 family = json.loads(line)["family"]

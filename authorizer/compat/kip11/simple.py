@@ -43,6 +43,7 @@ from authorizer.engine.decide import (
 from authorizer.engine.decide import session as session_of
 from authorizer.engine.index import LITERAL, AclIndex
 from authorizer.engine.prefixes import up_from
+from authorizer.kafka_version import KafkaVersion
 from authorizer.standard import StandardAuthorizer
 from metalog.acl import (
     WILDCARD,
@@ -122,7 +123,7 @@ class SimpleAclAuthorizer(Authorizer):
 
     def _decision(self, index: AclIndex, context: RequestContext, action: Action) -> Decision:
         resource_type, name = action.resource.resource_type, action.resource.name
-        who = session_of(context.host, context.principal, *context.additional_principals)
+        who = _subject(context)
         buckets = list(_covering(index, resource_type, LITERAL, name))
         meaning = {entry for bucket in buckets for entry in bucket.of(who)}
         candidates = sorted(meaning, key=lambda entry: decision_order(entry, name))
@@ -149,7 +150,7 @@ class SimpleAclAuthorizer(Authorizer):
         index = self.standard.index
         if self._decision(index, context, hardcode).result is ALLOWED:
             return True
-        who = session_of(context.host, context.principal, *context.additional_principals)
+        who = _subject(context)
         return any(
             not any(
                 _denies(entry, who, operation)
@@ -223,6 +224,12 @@ class SimpleAclAuthorizer(Authorizer):
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
         """What changes the log; a Replica that writes it calls this itself."""
         self.standard.set_acl_mutator(mutator)
+
+
+def _subject(context: RequestContext) -> Subject:
+    """Whom ``context`` means; the authorizer of KIP-11's days knows no CIDR blocks."""
+    principals = context.principal, *context.additional_principals
+    return session_of(context.host, *principals, kafka=KafkaVersion.V4_3)
 
 
 def _covering(

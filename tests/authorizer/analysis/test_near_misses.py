@@ -40,7 +40,7 @@ def test_changing_the_one_attribute_makes_it_match(acls, config, question):
         changed = miss.would_match
         assert miss.acl in acls
         assert reaches(changed, question.resource_type, question.resource_name)
-        assert not mismatches(changed, question.who, question.operation)
+        assert not mismatches(changed, question.subject(config.kafka), question.operation)
         assert differing(miss.acl, changed) <= {miss.attribute}
 
 

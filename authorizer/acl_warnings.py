@@ -1,0 +1,56 @@
+"""Says what is wrong with an ACL given in code: Kafka refuses it, or it decides nothing.
+
+Each message names the position of the ACL, counted from 0. This module must not know how a
+decision is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.kafka_version import KafkaVersion
+from metalog.acl import WILDCARD, Acl, PatternType, acl_problem
+from metalog.client_host import client_host, java_text
+from metalog.errors import InvalidRequest
+from metalog.host_block import host_block
+
+
+def refuse_what_kafka_refuses(number: int, acl: Acl) -> None:
+    """``InvalidRequest`` for an ACL that Kafka's controller does not create."""
+    if problem := acl_problem(acl):
+        raise InvalidRequest(
+            f"acls[{number}]: {problem}; Kafka's controller refuses such an ACL, so correct it, "
+            f"or pass tolerant=True to load it as a log may hold it: {acl}"
+        )
+
+
+def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
+    """Why ``acl`` decides nothing where ``kafka`` decides, a line each."""
+    reason = _host_warning(acl.host, kafka)
+    if reason is not None:
+        yield f"acls[{number}]: {reason}"
+    if acl.resource_name == WILDCARD and acl.pattern_type is PatternType.PREFIXED:
+        yield (
+            f"acls[{number}]: PREFIXED * reaches only names that begin with a *; "
+            "LITERAL * reaches all"
+        )
+    if acl.principal.startswith(":") or acl.principal.endswith(":"):
+        yield (
+            f"acls[{number}]: no client has the principal {acl.principal!r}; "
+            "give Type:name, such as User:app"
+        )
+
+
+def _host_warning(host: str, kafka: KafkaVersion) -> str | None:
+    if host_block(host) is not None:
+        if kafka.matches_blocks:
+            return None
+        return (
+            f"the host {host} is a CIDR block, which Kafka {kafka.value} matches with no client; "
+            "give one IP address, or decide as Kafka 4.4"
+        )
+    if (javas := client_host(host)) != host:
+        return f"no client has the host {host}; Kafka compares {javas}"
+    if host != WILDCARD and java_text(host) is None:
+        return f"no client has the host {host!r}; give one IP address, or * for all"
+    return None

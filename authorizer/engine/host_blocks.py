@@ -1,0 +1,93 @@
+"""The CIDR blocks that ACLs have as their host, so that those with an address are found at once.
+
+Kafka compares an address with the block of each ACL. Here the texts of all blocks that contain
+it are found once for a session, by one look-up for each prefix length that occurs; after that a
+block is a text like any other. This module must not know ACLs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from metalog.host_block import ClientAddress, HostBlock, host_block
+from metalog.image.table import Table
+
+Texts = Table[str, int]
+"""The texts that ACLs write a block as, and how many ACLs do."""
+NO_TEXTS: Final[Texts] = Table()
+
+
+class HostBlocks:
+    """An immutable collection of blocks; ``_lengths`` counts those of each bits and length."""
+
+    __slots__ = ("_lengths", "_texts")
+
+    def __init__(
+        self, texts: Table[HostBlock, Texts], lengths: Mapping[tuple[int, int], int]
+    ) -> None:
+        self._texts = texts
+        self._lengths = lengths
+
+    @staticmethod
+    def of(hosts: Iterable[str]) -> HostBlocks:
+        """Those of ``hosts``, one for each ACL, that are blocks."""
+        texts: dict[HostBlock, dict[str, int]] = {}
+        for host, acls in Counter(hosts).items():
+            block = host_block(host)
+            if block is not None:
+                texts.setdefault(block, {})[host] = acls
+        lengths = Counter([(block.bits, block.length) for block in texts])
+        return HostBlocks(Table((block, Table(each)) for block, each in texts.items()), lengths)
+
+    def __iter__(self) -> Iterator[HostBlock]:
+        return iter(self._texts)
+
+    def containing(self, address: ClientAddress) -> list[str]:
+        """The texts of all blocks that contain ``address``."""
+        return self.around(HostBlock(address.bits, address.bits, address.value))
+
+    def around(self, block: HostBlock) -> list[str]:
+        """The texts of all blocks that contain all of ``block``, which may be one of them."""
+        found: list[str] = []
+        for each in self._around(block):
+            found += self._texts[each]
+        return found
+
+    def narrowest(self, address: ClientAddress) -> HostBlock | None:
+        """The smallest block that contains ``address``."""
+        around = self._around(HostBlock(address.bits, address.bits, address.value))
+        return max(around, default=None)
+
+    def _around(self, block: HostBlock) -> Iterator[HostBlock]:
+        bits, most, network = block
+        for family, length in self._lengths:
+            if family == bits and length <= most:
+                each = HostBlock(bits, length, network >> (most - length))
+                if each in self._texts:
+                    yield each
+
+    def changed(self, host: str, *, is_added: bool) -> HostBlocks:
+        """These with one more ACL that has ``host``, or with one less."""
+        block = host_block(host)
+        if block is None:
+            return self
+        before = self._texts.get(block, NO_TEXTS)
+        acls = before.get(host, 0) + (1 if is_added else -1)
+        after = before.changed({host: acls or None})
+        lengths = self._lengths
+        if not before or not after:
+            key = (block.bits, block.length)
+            blocks = lengths.get(key, 0) + (1 if after else -1)
+            others = {length: count for length, count in lengths.items() if length != key}
+            lengths = {**others, key: blocks} if blocks else others
+        return HostBlocks(self._texts.changed({block: after or None}), lengths)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HostBlocks) and (self._texts, self._lengths) == (
+            other._texts,
+            other._lengths,
+        )
+
+    __hash__ = None  # type: ignore[assignment]
