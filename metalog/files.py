@@ -20,6 +20,11 @@ STREAM_LIMIT: Final = 256 << 20
 """A pipe is read to its end before anybody looks at it, so no more than this is taken."""
 
 
+OWNER_WRITES: Final = 0o644
+OWNER_READS: Final = 0o400
+"""Modes of files: who may read it besides, and that nobody is to change it any more."""
+
+
 class ReadableFile(Protocol):
     """An open file; reads name their place, so that a growing file can be read again."""
 
@@ -67,7 +72,7 @@ class Files(Protocol):
         """A pipe too, such as a shell's ``<(…)``."""
         ...
 
-    def create(self, path: Path) -> WritableFile:
+    def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
         """A new, empty file; what stood there under that name is gone."""
         ...
 
@@ -240,8 +245,8 @@ class LocalFiles:
         with os.fdopen(descriptor, "rb") as stream:
             return _Drained(_drained(stream, path))
 
-    def create(self, path: Path) -> WritableFile:
-        descriptor = _open_new(path)
+    def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
+        descriptor = _open_new(path, mode)
         _give_to_owner(descriptor, path)
         return _LocalWritable(descriptor)
 
@@ -284,17 +289,17 @@ class LocalFiles:
             os.close(descriptor)
 
 
-def _open_new(path: Path) -> int:
+def _open_new(path: Path, mode: int) -> int:
     """A file that nobody else made: one left over would keep its owner, its mode, and whoever
     has it open. ``OSError`` at a link."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        return os.open(path, flags, 0o644)
+        return os.open(path, flags, mode)
     except FileExistsError:
         if path.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
         path.unlink()
-        return os.open(path, flags, 0o644)
+        return os.open(path, flags, mode)
 
 
 def _give_to_owner(descriptor: int, path: Path) -> None:

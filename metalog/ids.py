@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
 
 Uuid = NewType("Uuid", bytes)
 
@@ -62,3 +62,8 @@ class SnapshotId(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.end_offset:020d}-{self.epoch:010d}"
+
+
+FORMATTED_SNAPSHOT: Final = SnapshotId(0, 0)
+"""In a node's folder, what it was formatted with. At offset 0 nothing is committed, so of a log
+that has records it is not a state."""

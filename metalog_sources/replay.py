@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.gc_pause import resting_collector
-from metalog.ids import SnapshotId
+from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
 from metalog.loader import LoadDoubt, Loader, OpenTransaction, Ready, Skipped
@@ -38,7 +38,6 @@ Progress = Callable[[int, int], None]
 
 _NO_OFFSETS: Final = "a store has no offsets"
 UNPROVEN: Final = "nothing is proven to be committed"
-_BOOTSTRAP: Final = SnapshotId(0, 0)
 
 
 class Replayed(NamedTuple):
@@ -258,7 +257,7 @@ class _Replay:
         loader = Loader(self._publishers, tolerant=self._tolerant)
         bootstrap = self._log.bootstrap()
         if bootstrap is not None:
-            loader.load_snapshot(_BOOTSTRAP, bootstrap)
+            loader.load_snapshot(FORMATTED_SNAPSHOT, bootstrap)
             self.is_bootstrap = True
         elif base is not None:
             loader.load_snapshot(base, batches(base))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
-BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.checkpoint"
+BOOTSTRAP_SAID: Final = "the log is empty; these are the records that it is to begin with"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
 

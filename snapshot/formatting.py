@@ -1,8 +1,10 @@
 """Formats folders for a node's log, as kafka-storage does: the state that it starts from.
 
-A folder gets ``bootstrap.checkpoint``, for a dynamic quorum a checkpoint of control records
-that names the voters, and at last ``meta.properties``, which makes it formatted. All is
-checked before anything is written. This module must not know how options are written.
+A folder gets the first records, for a dynamic quorum the control records that name the voters,
+and at last ``meta.properties``, which makes it formatted. Up to metadata.version 4.3-IV0 the first
+records lie in ``bootstrap.checkpoint``, where Kafka 4.3 looks for them; above, all records lie in
+one snapshot of offset 0, as Kafka 4.4 writes it. All is checked before anything is written.
+This module must not know how options are written.
 """
 
 from __future__ import annotations
@@ -13,19 +15,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidTarget
-from metalog.files import LOCAL_FILES, Files, read_whole, replace_whole
-from metalog.ids import Entropy, SnapshotId, Uuid, random_uuid, uuid_text
+from metalog.files import LOCAL_FILES, OWNER_READS, OWNER_WRITES, Files, read_whole, replace_whole
+from metalog.ids import FORMATTED_SNAPSHOT, Entropy, Uuid, random_uuid, uuid_text
+from metalog.image.features import LATEST_METADATA_VERSIONS, METADATA_VERSION
 from metalog.log.folder import layout
 from metalog.log.folder.layout import MetaProperties
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage, Message
-from metalog.records.messages import KRaftVersionRecord, VotersRecord
+from metalog.records.messages import FeatureLevelRecord, KRaftVersionRecord, VotersRecord
 from metalog.records.messages.voters_record import Endpoint, KRaftVersionFeature, Voter
 from snapshot.writer import write_durably
 
 Records = Sequence[tuple[Message, int]]
 
-_FIRST: Final = SnapshotId(0, 0)
 _VERSION: Final = "1"
 _CLUSTER_ID: Final = re.compile(r"[A-Za-z0-9_.-]+")
 """What needs no escape in ``meta.properties``."""
@@ -41,11 +43,12 @@ class Controller(NamedTuple):
 
 
 class Format(NamedTuple):
-    """What to make of ``directories``, of which ``metadata_dir`` holds the log.
+    """What to make of ``directories``, of which ``metadata_dir`` holds the log, if the node is a
+    controller.
 
     ``controllers`` are the voters where the log names them (KIP-853); none leaves the voters
-    to the configuration. No ``cluster_id`` is that of the folders which are formatted already,
-    else a new one.
+    to the configuration, or with ``joins_quorum`` to the log of those that vote. No
+    ``cluster_id`` is that of the folders which are formatted already, else a new one.
     """
 
     metadata_dir: Path
@@ -55,6 +58,8 @@ class Format(NamedTuple):
     cluster_id: str | None = None
     controllers: Sequence[Controller] = ()
     ignore_formatted: bool = False
+    is_controller: bool = True
+    joins_quorum: bool = False
 
 
 class Formatted(NamedTuple):
@@ -157,16 +162,37 @@ def _format(
     wanted: Format, path: Path, cluster_id: str, directory_id: Uuid, now_ms: int, files: Files
 ) -> None:
     files.make_folder(path)
-    _write_checkpoint(path / layout.BOOTSTRAP_CHECKPOINT, wanted.records, (), now_ms, files)
-    if wanted.controllers and path == wanted.metadata_dir:
+    is_newest = _is_above_4_3(wanted.records)
+    if not is_newest:
+        first = path / layout.BOOTSTRAP_CHECKPOINT
+        _write_checkpoint(first, wanted.records, (), now_ms, files, OWNER_WRITES)
+    if path == wanted.metadata_dir and (wanted.controllers or (is_newest and wanted.is_controller)):
         partition = path / layout.PARTITION_FOLDER
         files.make_folder(partition)
-        voters = VotersRecord(0, tuple(_voters(wanted.controllers, directory_id)))
-        control = ((KRaftVersionRecord(0, 1), 0), (voters, 0))
-        _write_checkpoint(partition / layout.snapshot_name(_FIRST), (), control, now_ms, files)
+        control = tuple(_control_records(wanted, directory_id))
+        records = wanted.records if is_newest and wanted.is_controller else ()
+        mode = OWNER_READS if is_newest else OWNER_WRITES
+        first = partition / layout.snapshot_name(FORMATTED_SNAPSHOT)
+        _write_checkpoint(first, records, control, now_ms, files, mode)
     properties = MetaProperties(cluster_id, wanted.node_id, uuid_text(directory_id), _VERSION)
     replace_whole(files, path / layout.META_PROPERTIES, layout.meta_properties_bytes(properties))
     files.sync_folder(path.parent)
+
+
+def _is_above_4_3(records: Records) -> bool:
+    levels = [
+        message.feature_level
+        for message, _ in records
+        if isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION
+    ]
+    return max(levels, default=0) > LATEST_METADATA_VERSIONS["4.3"]
+
+
+def _control_records(wanted: Format, directory_id: Uuid) -> Iterator[tuple[ControlMessage, int]]:
+    if wanted.controllers or wanted.joins_quorum:
+        yield KRaftVersionRecord(0, 1), 0
+    if wanted.controllers:
+        yield VotersRecord(0, tuple(_voters(wanted.controllers, directory_id))), 0
 
 
 def _voters(controllers: Sequence[Controller], own_id: Uuid) -> Iterator[Voter]:
@@ -181,12 +207,13 @@ def _write_checkpoint(
     control: Sequence[tuple[ControlMessage, int]],
     now_ms: int,
     files: Files,
+    mode: int,
 ) -> None:
     batches = snapshot_batches(
         records,
         epoch=0,
         timestamp=now_ms,
-        last_contained_timestamp=now_ms if control else 0,
+        last_contained_timestamp=0 if path.name == layout.BOOTSTRAP_CHECKPOINT else now_ms,
         control=control,
     )
-    write_durably(path, batches, files)
+    write_durably(path, batches, files, mode=mode)

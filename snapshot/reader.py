@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from metalog.errors import CorruptLog, CorruptSnapshot
-from metalog.ids import SnapshotId
+from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.ports import Log, LogBounds
 from metalog.records.batch import Batch, build_batch
 from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
@@ -51,13 +51,15 @@ def bases(
 ) -> list[SnapshotId | None]:
     """From what the state at ``offset`` can be rebuilt, the shortest way first.
 
-    A snapshot that ends at or before it, if the log holds what is between; None for the
-    log alone, if it begins at 0. Empty where nothing reaches.
+    A snapshot that ends at or before it, if the log holds what is between, but for the one
+    that a node's folder was formatted with; None for the log alone, if it begins at 0. Empty
+    where nothing reaches.
     """
     found: list[SnapshotId | None] = [
         known
         for known in reversed(snapshots)
-        if known.end_offset == offset or bounds.start <= known.end_offset < offset
+        if (known != FORMATTED_SNAPSHOT or bounds.end == 0)
+        and (known.end_offset == offset or bounds.start <= known.end_offset < offset)
     ]
     if bounds.start == 0:
         found.append(None)

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from metalog.files import LOCAL_FILES, Files
+from metalog.files import LOCAL_FILES, OWNER_WRITES, Files
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.log.folder.layout import avro_snapshot_name, snapshot_name
@@ -66,15 +66,19 @@ def write_snapshot(
     return target
 
 
-def write_durably(target: Path, batches: Iterable[Batch], files: Files) -> None:
+def write_durably(
+    target: Path, batches: Iterable[Batch], files: Files, *, mode: int = OWNER_WRITES
+) -> None:
     """All of ``batches`` at ``target``, or nothing there; what was there stays until then."""
-    _write_durably(target, map(batch_bytes, batches), files)
+    _write_durably(target, map(batch_bytes, batches), files, mode)
 
 
-def _write_durably(target: Path, pieces: Iterable[bytes], files: Files) -> None:
+def _write_durably(
+    target: Path, pieces: Iterable[bytes], files: Files, mode: int = OWNER_WRITES
+) -> None:
     part = target.with_name(target.name + PART_SUFFIX)
     try:
-        _write_synced(part, pieces, files)
+        _write_synced(part, pieces, files, mode)
         files.rename(part, target)
     except BaseException:
         with suppress(OSError):
@@ -83,8 +87,8 @@ def _write_durably(target: Path, pieces: Iterable[bytes], files: Files) -> None:
     files.sync_folder(target.parent)
 
 
-def _write_synced(path: Path, pieces: Iterable[bytes], files: Files) -> None:
-    file = files.create(path)
+def _write_synced(path: Path, pieces: Iterable[bytes], files: Files, mode: int) -> None:
+    file = files.create(path, mode=mode)
     try:
         for piece in pieces:
             file.write(piece)

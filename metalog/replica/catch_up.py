@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from metalog.errors import MetalogError
-from metalog.ids import SnapshotId
+from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.loader import Loader, feed
 from metalog.ports import Log, SnapshotNeeded
 
@@ -45,7 +45,7 @@ def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
     """Load the newest whole snapshot before ``damaged`` from which the log goes on."""
     start = log.bounds().start
     for older in reversed(log.snapshots()):
-        if start <= older.end_offset < damaged.end_offset:
+        if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:
             with suppress(MetalogError):
                 loader.load_snapshot(older, log.open_snapshot(older))
                 return True

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from metalog.files import LocalFiles, WritableFile
+from metalog.files import OWNER_WRITES, LocalFiles, WritableFile
 
 _SEGMENT: Final = ".log"
 
@@ -21,8 +21,8 @@ class TimedFiles(LocalFiles):
     def __init__(self, observe: Callable[[float], object]) -> None:
         self._observe = observe
 
-    def create(self, path: Path) -> WritableFile:
-        return self._timed(path, super().create(path))
+    def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
+        return self._timed(path, super().create(path, mode=mode))
 
     def extend(self, path: Path, size: int) -> WritableFile:
         return self._timed(path, super().extend(path, size))

@@ -259,8 +259,8 @@ def _pieces(member: Member, begin: int) -> Iterator[LogSplit]:
     if isinstance(log, CheckpointLog):
         yield LogSplit(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, False, place)
         return
-    if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
-        yield LogSplit(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, False, place)
+    if isinstance(log, DirectoryLog) and end == 0 and (path := log.bootstrap_path) is not None:
+        yield LogSplit(BootstrapSplit(path), 0, OPEN_END, OPEN_END, False, place)
         return
     splits = list(log.splits())
     if not splits and begin < end:

@@ -27,6 +27,8 @@ class NodeFolders(NamedTuple):
     controller: tuple[str, str, int] | None
     controller_listener: str | None
     has_authorizer: bool
+    allows_unstable: bool
+    """Levels of features that no Kafka has released."""
 
 
 def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
@@ -55,6 +57,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
         _controller(properties, file) if "controller" in roles else None,
         next(iter(_controller_listeners(properties)), None),
         bool(properties.get("authorizer.class.name", "").strip()),
+        properties.get("unstable.feature.versions.enable", "").strip().lower() == "true",
     )
 
 

@@ -80,7 +80,9 @@ def configure(parser: ArgumentParser) -> None:
     )
     begin = parser.add_argument_group("what the cluster begins with")
     begin.add_argument("-t", "--cluster-id", metavar="ID", help="a random one if left out")
-    begin.add_argument("-r", "--release-version", metavar="VERSION", help="4.3, 4.3-IV0, …")
+    begin.add_argument(
+        "-r", "--release-version", metavar="VERSION", help="4.4, 4.4-IV0, … (default: 4.3)"
+    )
     begin.add_argument(
         "-f", "--feature", action="append", default=[], metavar="NAME=LEVEL", help="repeatable"
     )
@@ -124,7 +126,8 @@ def run(arguments: Namespace, output: Output) -> int:
     chosen = _chosen(arguments.feature)
     in_log = bool(node.controllers) or arguments.no_initial_controllers
     check_kraft_version(chosen, voters_are_in_log=in_log)
-    features = initial_features(arguments.release_version, chosen)
+    allows_unstable = config is not None and config.allows_unstable
+    features = initial_features(arguments.release_version, chosen, allows_unstable=allows_unstable)
     records = first_records(arguments, features, output)
     if config is not None and not config.has_authorizer and _has_acls(records):
         output.warn(f"{arguments.config} has no authorizer.class.name: nothing enforces the ACLs")
@@ -137,6 +140,8 @@ def run(arguments: Namespace, output: Output) -> int:
             cluster_id=arguments.cluster_id,
             controllers=node.controllers,
             ignore_formatted=arguments.ignore_formatted,
+            is_controller=config is None or config.controller is not None,
+            joins_quorum=arguments.no_initial_controllers,
         ),
         now_ms=time.time_ns() // 1_000_000,
         entropy=os.urandom,

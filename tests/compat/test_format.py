@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,46 @@ def test_a_folder_is_that_of_kafka_storage(
         for files in (theirs, ours):
             files["meta.properties"].pop("directory.id")
     assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("is_dynamic", "options"),
+    [
+        (True, ("--standalone", "--release-version", "4.4", "--add-scram", SCRAM_OPTION)),
+        (True, ("--initial-controllers", VOTERS, "--release-version", "4.4-IV0")),
+        (True, ("--no-initial-controllers", "--feature", "metadata.version=32")),
+        (False, ("--release-version", "4.5-IV0", "--feature", "share.version=1")),
+    ],
+    ids=["standalone", "voters", "joins", "static-and-unstable"],
+)
+def test_a_folder_of_a_newer_version_is_that_of_its_own_kafka_storage(
+    newest_kafka_tools: KafkaTools,
+    tmp_path: Path,
+    run: Run,
+    is_dynamic: bool,
+    options: tuple[str, ...],
+) -> None:
+    """No bootstrap.checkpoint, one snapshot of offset 0, for its owner's eyes."""
+    overrides = {"unstable.feature.versions.enable": "true"}
+    kafka = RealKafka(newest_kafka_tools, tmp_path, overrides, dynamic=is_dynamic)
+    command = ("format", "-t", CLUSTER_ID, "-c", kafka.config, *options)
+    newest_kafka_tools.storage(*command)
+    theirs, their_modes = contents(kafka.log_dir), modes(kafka.log_dir)
+    kafka.log_dir.rename(tmp_path / "theirs")
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    ours = contents(kafka.log_dir)
+    if VOTERS not in options:
+        for files in (theirs, ours):
+            files["meta.properties"].pop("directory.id")
+    assert ours == theirs
+    assert modes(kafka.log_dir) == their_modes
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """Of each checkpoint, as ``ls`` has it."""
+    found = folder.rglob("*.checkpoint")
+    return {str(each.relative_to(folder)): stat.filemode(each.stat().st_mode) for each in found}
 
 
 def contents(folder: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ LIMIT_S = 30.0
 
 
 class ReadOnlyFiles(LocalFiles):
-    def create(self, path: Path) -> WritableFile:
+    def create(self, path: Path, *, mode: int = 0) -> WritableFile:
         raise AssertionError(f"{path} was to be written")
 
     rename = remove = sync_folder = create  # type: ignore[assignment]

@@ -169,6 +169,20 @@ def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
     assert not replayed(case.log_dir).is_bootstrap
 
 
+def test_the_snapshot_of_offset_0_is_no_state() -> None:
+    """Nothing is committed there; its users come with the log's first transaction (4.4.0)."""
+    case = kafka_case("unstable-4.4")
+    records = case.json_lines("records.jsonl")
+    end = next(each["offset"] for each in records if each.get("type") == "END_TRANSACTION_RECORD")
+    formatted = replayed(case.metadata_dir / "00000000000000000000-0000000000.checkpoint")
+    assert users(formatted)
+    for offset in (0, 1, end):
+        early = replayed(case.log_dir, at=AtOffset(offset))
+        assert (early.snapshot, list(users(early))) == (None, [])
+        assert early.image.features.metadata_version is None
+    assert list(users(replayed(case.log_dir, at=AtOffset(end + 1)))) == list(users(formatted))
+
+
 class ChangingFolder(LocalFiles):
     """A disk on which ``change`` befalls a folder before it is looked at again."""
 

@@ -40,6 +40,23 @@ def test_a_folder_says_whose_it_is_and_what_it_begins_with(tmp_path: Path) -> No
         assert len(replica.image.acls) == 1
 
 
+def test_from_4_4_on_it_begins_with_a_snapshot(tmp_path: Path) -> None:
+    """And our own node starts on it as on the other."""
+    newer = [(FeatureLevelRecord("metadata.version", 31), 0), *RECORDS[1:]]
+    formatted(tmp_path / "new", records=newer)
+    folder = tmp_path / "new"
+    assert not (folder / "bootstrap.checkpoint").exists()
+    log = DirectoryLog(folder)
+    assert (log.problems, log.voters.ids) == ((), (1,))
+    with Replica(WritableDirectoryLog(folder)) as replica:
+        replica.submit(lambda image: ControllerResult((), None)).result()
+        assert len(replica.image.acls) == 1
+        assert replica.image.features.metadata_version == 31
+        assert replica.kraft_version == 1
+    formatted(tmp_path / "brokers", records=newer, controllers=(), is_controller=False)
+    assert [each.name for each in (tmp_path / "brokers").iterdir()] == ["meta.properties"]
+
+
 def test_several_voters_know_each_others_folders(tmp_path: Path) -> None:
     ids = [Uuid(bytes([number] * 16)) for number in (1, 2)]
     endpoints = [Endpoint("CONTROLLER", f"host-{number}", 9093) for number in (1, 2)]

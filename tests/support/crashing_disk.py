@@ -109,7 +109,7 @@ class CrashingDisk:
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return MemoryReadable(self._names[path].data)
 
-    def create(self, path: Path) -> CrashingWritable:
+    def create(self, path: Path, *, mode: int = 0) -> CrashingWritable:
         self.step()
         inode = self._names.get(path)
         if inode is None:

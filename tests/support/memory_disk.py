@@ -79,7 +79,7 @@ class MemoryDisk:
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return MemoryReadable(self.contents[path])
 
-    def create(self, path: Path) -> MemoryWritable:
+    def create(self, path: Path, *, mode: int = 0) -> MemoryWritable:
         self.step(f"create {path.name}")
         self.contents[path] = bytearray()
         return MemoryWritable(self, path)

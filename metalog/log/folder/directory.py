@@ -15,7 +15,7 @@ from typing import Final
 
 from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES, Files, opened
-from metalog.ids import SnapshotId
+from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.log.folder.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
@@ -42,6 +42,7 @@ from metalog.ports import (
     Truncated,
 )
 from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
 
 _POLL_EVERY_S: Final = 0.1
 _MOST_BATCHES_A_POLL: Final = 1000
@@ -265,12 +266,21 @@ class DirectoryLog:
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """The batches of ``bootstrap.checkpoint``, with which a log without records begins;
-        None where the log has records, or where no such file lies beside it."""
-        path = self._folder.bootstrap
-        if path is None or self._ends.end > 0:
-            return None
-        return read_checkpoint(path, self._files)
+        """The batches with which a log without records begins; None where the log has records,
+        or no file beside it says with which it is to begin."""
+        path = None if self._ends.end > 0 else self.bootstrap_path
+        return None if path is None else read_checkpoint(path, self._files)
+
+    @property
+    def bootstrap_path(self) -> Path | None:
+        """The snapshot of offset 0 where it holds a metadata record, as Kafka 4.4 formats a
+        folder; else ``bootstrap.checkpoint``, if there is one."""
+        if FORMATTED_SNAPSHOT in self._folder.snapshots:
+            path = self._folder.snapshot_path(FORMATTED_SNAPSHOT)
+            whole = list(check_snapshot(read_checkpoint(path, self._files)))
+            if not all(batch.is_control for batch in whole):
+                return path
+        return self._folder.bootstrap
 
     @property
     def _ends(self) -> LogEnds:

@@ -144,11 +144,11 @@ class WritableDirectoryLog:
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
         """(message, version) pairs with which a log without a metadata.version begins."""
-        path = self._log.folder.bootstrap
+        path = self._log.bootstrap_path
         if path is None:
             raise InvalidTarget(
-                f"{self.path}: a log without a metadata.version, and no"
-                f" {layout.BOOTSTRAP_CHECKPOINT} beside it to begin with; format the folder"
+                f"{self.path}: a log without a metadata.version, and no records beside it to begin"
+                " with; format the folder"
             )
         return [
             _readable(entry.message, entry.version, str(path))

@@ -16,7 +16,8 @@ from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
-from metalog.records.batch import Batch, build_batch, encode_batch
+from metalog.records.batch import Batch, batch_bytes, build_batch, encode_batch
+from metalog.records.checkpoint import snapshot_batches
 from metalog.records.messages import LeaderChangeMessage, NoOpRecord
 
 ROOT = Path("/log-dir")
@@ -291,6 +292,54 @@ def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
         "bootstrap.checkpoint",
         "meta.properties",
     ]
+
+
+NEWEST = kafka_case("unstable-4.4")
+FIRST_SNAPSHOT = "00000000000000000000-0000000000.checkpoint"
+
+
+def formatted_by_4_4(folder: Path) -> Path:
+    """As it was before its first start; gives its snapshot of offset 0."""
+    (folder / "__cluster_metadata-0").mkdir(parents=True)
+    shutil.copy(NEWEST.log_dir / "meta.properties", folder)
+    return Path(shutil.copy(NEWEST.metadata_dir / FIRST_SNAPSHOT, folder / "__cluster_metadata-0"))
+
+
+def test_a_folder_that_4_4_formatted_shows_the_records_of_its_first_snapshot(
+    tmp_path: Path,
+) -> None:
+    """Before those of a bootstrap.checkpoint, unless it has none (4.4.0)."""
+    first = formatted_by_4_4(tmp_path)
+    log = DirectoryLog(tmp_path)
+    assert log.bounds()[:2] == (0, 0)
+    assert log.bootstrap_path == first
+    bootstrap = log.bootstrap()
+    assert bootstrap is not None
+    name = FIRST_SNAPSHOT.removesuffix(".checkpoint")
+    expected = NEWEST.json_lines(f"snapshot-{name}.records.jsonl")
+    assert sum(batch.record_count for batch in bootstrap) == len(expected)
+    shutil.copy(kafka_case("basic-4.3").log_dir / "bootstrap.checkpoint", tmp_path)
+    assert DirectoryLog(tmp_path).bootstrap_path == first
+    control_only = snapshot_batches((), epoch=0, timestamp=1, last_contained_timestamp=1)
+    first.write_bytes(b"".join(map(batch_bytes, control_only)))
+    assert DirectoryLog(tmp_path).bootstrap_path == tmp_path / "bootstrap.checkpoint"
+    assert DirectoryLog(NEWEST.log_dir).bootstrap() is None
+
+
+@pytest.mark.parametrize("kept", [0, 40, 83, 200, 526])
+def test_a_first_snapshot_that_is_damaged_is_refused_where_it_counts(
+    tmp_path: Path, kept: int
+) -> None:
+    """A folder that was started has its records in its log."""
+    first = formatted_by_4_4(tmp_path / "formatted")
+    shutil.copytree(NEWEST.log_dir, tmp_path / "started")
+    for path in (first, tmp_path / "started" / "__cluster_metadata-0" / FIRST_SNAPSHOT):
+        path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(CorruptLog, match=r"0{10}\.checkpoint"):
+        DirectoryLog(tmp_path / "formatted").bootstrap()
+    started = DirectoryLog(tmp_path / "started")
+    assert (started.problems, started.bootstrap()) == ((), None)
+    assert started.voters == DirectoryLog(NEWEST.log_dir).voters
 
 
 class TestNoLog:

@@ -1,10 +1,12 @@
 """Who may write a folder's log, and what stands in it afterwards."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cases import kafka_case
 from memory_disk import MemoryDisk
 from tiny_log import ace
 from written_log import batches_in, copied, formatted
@@ -100,6 +102,23 @@ def test_bootstrap_records_are_those_of_the_format(tmp_path: Path) -> None:
     log = WritableDirectoryLog(tmp_path / "d")
     with pytest.raises(InvalidTarget, match="format the folder"):
         log.bootstrap_records()
+
+
+def test_bootstrap_records_are_those_of_kafka_4_4s_format(tmp_path: Path) -> None:
+    """The same come first in the log, as by the same node of 4.4.0."""
+    case = kafka_case("unstable-4.4")
+    folder = tmp_path / "d"
+    (folder / PARTITION).mkdir(parents=True)
+    shutil.copy(case.log_dir / "meta.properties", folder)
+    first = "00000000000000000000-0000000000.checkpoint"
+    shutil.copy(case.metadata_dir / first, folder / PARTITION)
+    log = WritableDirectoryLog(folder)
+    records = log.bootstrap_records()
+    assert records[0] == (FeatureLevelRecord("metadata.version", 34), 0)
+    log_of_kafka = DirectoryLog(case.log_dir)
+    began = [m for batch in log_of_kafka.batches(0) for m in batch.messages()][:30]
+    at = began.index(records[0][0])
+    assert [message for message, _ in records] == began[at : at + len(records)]
 
 
 def test_what_was_appended_is_polled(tmp_path: Path) -> None:
