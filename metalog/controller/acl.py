@@ -1,8 +1,9 @@
 """Requests to create and delete ACLs, turned into records.
 
-What is refused, with which code and which words, is what Kafka 4.3's admin handlers and
-AclControlManager refuse. Creating what exists succeeds and writes nothing; an ACL that
-two filters match is removed once and listed by both.
+What is refused, with which code and which words, is what Kafka's admin handlers and
+AclControlManager refuse; of hosts that depends on its version (``acl_hosts``). Creating what
+exists succeeds and writes nothing; an ACL that two filters match is removed once and listed by
+both.
 
 Pure: the image is only read, and ids come from the ``entropy`` that is handed in. This
 module must not know who asks, nor whether they may.
@@ -22,6 +23,7 @@ from metalog.acl import (
     PatternType,
     acl_problem,
 )
+from metalog.controller.acl_hosts import AclCreator, why_no_host
 from metalog.controller.result import (
     MAX_RECORDS_PER_USER_OPERATION,
     SUCCESS,
@@ -52,10 +54,10 @@ _TOO_MANY_DELETED: Final = ApiError(
 
 
 def create_acls(
-    image: AclsImage, acls: Sequence[Acl], entropy: Entropy
+    image: AclsImage, acls: Sequence[Acl], entropy: Entropy, creator: AclCreator | None = None
 ) -> ControllerResult[list[ApiError]]:
-    """One outcome for each of ``acls``, in their order."""
-    results = list(map(why_not, acls))
+    """One outcome for each of ``acls``, in their order; any host is taken without a ``creator``."""
+    results = [why_not(acl, creator) for acl in acls]
     sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
     records = creations(image, sound, entropy)
     if len(records) > MAX_RECORDS_PER_USER_OPERATION:
@@ -98,10 +100,11 @@ def delete_acls(
     return ControllerResult(records, results)
 
 
-def why_not(acl: Acl) -> ApiError:
+def why_not(acl: Acl, creator: AclCreator | None = None) -> ApiError:
     """Why ``acl`` may not be created, in the order in which Kafka looks."""
-    problem = _problem(acl)
-    return ApiError(ErrorCode.INVALID_REQUEST, problem) if problem else SUCCESS
+    if problem := _problem(acl):
+        return ApiError(ErrorCode.INVALID_REQUEST, problem)
+    return SUCCESS if creator is None else why_no_host(acl.host, creator)
 
 
 def why_no_filter(wanted: AclFilter) -> ApiError:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from metalog.acl import Acl
 from metalog.controller.acl import creations, why_not
+from metalog.controller.acl_hosts import creator_for
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import SCRAM_SINCE, new_user_problem
 from metalog.errors import ErrorCode, InvalidRequest
@@ -34,8 +35,9 @@ def change_whole(
     image: MetadataImage, change: Migration, entropy: Entropy
 ) -> ControllerResult[None]:
     """``InvalidRequest`` where a part of it is refused; then nothing of it is done."""
+    creator = creator_for(image.features)
     for acl in change.added:
-        if error := why_not(acl):
+        if error := why_not(acl, creator):
             raise InvalidRequest(f"{error.code.name}: {error.message}")
     for user, _, credential in change.credentials:
         if problem := new_user_problem(user, credential.salt):

@@ -33,6 +33,7 @@ class LogLeader(Submits):
         candidacy: stands for election; None where nobody is elected.
         idle_s: seconds without a change after which a NoOp record is written; None writes none.
         entropy: where ids and salts come from.
+        kafka: the version of Kafka that changes are accepted and refused as by.
     """
 
     def __init__(
@@ -43,8 +44,9 @@ class LogLeader(Submits):
         candidacy: Candidacy | None,
         idle_s: float | None,
         entropy: Entropy,
+        kafka: str | None,
     ) -> None:
-        super().__init__(entropy)
+        super().__init__(entropy, kafka)
         self._loader = loader
         self._users = [each for each in publishers if isinstance(each, UsesAclMutator)]
         self._candidacy = candidacy

@@ -51,6 +51,8 @@ class Replica(Submits):
     follows, and is closed with it. ``prepare`` is done once before anything else, and may
     raise what ``claim`` may; if it ``is_patient``, ``start`` raises neither ``CorruptLog`` nor
     ``Unanswered`` of either: both are tried again, and ``state`` has the fault meanwhile.
+    ACLs are accepted and refused as by the version ``kafka`` of Kafka, such as ``4.4``; without
+    it as by the one that the log's metadata.version makes likely.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Replica(Submits):
         candidacy: Candidacy | None = None,
         prepare: Callable[[], None] = lambda: None,
         is_patient: bool = False,
+        kafka: str | None = None,
     ) -> None:
         self._source = log
         self._is_patient = is_patient
@@ -73,8 +76,8 @@ class Replica(Submits):
         observed = (*publishers, self._gate)
         self._has_gates = any(isinstance(each, Gate) for each in publishers)
         self._loader = Loader(observed, tolerant=tolerant)
-        super().__init__(entropy)
-        self._leader = LogLeader(log, self._loader, publishers, candidacy, idle_s, entropy)
+        super().__init__(entropy, kafka)
+        self._leader = LogLeader(log, self._loader, publishers, candidacy, idle_s, entropy, kafka)
         observers = [each for each in observed if isinstance(each, LoadObserver)]
         self._follower = LogFollower(
             log, self._loader, self._leader, prepare, observers, monotonic_s

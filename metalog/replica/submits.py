@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from metalog.acl import Acl, AclFilter
 from metalog.controller import acl as acl_control
+from metalog.controller.acl_hosts import creator_for
+from metalog.controller.result import ControllerResult
 from metalog.controller.scram import (
     AlterScramRequest,
     alter_credentials,
@@ -20,6 +22,7 @@ from metalog.controller.scram import (
 from metalog.errors import ApiError
 from metalog.futures import after
 from metalog.ids import Entropy
+from metalog.image.metadata import MetadataImage
 from metalog.ports import AclCreateResult, AclDeleteResult
 from metalog.replica.write_queue import Change, WriteQueue, each_of
 from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramMechanism
@@ -36,8 +39,9 @@ class Submits:
     here, ``LogFenced`` once a write has failed.
     """
 
-    def __init__(self, entropy: Entropy) -> None:
+    def __init__(self, entropy: Entropy, kafka: str | None) -> None:
         self._entropy = entropy
+        self._kafka = kafka
 
     @property
     def _writer(self) -> WriteQueue:
@@ -117,8 +121,12 @@ class Submits:
         Returns:
             A future of one outcome for each of ``acls``, in order.
         """
-        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
-        return self.submit(lambda image: change(image.acls))
+
+        def change(image: MetadataImage) -> ControllerResult[list[ApiError]]:
+            creator = creator_for(image.features, self._kafka)
+            return acl_control.create_acls(image.acls, acls, self._entropy, creator)
+
+        return self.submit(change)
 
     def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
         """As ``delete_acls``, with one future for all outcomes.

@@ -47,6 +47,7 @@ class PeerVersions(NamedTuple):
 
     apis: Versions
     features: Mapping[str, VersionRange]
+    finalized: Mapping[str, int]
 
 
 class NotSpoken(InvalidRequest):
@@ -95,7 +96,10 @@ def read_versions(payload: bytes, asked: int) -> PeerVersions | ApiVersionsRefus
         each.name: VersionRange(each.min_version, each.max_version)
         for each in getattr(body, "supported_features", ())
     }
-    return PeerVersions(ranges, features)
+    finalized = {
+        each.name: each.max_version_level for each in getattr(body, "finalized_features", ())
+    }
+    return PeerVersions(ranges, features, finalized)
 
 
 class Features(NamedTuple):

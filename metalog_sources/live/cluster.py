@@ -20,6 +20,7 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
+from metalog.controller.acl_hosts import AclCreator, creator_of_cluster
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.files import Files
 from metalog.image.features import METADATA_VERSION
@@ -120,6 +121,16 @@ class ClusterStore:
             if level < _KAFKA_4_1:
                 return f"{self.url} is older than Kafka 4.1, which brought TWO_PHASE_COMMIT"
         return None
+
+    def acl_creator(self) -> AclCreator:
+        """As a node announces it, by the metadata.version it supports and the one in force."""
+        return self._call(
+            "create ACLs",
+            lambda: creator_of_cluster(
+                self._client.supported_level(METADATA_VERSION),
+                self._client.finalized_level(METADATA_VERSION),
+            ),
+        )
 
     def create(self, acls: Sequence[Acl]) -> None:
         """All of ``acls``, in one request; ``PartlyDone`` where one of them failed."""

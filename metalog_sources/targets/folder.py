@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from metalog.acl import Acl
+from metalog.controller.acl_hosts import AclCreator, creator_for
 from metalog.controller.migration import Migration, change_whole
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
@@ -49,6 +50,10 @@ class FolderTarget:
 
     def why_not(self, acl: Acl) -> str | None:
         return None
+
+    def acl_creator(self) -> AclCreator:
+        """The Kafka that is likely to run here: of the next start nothing is known."""
+        return creator_for(replay_source(self._source).image.features)
 
     def change(
         self,

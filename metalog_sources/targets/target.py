@@ -11,6 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
+from metalog.controller.acl_hosts import AclCreator
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.log.folder.directory import DirectoryLog
 from metalog.plurals import counted, plural
@@ -78,6 +79,13 @@ class LimitedTarget(_Target, Protocol):
         ...
 
 
+@runtime_checkable
+class KafkaTarget(_Target, Protocol):
+    """A target that a Kafka writes, or its log: its version counts for what it takes."""
+
+    def acl_creator(self) -> AclCreator: ...
+
+
 Target = StoreTarget | LogTarget
 
 
@@ -99,10 +107,13 @@ def refused_steps(
     to what Kafka itself refuses. ``current`` are the ACLs that it has."""
     found = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
+    added = [step.acl.host for step in steps if step.change is ChangeKind.ADD]
+    has_odd_host = any(not host or "/" in host for host in added)
+    creator = target.acl_creator() if has_odd_host and isinstance(target, KafkaTarget) else None
     for step in steps:
         why = target.why_not(step.acl) if isinstance(target, _Target) else None
         if why is None and step.change is ChangeKind.ADD:
-            why = why_not(step.acl).message or full.get(_resource_of(step.acl))
+            why = why_not(step.acl, creator).message or full.get(_resource_of(step.acl))
         if why is not None:
             found.append((step, why))
     return found

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from acl_files import similar_acls
+from cases import kafka_case
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_target import MemoryTarget
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.controller.acl_hosts import AclCreator
 from metalog.errors import InvalidTarget
 from metalog_sources.formats.document import AclEntry, Document, Own
 from metalog_sources.live.zookeeper import ZookeeperStore
@@ -127,6 +129,32 @@ def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -
     removing = [PlanStep(ChangeKind.REMOVE, acl) for acl in many[1_000:]]
     assert refused_steps(store, [*adding(READ), *removing], many)
     assert not refused_steps(store, removing, many)
+
+
+class TargetOfKafka(MemoryTarget):
+    """One that Kafka 4.4 writes, at a metadata.version that blocks come after."""
+
+    def acl_creator(self) -> AclCreator:
+        return AclCreator("4.4", 31)
+
+
+def test_a_host_that_the_targets_kafka_refuses_is_known_before_the_first_is_written() -> None:
+    """What is there already can be removed, whatever its host."""
+    block = READ._replace(host="10.0.0.0/8")
+    target = TargetOfKafka([block])
+    steps = [*adding(READ, block._replace(resource_name="u")), PlanStep(ChangeKind.REMOVE, block)]
+    [(step, why)] = refused_steps(target, steps)
+    assert step == steps[1]
+    assert why.startswith("CIDR-based ACL host patterns require metadata version 4.4-IV1")
+    assert not refused_steps(MemoryTarget([]), steps)
+
+
+def test_a_folders_kafka_is_known_by_its_metadata_version() -> None:
+    """Kafka 4.4 alone reads such a log, and takes blocks and nothing else with a slash."""
+    target = target_of(open_source(str(kafka_case("unstable-4.4").log_dir), environ={}))
+    odd = READ._replace(host="10.0.0.0/33")
+    [(_, why)] = refused_steps(target, adding(odd, READ._replace(host="10.0.0.0/32")))
+    assert why == "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range [0,32]"
 
 
 def test_what_is_only_a_source_is_held_to_what_kafka_refuses() -> None:

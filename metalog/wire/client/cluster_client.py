@@ -125,6 +125,10 @@ class ClusterClient:
         supported = self._connected().features.get(feature)
         return 0 if supported is None else supported.most
 
+    def finalized_level(self, feature: str) -> int:
+        """The level of ``feature`` that is in force, as the node has it; 0 where none is."""
+        return self._connected().finalized.get(feature, 0)
+
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
         """One outcome for each ACL, in their order. Raises ``OutcomeUnknown``."""
         return self._write(

@@ -106,6 +106,11 @@ class Connection:
         """The levels that the peer supports; none of a peer that does not announce them."""
         return self._session.features
 
+    @property
+    def finalized(self) -> Mapping[str, int]:
+        """The levels of features in force when it was connected."""
+        return self._session.finalized
+
     def version(self, api_key: int, ours: Iterable[int]) -> int:
         """The version to ask in; ``NotSpoken`` where there is none."""
         return self._session.version(api_key, ours)

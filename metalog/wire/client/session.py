@@ -77,6 +77,7 @@ class ClientSession:
     ) -> None:
         self.versions: Versions = {}
         self.features: Mapping[str, VersionRange] = {}
+        self.finalized: Mapping[str, int] = {}
         self.is_ready = False
         self._client_id = client_id
         self._credentials = credentials
@@ -137,7 +138,7 @@ class ClientSession:
         if isinstance(told, ApiVersionsRefused):
             self._asked_version = told.version
             return self.opening()
-        self.versions, self.features = told
+        self.versions, self.features, self.finalized = told
         if self._credentials is None:
             self.is_ready = True
             return b""

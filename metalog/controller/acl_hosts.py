@@ -1,0 +1,62 @@
+"""Which hosts an ACL that is to be created may have: that depends on the Kafka that creates it.
+
+Kafka 4.3 takes any text. Kafka 4.4 takes a CIDR block (KIP-1276) from a metadata.version on, and
+nothing else that has a slash; codes and texts are its own. This module must not know what is
+stored already, nor what an ACL decides.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from metalog.errors import SUCCESS, ApiError, ErrorCode
+from metalog.host_block import HostBlock, read_block
+from metalog.image.features import (
+    CIDR_HOSTS_SINCE,
+    LATEST_METADATA_VERSIONS,
+    METADATA_VERSIONS,
+    FeaturesImage,
+)
+
+_EMPTY: Final = ApiError(ErrorCode.INVALID_REQUEST, "Host pattern cannot be null or empty")
+_TOO_EARLY: Final = ApiError(
+    ErrorCode.UNSUPPORTED_VERSION,
+    "CIDR-based ACL host patterns require metadata version"
+    f" {METADATA_VERSIONS[CIDR_HOSTS_SINCE]} or higher.",
+)
+
+
+class AclCreator(NamedTuple):
+    """The Kafka that is asked to create ACLs: its version, such as ``4.4``, and the
+    metadata.version of its log."""
+
+    kafka: str
+    metadata_version: int
+
+
+def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator:
+    """``kafka`` on a log with these features; where it is not known, the one that the log's
+    metadata.version makes likely."""
+    return AclCreator(kafka or features.assumed_kafka, features.metadata_version or 0)
+
+
+def creator_of_cluster(supported: int, finalized: int) -> AclCreator:
+    """By the metadata.version that a cluster announces: its newest one, and the one in force."""
+    newest = [kafka for kafka, level in LATEST_METADATA_VERSIONS.items() if level <= supported]
+    return AclCreator(max(newest, default=min(LATEST_METADATA_VERSIONS)), finalized)
+
+
+def why_no_host(host: str, creator: AclCreator) -> ApiError:
+    """Why ``creator`` refuses ``host``; success where it takes it."""
+    if creator.kafka < "4.4":
+        return SUCCESS
+    if not host:
+        return _EMPTY
+    if "/" not in host:
+        return SUCCESS
+    if creator.metadata_version < CIDR_HOSTS_SINCE:
+        return _TOO_EARLY
+    block = read_block(host)
+    if isinstance(block, HostBlock):
+        return SUCCESS
+    return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid CIDR notation '{host}': {block}")

@@ -1,0 +1,149 @@
+"""Hosts of ACLs are taken and refused as the Kafka that runs takes and refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cases import KafkaCase, kafka_cases
+
+from metalog import Replica, WritableMemoryLog
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.controller.acl import why_not
+from metalog.controller.acl_hosts import (
+    AclCreator,
+    creator_for,
+    creator_of_cluster,
+    why_no_host,
+)
+from metalog.controller.migration import Migration, change_whole
+from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
+from metalog.image.features import FeaturesImage
+from metalog.image.metadata import EMPTY
+from metalog.records.messages import FeatureLevelRecord
+
+BLOCK, NO_BLOCK = "10.0.0.0/8", "10.0.0.0/33"
+TOO_EARLY = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
+CODES = {
+    "InvalidRequestException": ErrorCode.INVALID_REQUEST,
+    "UnsupportedVersionException": ErrorCode.UNSUPPORTED_VERSION,
+}
+
+
+def from_host(host: str) -> Acl:
+    return Acl(
+        *(ResourceType.TOPIC, "t", PatternType.LITERAL),
+        *("User:a", host, Operation.READ, PermissionType.ALLOW),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kafka", "level", "host", "outcome"),
+    [
+        *(("4.3", 30, host, SUCCESS) for host in ("*", "", " ", BLOCK, NO_BLOCK, "a/b")),
+        *(("4.4", level, host, SUCCESS) for level in (30, 33) for host in ("*", " ", "10.0.0.*")),
+        *(("4.4", 31, host, ApiError(CODES["UnsupportedVersionException"], TOO_EARLY))
+          for host in (BLOCK, NO_BLOCK, "/")),
+        *(("4.4", level, "", ApiError(CODES["InvalidRequestException"],
+           "Host pattern cannot be null or empty")) for level in (30, 33)),
+        *(("4.4", level, host, SUCCESS) for level in (32, 34)
+          for host in (BLOCK, "10.1.2.3/08", "2001:DB8::1/32", "[::1]/128")),
+        ("4.4", 32, NO_BLOCK, ApiError(CODES["InvalidRequestException"],
+         "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range [0,32]")),
+    ],
+)  # fmt: skip
+def test_a_host_is_refused_by_version_and_level(
+    kafka: str, level: int, host: str, outcome: ApiError
+) -> None:
+    assert why_no_host(host, AclCreator(kafka, level)) == outcome
+
+
+def answers(case: KafkaCase) -> Iterator[tuple[AclCreator, dict[str, Any]]]:
+    """What a node of this case refused, and by which version and level."""
+    if case.name == "acls-4.4":
+        for refusal in case.json("rejected.json"):
+            yield AclCreator("4.4", 33), refusal
+    if case.expects("upgrade-steps.json"):
+        for step in case.json("upgrade-steps.json"):
+            for refusal in step.get("create", {}).get("rejected", ()):
+                yield (
+                    AclCreator(step["kafka"].rpartition(".")[0], step["metadata.version"]),
+                    refusal,
+                )
+
+
+def test_a_real_kafka_refused_the_same() -> None:
+    """Of the whole set of fixtures, which not every checkout has."""
+    for case in kafka_cases():
+        for creator, refusal in answers(case):
+            if refusal["where"] == "server":
+                error = why_not(of_json(refusal["acl"]), creator)
+                assert (error.code, error.message) == (CODES[refusal["error"]], refusal["message"])
+
+
+def test_a_real_kafka_took_the_same() -> None:
+    """Whatever stands in a log that only Kafka 4.4 wrote."""
+    for case in kafka_cases():
+        if case.name in {"acls-4.4", "unstable-4.4"}:
+            acls = list(map(of_json, case.json("acls.json")))
+            assert any("/" in acl.host for acl in acls)
+            assert not [acl for acl in acls if why_not(acl, AclCreator("4.4", 33))]
+
+
+def of_json(said: dict[str, Any]) -> Acl:
+    return Acl(
+        ResourceType[said["resourceType"]],
+        said["resourceName"],
+        PatternType[said["patternType"]],
+        said["principal"],
+        said["host"],
+        Operation[said["operation"]],
+        PermissionType[said["permissionType"]],
+    )
+
+
+def test_the_host_is_looked_at_last() -> None:
+    nameless = from_host(NO_BLOCK)._replace(resource_name="")
+    assert why_not(nameless, AclCreator("4.4", 33)).message == "Invalid empty resource name"
+
+
+@pytest.mark.parametrize(
+    ("level", "kafka", "outcomes"),
+    [
+        (30, None, [None, None, None]),
+        (30, "4.4", [None, TOO_EARLY, TOO_EARLY]),
+        (33, None, [None, None, "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range"]),
+        (33, "4.3", [None, None, None]),
+    ],
+)
+def test_each_acl_of_a_request_has_its_own_outcome(
+    level: int, kafka: str | None, outcomes: list[str | None]
+) -> None:
+    """By the log's metadata.version, unless somebody says which Kafka it is to be."""
+    log = WritableMemoryLog(bootstrap=[(FeatureLevelRecord("metadata.version", level), 0)])
+    acls = [from_host(host) for host in ("10.0.0.1", BLOCK, NO_BLOCK)]
+    with Replica(log, kafka=kafka) as replica:
+        found = replica.submit_creations(acls).result(20)
+        created = set(replica.image.acls.by_id.values()) & set(acls)
+    for error, expected in zip(found, outcomes, strict=True):
+        assert (error.message or "").startswith(expected or "")
+        assert bool(error) is (expected is not None)
+    assert created == {acl for acl, error in zip(acls, outcomes, strict=True) if error is None}
+
+
+def test_a_change_as_a_whole_is_refused_as_a_whole() -> None:
+    image = EMPTY._replace(features=FeaturesImage(33))
+    change = Migration([from_host(BLOCK), from_host(NO_BLOCK)])
+    with pytest.raises(InvalidRequest, match="INVALID_REQUEST: Invalid CIDR notation"):
+        change_whole(image, change, bytes)
+
+
+def test_which_kafka_it_is() -> None:
+    assert creator_for(FeaturesImage(31)) == ("4.3", 31)
+    assert creator_for(FeaturesImage(32)) == ("4.4", 32)
+    assert creator_for(FeaturesImage(None), "4.4") == ("4.4", 0)
+    assert creator_of_cluster(0, 0) == ("4.3", 0)
+    assert creator_of_cluster(30, 29) == ("4.3", 29)
+    assert creator_of_cluster(33, 30) == ("4.4", 30)
+    assert creator_of_cluster(40, 40) == ("4.4", 40)
