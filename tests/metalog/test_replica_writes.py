@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from memory_disk import MemoryDisk
 from tiny_log import BEGIN, ace, ids
+from waiting import eventually
 from written_log import FIRST_ACL, batches_in, copied, formatted
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
@@ -268,7 +268,7 @@ def test_who_still_waits_when_it_closes_is_told(tmp_path: Path) -> None:
         [late] = replica.create_acls(WHO, [acl("late")])
         closing = threading.Thread(target=replica.close)
         closing.start()
-        time.sleep(0.05)
+        assert eventually(lambda: replica.create_acls(WHO, [acl("later")])[0].done())
     closing.join()
     with pytest.raises(LogFenced, match="closed"):
         done(late)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ from metalog.wire.messages import correlation_of, write_request
 from metalog.wire.schema import Body, request_type, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node import HandledApi, IncomingRequest, Node, config_of, running
-from metalog_node.handlers.request import Handle
+from metalog_node.handlers.request import Handle, Services
 from metalog_node.net import server
 from metalog_node.net.connection_quotas import quotas_for
 from metalog_node.publish.publishers import CredentialsPublisher
@@ -97,7 +98,7 @@ def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    monkeypatch.setattr(server, "_HANDSHAKE_S", 0.4)
+    monkeypatch.setattr(server, "_HANDSHAKE_S", 1.5)
     keys = {"ssl.keystore.location": str(identity.identity), "max.connections": "1"}
     with serve("SSL", **keys) as node:
         with connected(node.addresses["SSL"]) as silent, connected(node.addresses["SSL"]) as second:
@@ -141,8 +142,13 @@ def test_whoever_speaks_something_else_is_named_in_the_log(
 
 def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
     """And nothing is kept for it: closing alone would wait until it takes all."""
-    size = 16 << 20
-    apis = {ASKED: added(lambda services, question: bytes(size))}
+    size, was_asked = 16 << 20, Event()
+
+    def answer(services: Services, question: IncomingRequest) -> bytes:
+        was_asked.set()
+        return bytes(size)
+
+    apis = {ASKED: added(answer)}
     formatted(tmp_path)
     config = {"metadata.log.dir": str(tmp_path), "connections.max.idle.ms": "300"}
     with (
@@ -150,7 +156,7 @@ def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
         connected(node.addresses["PLAINTEXT"]) as client,
     ):
         client.sendall(QUESTION)
-        assert eventually(lambda: measured(node, "metalog_connections", "PLAINTEXT") == 1)
+        assert was_asked.wait(60)
         assert eventually(lambda: measured(node, "metalog_connections", "PLAINTEXT") == 0)
         assert all_that_is_left(client) < size
 
@@ -186,7 +192,13 @@ def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
     """And lets go at once of those who asked nothing."""
     later: Future[Body] = Future()
     later.set_running_or_notify_cancel()
-    apis = {ASKED: added(lambda services, question: later)}
+    was_asked = Event()
+
+    def asked(services: Services, question: IncomingRequest) -> Future[Body]:
+        was_asked.set()
+        return later
+
+    apis = {ASKED: added(asked)}
     formatted(tmp_path)
     config = config_of(BOTH_ROLES | {"metadata.log.dir": str(tmp_path)})
 
@@ -197,7 +209,7 @@ def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
             idle, idle_writer = await asyncio.open_connection(*address)
             reader, writer = await asyncio.open_connection(*address)
             writer.write(QUESTION)
-            await asyncio.sleep(0.2)
+            assert await asyncio.to_thread(was_asked.wait, 60)
             closing = asyncio.create_task(node.close())
             said_to_idle = await idle.read()
             declared = response_type(ASKED, 3)

@@ -163,7 +163,7 @@ def test_probes_and_metrics_answer_while_a_request_holds_the_event_loop(
         ThreadPoolExecutor(1) as threads,
         Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection,
     ):
-        assert got(node.watch_address, "/readyz")[0] == 200
+        assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
         asking = threads.submit(connection.ask, every_request.requests()[quotas])
         try:
             assert held.wait(60)

@@ -19,7 +19,9 @@ WIPED = "\r\x1b[K"
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
+    """Where no time passes but what a line waits for before it is drawn again."""
     monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(progress, "monotonic", lambda: 0.0)
     ours, its = pty.openpty()
     with os.fdopen(its, "w") as err:
         yield ours, err

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body
 
-LONGEST_DELAY_S = 5.0
+LONGEST_DELAY_S = 60.0
 
 
 class Step(NamedTuple):

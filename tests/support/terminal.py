@@ -64,4 +64,4 @@ def at_a_terminal(
             if printed.endswith(prompt.encode()):
                 os.write(ours, left.pop(prompt).encode())
     os.close(ours)
-    return printed.decode().replace("\r\n", "\n"), process.wait(10)
+    return printed.decode().replace("\r\n", "\n"), process.wait(LIMIT_S)

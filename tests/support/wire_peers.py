@@ -68,8 +68,10 @@ Answer = Callable[[Body], Body | None]
 
 @contextmanager
 def answering(answer: Answer) -> Iterator[tuple[Address, list[str]]]:
-    """A peer that takes any number of connections, and the names of the requests it was sent."""
+    """A peer that takes any number of connections, and the names of the requests it was sent.
+    It hangs up at the end."""
     asked: list[str] = []
+    peers: list[socket.socket] = []
 
     def talk(peer: socket.socket) -> None:
         frames = opened(peer)
@@ -87,7 +89,8 @@ def answering(answer: Answer) -> Iterator[tuple[Address, list[str]]]:
                 peer, _ = listener.accept()
             except OSError:
                 return
-            with peer, suppress(ConnectionError):
+            peers.append(peer)
+            with peer, suppress(OSError):
                 talk(peer)
 
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
@@ -97,4 +100,7 @@ def answering(answer: Answer) -> Iterator[tuple[Address, list[str]]]:
             yield Address("127.0.0.1", listener.getsockname()[1]), asked
         finally:
             listener.shutdown(socket.SHUT_RDWR)
+            for peer in peers:
+                with suppress(OSError):
+                    peer.shutdown(socket.SHUT_RDWR)
             thread.join(timeout=10)

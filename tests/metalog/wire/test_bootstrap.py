@@ -16,7 +16,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.versions import NotSpoken
 
 PATIENT = PLAINTEXT._replace(request_timeout_s=60.0, connect_timeout_s=60.0)
-HASTY = PLAINTEXT._replace(connect_timeout_s=0.6)
+HASTY = PLAINTEXT._replace(connect_timeout_s=1.5)
 
 SILENT = (
     "no answer in time: it takes the connection, and says nothing; is it Kafka's port? One with "
