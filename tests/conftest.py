@@ -11,7 +11,7 @@ import pytest
 import spark_session
 from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
-from command import Run, run_here
+from command import AS_USERS_START_IT, Run, run_here
 from figures import CHECK, PROPERTY, TASK, WRITE, Figures
 from groups import Groups, GroupsThenFiles
 from hypothesis import settings
@@ -44,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
     config.addinivalue_line("markers", "check: of committed files alone; `make check` runs it too")
     config.addinivalue_line("markers", "once: enough on one Python; `make test-second` is without")
+    if not config.getoption("numprocesses", None):
+        os.environ |= AS_USERS_START_IT
     if "PYTEST_XDIST_WORKER" in os.environ:
         config.pluginmanager.register(Groups())
     if os.environ.get("CI") == "true":

@@ -98,7 +98,7 @@ def test_topics_with_their_acls(cluster: ScramKafka, capsys: pytest.CaptureFixtu
     _, [line], _ = run(cluster, capsys, "topics", "--describe", "--topic", "payments", "--json")
     described = cast("dict[str, Any]", line)
     assert described["partitions"] == 3
-    kafkas = admin.describe_topics(TopicCollection(["payments"]))["payments"].result(10)
+    kafkas = admin.describe_topics(TopicCollection(["payments"]))["payments"].result(60)
     assert described["topicId"] == str(kafkas.topic_id).translate({ord("+"): "-", ord("/"): "_"})
     [acl] = described["acls"]
     assert (acl["principal"], acl["operation"]) == ("User:app", "READ")

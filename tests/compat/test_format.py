@@ -55,7 +55,7 @@ def client(kafka: RealKafka, user: str, password: str, mechanism: str) -> AdminC
 
 
 def outcome(admin: AdminClient, topic: str) -> str:
-    [created] = admin.create_topics([NewTopic(topic, 1, 1)], request_timeout=20).values()
+    [created] = admin.create_topics([NewTopic(topic, 1, 1)], request_timeout=60).values()
     try:
         created.result(timeout=30)
     except KafkaException as error:

@@ -18,7 +18,7 @@ from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 
 
 class ReadOnlyFiles(LocalFiles):

@@ -122,7 +122,7 @@ def by_librdkafka(cluster: Cluster) -> Iterator[Step]:
     for pattern in (of.LITERAL, of.PREFIXED, of.ANY, of.MATCH):
         yield Step(described(client, asked("rd", pattern)), is_description=True)
     [deleted] = client.delete_acls([asked(None, of.ANY)]).values()
-    yield Step(lambda: sorted(map(repr, deleted.result(10))))
+    yield Step(lambda: sorted(map(repr, deleted.result(60))))
     yield Step(described(client, asked(None, of.ANY)), is_description=True)
     credential = librdkafka.ScramCredentialInfo(librdkafka.ScramMechanism.SCRAM_SHA_256, 4096)
     for alteration in (
@@ -136,12 +136,12 @@ def by_librdkafka(cluster: Cluster) -> Iterator[Step]:
 
 
 def described(client: librdkafka.AdminClient, asked: Any) -> Callable[[], list[str]]:
-    return lambda: sorted(map(repr, client.describe_acls(asked).result(10)))
+    return lambda: sorted(map(repr, client.describe_acls(asked).result(60)))
 
 
 def iterations(client: librdkafka.AdminClient, user: str) -> Callable[[], list[int]]:
     def ask() -> list[int]:
-        found = client.describe_user_scram_credentials([user])[user].result(10)
+        found = client.describe_user_scram_credentials([user])[user].result(60)
         return [each.iterations for each in found.scram_credential_infos]
 
     return ask

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import pytest
 from cases import REPOSITORY
-from command import AS_USERS_START_IT, Run
+from command import Run
 from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
 from kafka_tools import CLUSTER_ID
 from waiting import eventually
@@ -417,7 +417,6 @@ def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
-        env={**os.environ, **AS_USERS_START_IT},
     ) as process:
         patience = Timer(LIMIT_S, process.kill)
         patience.start()

@@ -91,7 +91,7 @@ def test_kafka_takes_a_user_once_in_a_request(cluster: ScramKafka, tmp_path: Pat
         for mechanism in (ClientsMechanism.SCRAM_SHA_256, ClientsMechanism.SCRAM_SHA_512)
     ]
     with pytest.raises(KafkaException, match="DUPLICATE_RESOURCE"):
-        client.alter_user_scram_credentials(both)["carol"].result(20)
+        client.alter_user_scram_credentials(both)["carol"].result(60)
 
 
 def test_who_may_not_alter_sets_no_password(

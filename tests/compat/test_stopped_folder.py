@@ -91,4 +91,4 @@ def set_as_kip_506_says(folder: Path, user: str, password: str) -> None:
     )
     with Replica(WritableDirectoryLog(folder)) as replica:
         for change in plan.requests.values():
-            assert not replica.alter_scram(change).result(20)[user]
+            assert not replica.alter_scram(change).result(60)[user]

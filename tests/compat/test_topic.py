@@ -94,11 +94,11 @@ def unfinished(address: str, count: int) -> Any:
     """A producer by the writer's own id, whose transaction of ``count`` records is open."""
     place = parse_address(address)
     writer = producer(address, transactional_id=place.transactional_id)
-    writer.init_transactions(10)
+    writer.init_transactions(60)
     writer.begin_transaction()
     for _ in range(count):
         writer.produce(place.topic, b"never committed", partition=0)
-    writer.flush(10)
+    writer.flush(60)
     return writer
 
 
@@ -106,7 +106,7 @@ def write_otherwise(address: str) -> None:
     """A message of who knows nothing of this log."""
     other = producer(address)
     other.produce(parse_address(address).topic, b"hello", partition=0)
-    other.flush(10)
+    other.flush(60)
 
 
 def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(address: str) -> None:
@@ -172,7 +172,7 @@ def test_writers_that_race_write_one_order_for_everyone(address: str) -> None:
 def test_a_controller_that_is_fenced_stops_and_reads_no_more_into_it(address: str) -> None:
     def submit(replica: Replica, number: int) -> None:
         records = [(ace(number), 0)]
-        replica.submit(lambda image: ControllerResult(records, None)).result(20)
+        replica.submit(lambda image: ControllerResult(records, None)).result(60)
 
     with Replica(WritableTopicLog(address, node_id=1)) as first:
         submit(first, 1)
@@ -214,7 +214,7 @@ def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over
 
 def test_a_log_that_ends_in_what_was_aborted_is_ready(address: str) -> None:
     write(address, 1)
-    unfinished(address, 5).abort_transaction(10)
+    unfinished(address, 5).abort_transaction(60)
     assert ids(read(address)) == {1}
     log = TopicLog(address)
     [*_, last] = log.read(0)
@@ -229,7 +229,7 @@ def test_an_empty_log_and_one_of_which_all_was_aborted_are_read_to_their_end(add
     log = TopicLog(address)
     log.check()
     assert list(log.read(0)) == [HighWatermark(0)]
-    unfinished(address, 3).abort_transaction(10)
+    unfinished(address, 3).abort_transaction(60)
     all_aborted = [HighWatermark(4), Gap(0, 4, lost=False)]
     assert eventually(lambda: list(log.read(0)) == all_aborted), "the marker comes soon"
     assert (log.bounds().epoch, log.encoding) == (0, None)
@@ -245,7 +245,7 @@ def test_what_a_dead_writer_left_open_is_aborted_by_the_next(address: str) -> No
     assert TopicLog(address).bounds().end == end + 4 + 4
     assert ids(read(address)) == {1, 2}
     with pytest.raises(confluent_kafka.KafkaException, match="fenced"):
-        left_open.commit_transaction(10)
+        left_open.commit_transaction(60)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def written(request: pytest.FixtureRequest, address: str) -> str:
     with Replica(WritableTopicLog(address, encoding=request.param)) as replica:
         for number in (1, 2):
             records = [(ace(number, f"topic-{number}"), 0)]
-            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(20)  # type: ignore[misc]
+            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(60)  # type: ignore[misc]
     return address
 
 
@@ -409,10 +409,10 @@ def reading_granted(address: str, settings: Mapping[str, str], principal: str) -
     wanted = (AclOperation.READ, AclOperation.DESCRIBE_CONFIGS)
     acls = [AclBinding(*place, each, AclPermissionType.ALLOW) for each in wanted]
     for future in client.create_acls(acls).values():
-        future.result(10)
+        future.result(60)
     yield
     every = AclBindingFilter(*place, AclOperation.ANY, AclPermissionType.ANY)
-    client.delete_acls([every])[every].result(10)
+    client.delete_acls([every])[every].result(60)
 
 
 def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
@@ -452,7 +452,7 @@ def test_what_the_guide_says_to_type(
     address = f"topic://{real_kafka.bootstrap}/acls-of-prod"
     hours_ago = (time.time_ns() // 1_000_000) - 8 * 3_600_000
     with Replica(WritableTopicLog(address, now_ms=lambda: hours_ago)) as replica:
-        replica.submit(lambda image: ControllerResult([(ace(1), 0)], None)).result(20)
+        replica.submit(lambda image: ControllerResult([(ace(1), 0)], None)).result(60)
     write(address, 2)
     page = (REPOSITORY / "docs" / "guide" / "sources.md").read_text()
     commands = re.findall(r"^metalog .*topic://.*$", page, re.MULTILINE)

@@ -55,7 +55,7 @@ def reaching(admin: AdminClient, topic: str) -> set[tuple[str, ...]]:
             each.operation.name,
             each.permission_type.name,
         )
-        for each in admin.describe_acls(asked).result(10)
+        for each in admin.describe_acls(asked).result(60)
     }
 
 
@@ -71,7 +71,7 @@ def test_what_reaches_a_topic_is_what_kafka_finds_to_match(
         return code, json.loads(line)
 
     def kafkas_id(topic: str) -> str:
-        found = admin.describe_topics(TopicCollection([topic]))[topic].result(10)
+        found = admin.describe_topics(TopicCollection([topic]))[topic].result(60)
         return str(found.topic_id).translate({ord("+"): "-", ord("/"): "_"})
 
     bindings = [
@@ -79,7 +79,7 @@ def test_what_reaches_a_topic_is_what_kafka_finds_to_match(
         for name, pattern, operation, permission in PATTERNS
     ]
     for done in admin.create_acls(bindings).values():
-        done.result(10)
+        done.result(60)
     for topic in (DOTTED, UNDERSCORED, OTHER):
         make_topic(admin, NewTopic(topic, 1, 1))
         expected = reaching(admin, topic)
@@ -99,8 +99,8 @@ def test_what_reaches_a_topic_is_what_kafka_finds_to_match(
                 for each in found["acls"]
             } == expected
     before = kafkas_id(DOTTED)
-    admin.delete_topics([DOTTED])[DOTTED].result(10)
-    assert eventually(lambda: DOTTED not in admin.list_topics(timeout=10).topics)
+    admin.delete_topics([DOTTED])[DOTTED].result(60)
+    assert eventually(lambda: DOTTED not in admin.list_topics(timeout=60).topics)
     code, found = described(url, DOTTED)
     assert (code, found["topicId"], found["partitions"]) == (1, None, None)
     assert len(found["acls"]) == len(reaching(admin, DOTTED)) == 4
@@ -117,4 +117,4 @@ def test_what_reaches_a_topic_is_what_kafka_finds_to_match(
             AclPermissionType.ANY,
         )
     ]
-    admin.delete_acls(filters)[filters[0]].result(10)
+    admin.delete_acls(filters)[filters[0]].result(60)

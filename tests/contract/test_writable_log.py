@@ -123,7 +123,7 @@ def test_a_replica_writes_it_and_the_next_one_goes_on(opened: Opened) -> None:
     for number in (11, 12):
         with Replica(opened()) as replica:
             records = [(ace(number), 0)]
-            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(20)  # type: ignore[misc]
+            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(60)  # type: ignore[misc]
             assert number in ids(replica.image)
     assert {11, 12} <= ids(replica.image)
     assert replica.image.features.metadata_version is not None

@@ -58,7 +58,7 @@ def test_the_broker_decides_by_the_folder_as_it_changes(tmp_path: Path) -> None:
     format_log(tmp_path / "node")
     with Replica(open_writable_log(tmp_path / "node")) as writer:
         mechanism = ScramMechanism.SCRAM_SHA_512
-        assert not writer.set_scram_password("app", PASSWORD, mechanism=mechanism).result(20)
+        assert not writer.set_scram_password("app", PASSWORD, mechanism=mechanism).result(60)
         with example("embedded_broker", tmp_path / "node") as broker:
             ports = dict([broker.said("open"), broker.said("open")])
             login, write = f"LOGIN app {PASSWORD}", "WRITE orders first"
@@ -67,7 +67,7 @@ def test_the_broker_decides_by_the_folder_as_it_changes(tmp_path: Path) -> None:
                 *("OK", "DENIED", "UNKNOWN", "UNKNOWN")
             ]
             [created] = writer.create_acls(None, [MAY_WRITE])
-            assert not created.result(20)
+            assert not created.result(60)
             assert eventually(lambda: asked(ports["CLIENT"], login, write)[1] == "OK first")
             assert asked(ports["ADMIN"], "READ orders") == ["OK first"]
     [line, *_] = [each for each in broker.errors.splitlines() if "User:app" in each]
@@ -85,7 +85,7 @@ def damaged_folder(tmp_path: Path) -> Path:
     with Replica(open_writable_log(tmp_path / "node")) as writer:
         for number in range(3):
             acl = MAY_WRITE._replace(resource_name=f"t{number}")
-            writer.create_acls(None, [acl])[0].result(20)
+            writer.create_acls(None, [acl])[0].result(60)
     [segment] = (tmp_path / "node" / "__cluster_metadata-0").glob("*.log")
     content = bytearray(segment.read_bytes())
     content[len(content) // 2] ^= 1
@@ -108,7 +108,7 @@ def test_the_proxys_health_names_the_record_that_keeps_it_from_loading(tmp_path:
 
         def health() -> tuple[int, str]:
             try:
-                with urlopen(f"http://127.0.0.1:{port}/health", timeout=20) as answer:
+                with urlopen(f"http://127.0.0.1:{port}/health", timeout=60) as answer:
                     return answer.status, answer.read().decode()
             except HTTPError as error:
                 with error:

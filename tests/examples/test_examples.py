@@ -56,7 +56,7 @@ def test_each_topic_is_authorized_for_itself(running: tuple[str, str]) -> None:
     admin = AdminClient({"bootstrap.servers": at_admins, **QUIET})
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     upsertion = UserScramCredentialUpsertion("app", credential, PASSWORD.encode())
-    admin.alter_user_scram_credentials([upsertion])["app"].result(20)
+    admin.alter_user_scram_credentials([upsertion])["app"].result(60)
     app = {
         "bootstrap.servers": at_users,
         "security.protocol": "SASL_PLAINTEXT",
@@ -76,7 +76,7 @@ def test_each_topic_is_authorized_for_itself(running: tuple[str, str]) -> None:
     superuser = {"bootstrap.servers": at_admins, **QUIET}
     assert set(produced(superuser)) == {("orders", None), ("payments", None)}
     assert consumed(superuser, "payments") == b"to payments"
-    assert [*AdminClient(app).list_topics(timeout=10).topics] == ["orders"]
+    assert [*AdminClient(app).list_topics(timeout=60).topics] == ["orders"]
 
 
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
@@ -146,4 +146,4 @@ def allow(admin: AdminClient, operation: AclOperation) -> None:
         AclPermissionType.ALLOW,
     )
     for created in admin.create_acls([binding]).values():
-        created.result(20)
+        created.result(60)

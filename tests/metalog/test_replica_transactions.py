@@ -28,7 +28,7 @@ from metalog.records.messages import (
 from metalog.scram import ScramCredential, ScramMechanism
 
 MANY = range(1000, 1050)
-PATIENCE_S = 20
+PATIENCE_S = 60
 CREDENTIAL = ("a", ScramMechanism.SCRAM_SHA_256, ScramCredential(b"s", b"k" * 32, b"v" * 32, 4096))
 
 

@@ -59,7 +59,7 @@ def acl(name: str, principal: str = "User:app") -> Acl:
 
 
 def done(future: Future) -> object:  # type: ignore[type-arg]
-    return future.result(timeout=20)
+    return future.result(timeout=60)
 
 
 def image_on_disk(folder: Path) -> MetadataImage:
@@ -76,11 +76,11 @@ def held(replica: Replica) -> Iterator[None]:
 
     def hold(image: MetadataImage) -> ControllerResult[None]:
         entered.set()
-        leave.wait(20)
+        leave.wait(60)
         return ControllerResult((), None)
 
     first = replica.submit(hold)
-    entered.wait(20)
+    entered.wait(60)
     yield
     leave.set()
     done(first)

@@ -37,7 +37,7 @@ GARBAGE = {
 @contextmanager
 def connected(address: Address) -> Iterator[socket.socket]:
     with socket.create_connection(address) as client:
-        client.settimeout(10)
+        client.settimeout(60)
         yield client
 
 

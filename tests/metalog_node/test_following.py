@@ -67,7 +67,7 @@ def named(name: str) -> Acl:
 
 def add(node: Node, *names: str) -> None:
     for done in node.replica.create_acls(None, [named(name) for name in names]):
-        done.result(10)
+        done.result(60)
 
 
 def followed(node: Node) -> QuorumLog:

@@ -50,7 +50,7 @@ def test_the_answer_is_the_controllers_to_the_client(controller: Node) -> None:
     forwarder = Forwarder(lambda: [NOBODY_THERE, controller.addresses["CONTROLLER"]], SETTINGS)
     try:
         for correlation_id, principal, code in ((3, ADMIN, 0), (4, NOBODY, 31)):
-            answer = forwarder.forward(create(correlation_id), principal, CLIENT).result(20)
+            answer = forwarder.forward(create(correlation_id), principal, CLIENT).result(60)
             assert correlation_of(answer) == correlation_id
             body = read_response(answer, response_type(CREATE, 3))
             assert [int(each.error_code) for each in body.results] == [code]
@@ -64,7 +64,7 @@ def test_nobody_is_waited_for_longer_than_the_request_may_take() -> None:
     forwarder = Forwarder(lambda: [NOBODY_THERE], client_settings({"request.timeout.ms": "300"}))
     try:
         with pytest.raises(NoAnswerInTime, match=r"127\.0\.0\.1:1: connection refused"):
-            forwarder.forward(create(1), ADMIN, CLIENT).result(20)
+            forwarder.forward(create(1), ADMIN, CLIENT).result(60)
     finally:
         forwarder.close()
 
@@ -101,6 +101,6 @@ def test_a_controller_that_takes_no_envelope_of_ours_is_not_asked_again(tmp_path
         forwarder = Forwarder(lambda: [node.addresses["CONTROLLER"]], SETTINGS)
         try:
             with pytest.raises(ForwardingRefused):
-                forwarder.forward(create(1), ADMIN, CLIENT).result(20)
+                forwarder.forward(create(1), ADMIN, CLIENT).result(60)
         finally:
             forwarder.close()

@@ -59,7 +59,7 @@ def log_of_many_segments(folder: Path) -> list[Path]:
     with running_in(folder, **{"metadata.log.segment.ms": "1"}) as node:
         asker = Asker(node.addresses["PLAINTEXT"])
         changed = AlterScramRequest(upsertions=[ALICE])
-        assert not node.replica.alter_scram(changed).result(10)["alice"]
+        assert not node.replica.alter_scram(changed).result(60)["alice"]
         for each in range(5):
             asker.ask(create(creation(resource_name=f"kept-{each}")))
             time.sleep(0.01)

@@ -68,7 +68,7 @@ def _services(folder: Path, authorizer: StandardAuthorizer | None) -> Iterator[S
     ):
         replica.create_acls(None, [])
         if authorizer is not None:
-            authorizer.start({"CLIENT": ""})["CLIENT"].result(20)
+            authorizer.start({"CLIENT": ""})["CLIENT"].result(60)
         yield Services(
             1,
             lambda: "cluster",
@@ -92,7 +92,7 @@ def asked(
         WireRequest(head, "test", body), b"", context, CONTROLLER, is_encrypted
     )
     answered = answer(api, services, question)
-    return answered.result(20) if hasattr(answered, "result") else answered
+    return answered.result(60) if hasattr(answered, "result") else answered
 
 
 def creation(**changed: object) -> Any:

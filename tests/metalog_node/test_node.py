@@ -44,12 +44,12 @@ def test_acls_are_created_listed_and_deleted_and_are_in_the_log(tmp_path: Path) 
     with running_in(tmp_path) as node:
         admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
         for future in admin.create_acls([READ_FOO]).values():
-            assert future.result(10) is None
-        assert admin.describe_acls(OF_APP).result(10) == [READ_FOO]
+            assert future.result(60) is None
+        assert admin.describe_acls(OF_APP).result(60) == [READ_FOO]
     replayed = replay_source(open_source(str(tmp_path), environ={}), committed=False)
     assert "foo" in {acl.resource_name for acl in replayed.image.acls.by_id.values()}
     with running_in(tmp_path) as node:
         admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
         [deleted] = admin.delete_acls([OF_APP]).values()
-        assert deleted.result(10) == [READ_FOO]
-        assert admin.describe_acls(OF_APP).result(10) == []
+        assert deleted.result(60) == [READ_FOO]
+        assert admin.describe_acls(OF_APP).result(60) == []

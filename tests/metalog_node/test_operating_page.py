@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from cases import REPOSITORY
-from command import AS_USERS_START_IT
 from kafka_tools import free_ports
 from node_tables import key_table, metric_table
 from served_node import served
@@ -32,8 +31,6 @@ def test_the_first_node_is_as_the_page_has_it(
 ) -> None:
     """All but the last command, which is the node itself; on other ports."""
     monkeypatch.chdir(tmp_path)
-    for name, value in AS_USERS_START_IT.items():
-        monkeypatch.setenv(name, value)
     [commands] = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
     node, client = re.findall(r"^```properties\n(.*?)^```", PAGE, re.M | re.S)[:2]
     [user] = re.findall(r"`(SCRAM-SHA-512=\[.*?\])`", PAGE)

@@ -77,14 +77,14 @@ def test_each_user_has_a_result_of_its_own(node: Node, server: Certified) -> Non
     with PasswordClient([node.addresses["SSL"]], settings) as client:
         assert client.is_offered()
         result = client.set_scram_password([NewPassword(alice, PASSWORD), NewPassword(bob, None)])
-        assert result.values()[alice].result(20) is None
+        assert result.values()[alice].result(60) is None
         with pytest.raises(PasswordRefused, match=r"^bob: "):
-            result.values()[bob].result(20)
+            result.values()[bob].result(60)
         with pytest.raises(PasswordRefused, match=r"^bob: "):
-            result.all().result(20)
+            result.all().result(60)
         assert known(node, "alice") == {SHA_256: 5000}
-        client.set_scram_password([NewPassword(alice, None)]).all().result(20)
-        assert client.set_scram_password([]).all().result(20) is None
+        client.set_scram_password([NewPassword(alice, None)]).all().result(60)
+        assert client.set_scram_password([]).all().result(60) is None
     assert known(node, "alice") == {}
 
 
@@ -170,13 +170,13 @@ def salted(node: Node, user: str) -> None:
     admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
     info = ScramCredentialInfo(AdminMechanism.SCRAM_SHA_256, 4096)
     asked = [UserScramCredentialUpsertion(user, info, b"short")]
-    admin.alter_user_scram_credentials(asked)[user].result(20)
+    admin.alter_user_scram_credentials(asked)[user].result(60)
 
 
 def deleted(node: Node, user: str) -> None:
     admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
     asked = [UserScramCredentialDeletion(user, AdminMechanism.SCRAM_SHA_256)]
-    admin.alter_user_scram_credentials(asked)[user].result(20)
+    admin.alter_user_scram_credentials(asked)[user].result(60)
 
 
 def test_a_node_that_takes_no_salted_passwords_has_all_of_them_judged(
@@ -192,8 +192,8 @@ def test_a_node_that_takes_no_salted_passwords_has_all_of_them_judged(
             assert known(nodes[0], "alice") == {}
             with PasswordClient([node.addresses["SSL"]], settings) as client:
                 with pytest.raises(PasswordRefused, match="more than 10 characters"):
-                    client.set_scram_password([NewPassword(alice, "short")]).all().result(20)
-                client.set_scram_password([NewPassword(alice, PASSWORD)]).all().result(20)
+                    client.set_scram_password([NewPassword(alice, "short")]).all().result(60)
+                client.set_scram_password([NewPassword(alice, PASSWORD)]).all().result(60)
             assert known(nodes[0], "alice") == {SHA_256: 4096}
             deleted(node, "alice")
             assert known(nodes[0], "alice") == {}
@@ -216,5 +216,5 @@ def test_the_log_tells_of_a_password_that_the_policy_could_not_judge(
             deleted(node, "alice")
             with PasswordClient([node.addresses["SSL"]], settings) as client:
                 asked = [NewPassword(ScramEntity("bob", SHA_256), PASSWORD)]
-                client.set_scram_password(asked).all().result(20)
+                client.set_scram_password(asked).all().result(60)
             assert caplog.text.count("could not judge") == 1

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from cases import REPOSITORY
-from command import AS_USERS_START_IT, run_python
+from command import run_python
 
 pytest_plugins = ["pytester"]
 
@@ -26,7 +26,7 @@ READ = AclBinding(
 def test_each_has_a_node_of_its_own(metalog_node, time):
     assert not metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
     [created] = metalog_node.admin.create_acls([READ]).values()
-    created.result(10)
+    created.result(60)
     assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
     assert not metalog_node.is_allowed("User:app", Operation.READ, topic("payments"))
 
@@ -46,8 +46,7 @@ class TestChanged:
 def test_a_project_tests_its_acls_on_it(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **AS_USERS_START_IT}.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(USES)
     done = pytester.runpytest_subprocess("-p", "metalog_node.pytest_plugin", "-W", "error")
     done.assert_outcomes(passed=3)

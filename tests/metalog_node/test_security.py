@@ -52,15 +52,15 @@ def node(tmp_path: Path, server: Certified) -> Iterator[Node]:
         upsertion = salted_upsertion(
             "alice", ScramMechanism.SCRAM_SHA_256, PASSWORD, b"salt-of-alice-is-long", 4096
         )
-        node.replica.alter_scram(AlterScramRequest(upsertions=[upsertion])).result(20)
+        node.replica.alter_scram(AlterScramRequest(upsertions=[upsertion])).result(60)
         yield node
 
 
 def authorized_operations(config: dict[str, str]) -> int:
     """How many operations on the cluster the client may do."""
     admin = AdminClient(config)
-    described = admin.describe_cluster(include_authorized_operations=True, request_timeout=10)
-    return len(described.result(20).authorized_operations or ())
+    described = admin.describe_cluster(include_authorized_operations=True, request_timeout=60)
+    return len(described.result(60).authorized_operations or ())
 
 
 def test_librdkafka_logs_in_by_scram_over_tls(node: Node, server: Certified) -> None:

@@ -60,7 +60,7 @@ def serve(tmp_path: Path) -> Callable[..., Any]:
 
 
 def connected(address: Address) -> socket.socket:
-    return socket.create_connection(address, timeout=20)
+    return socket.create_connection(address, timeout=60)
 
 
 def is_hung_up_on(client: socket.socket) -> bool:

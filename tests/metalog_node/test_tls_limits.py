@@ -77,7 +77,7 @@ def agreed(address: Address, least: ssl.TLSVersion, most: ssl.TLSVersion, suites
     context.minimum_version, context.maximum_version = least, most
     context.set_ciphers(suites)
     with (
-        socket.create_connection(address, timeout=20) as plain,
+        socket.create_connection(address, timeout=60) as plain,
         context.wrap_socket(plain) as encrypted,
     ):
         chosen = encrypted.cipher()

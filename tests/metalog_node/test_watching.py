@@ -57,11 +57,11 @@ def test_a_scrape_tells_what_was_done(tmp_path: Path) -> None:
         denied = ON_CLUSTER._replace(operation=Operation.ALTER, permission_type=PermissionType.DENY)
         acls = [ON_CLUSTER, denied]
         for created in node.replica.create_acls(context, acls):
-            assert not created.result(10)
+            assert not created.result(60)
         admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
-        assert admin.describe_user_scram_credentials().result(10) == {}
+        assert admin.describe_user_scram_credentials().result(60) == {}
         with pytest.raises(KafkaException):
-            admin.alter_user_scram_credentials([_deletion()])["nobody"].result(10)
+            admin.alter_user_scram_credentials([_deletion()])["nobody"].result(60)
         now = scraped(node.watch_address)
         assert now[count] == before[count] + 2
         assert now["metalog_requests_total", "DescribeUserScramCredentials,NONE"] == 1
@@ -135,7 +135,7 @@ def test_who_sends_no_request_is_let_go_within_seconds(
     with running_in(tmp_path, **WATCHED) as node:
         assert node.watch_address is not None
         with socket.create_connection(node.watch_address) as client:
-            client.settimeout(20)
+            client.settimeout(60)
             client.sendall(b"GET /met")
             with suppress(ConnectionResetError):
                 assert client.recv(100) == b""
@@ -227,7 +227,7 @@ def test_a_node_that_can_write_nothing_more_wants_to_be_started_anew(
         monkeypatch.setattr(WritableDirectoryLog, "append", failing)
         for _ in range(2):
             with pytest.raises(LogFenced):
-                node.replica.create_acls(None, [ON_CLUSTER])[0].result(20)
+                node.replica.create_acls(None, [ON_CLUSTER])[0].result(60)
         status, said = got(node.watch_address, "/healthz")
         assert (status, said) == (503, "nothing more can be written: /log: a write failed\n")
         assert got(node.watch_address, "/readyz")[0] == 200

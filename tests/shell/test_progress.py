@@ -30,7 +30,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
 
 def shown(ours: int, up_to: str) -> str:
     text = ""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while up_to not in text and time.monotonic() < deadline:
         text += os.read(ours, 4096).decode()
     return text

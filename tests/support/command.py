@@ -21,14 +21,15 @@ from shell.main import main
 
 QUIET_ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100"}
 AS_USERS_START_IT = {"PYTHONPATH": str(Path(__file__).with_name("without_hypothesis"))}
-"""For the environment of a process of ours: what tests alone have installed is not there."""
+"""What each process that tests start has in its environment, unless a test says otherwise: what
+tests alone have installed is not there."""
 
 
 def run_metalog(
     *arguments: str | Path,
     stdin: str = "",
     environment: Mapping[str, str] | None = None,
-    timeout_s: float = 60.0,
+    timeout_s: float = 300.0,
 ) -> subprocess.CompletedProcess[str]:
     """``metalog ARGUMENTS`` in the repository's folder, its output captured as text."""
     return run_python(
@@ -71,7 +72,7 @@ def run_python(
     *arguments: str | Path,
     stdin: str = "",
     environment: Mapping[str, str] | None = None,
-    timeout_s: float = 60.0,
+    timeout_s: float = 300.0,
 ) -> subprocess.CompletedProcess[str]:
     """This very Python with warnings as errors, ``environment`` added to our own."""
     return subprocess.run(
@@ -80,7 +81,7 @@ def run_python(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **QUIET_ENVIRONMENT, **AS_USERS_START_IT, **(environment or {})},
+        env={**os.environ, **QUIET_ENVIRONMENT, **(environment or {})},
         cwd=REPOSITORY,
         timeout=timeout_s,
         check=False,

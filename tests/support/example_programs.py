@@ -5,7 +5,6 @@ This module must not know what any of them does.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,9 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cases import REPOSITORY
-from command import AS_USERS_START_IT
 
-_PATIENCE_S = 20
+_PATIENCE_S = 60
 
 
 class Example:
@@ -59,7 +57,6 @@ def example(name: str, *arguments: str | Path) -> Iterator[Example]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **AS_USERS_START_IT},
     )
     with process:
         started = Example(process)

@@ -30,7 +30,7 @@ class AuditTopic:
         make_topic(self._admin, NewTopic(self.name, partitions, config=config))
 
     def delete(self) -> None:
-        self._admin.delete_topics([self.name])[self.name].result(10)
+        self._admin.delete_topics([self.name])[self.name].result(60)
 
     def send(self, value: str | None, key: str | None = "b1", **more: Any) -> int:
         """To partition 0, unless told otherwise; the offset."""
@@ -42,7 +42,7 @@ class AuditTopic:
             **{"partition": 0, **more},
             on_delivery=lambda error, message: offsets.append(message.offset()),
         )
-        assert self._producer.flush(10) == 0
+        assert self._producer.flush(60) == 0
         return offsets[0]
 
     def abort(self, value: str) -> None:
@@ -50,16 +50,16 @@ class AuditTopic:
         cluster = TopicCluster(parse_address(self.address), {})
         before = cluster.ends().stable
         sender = producer(self.address, transactional_id=self.name)
-        sender.init_transactions(10)
+        sender.init_transactions(60)
         sender.begin_transaction()
         sender.produce(self.name, value, "b1", partition=0)
-        sender.flush(10)
-        sender.abort_transaction(10)
-        deadline = time.monotonic() + 10
+        sender.flush(60)
+        sender.abort_transaction(60)
+        deadline = time.monotonic() + 60
         while cluster.ends().stable == before:
             assert time.monotonic() < deadline, "the mark does not come"
 
     def forget(self, before: int) -> None:
         """As retention does: what is below that offset of partition 0 goes."""
         place = TopicPartition(self.name, 0, before)
-        self._admin.delete_records([place])[place].result(10)
+        self._admin.delete_records([place])[place].result(60)

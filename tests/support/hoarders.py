@@ -54,7 +54,7 @@ def hoarding(hoarder: Hoarder, address: Address, count: int) -> Iterator[None]:
 
 
 def _connected(address: Address) -> socket.socket:
-    return socket.create_connection(address, timeout=10)
+    return socket.create_connection(address, timeout=60)
 
 
 def _half_logged_in(client: socket.socket) -> socket.socket:

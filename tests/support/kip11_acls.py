@@ -74,5 +74,5 @@ def on_a_log(
     authorizer.initialize(config or {})
     opened = authorizer.as_todays().start({"CLIENT": ""})["CLIENT"]
     with Replica(WritableMemoryLog(), publishers=[authorizer]):
-        opened.result(20)
+        opened.result(60)
         yield authorizer

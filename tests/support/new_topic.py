@@ -14,8 +14,8 @@ def make_topic(admin: AdminClient, topic: NewTopic) -> None:
     """Made by the controller, and known to the broker, which is a moment later."""
 
     def is_known() -> bool:
-        found = admin.list_topics(timeout=10).topics.get(topic.topic)
+        found = admin.list_topics(timeout=60).topics.get(topic.topic)
         return found is not None and len(found.partitions) == topic.num_partitions
 
-    admin.create_topics([topic])[topic.topic].result(10)
+    admin.create_topics([topic])[topic.topic].result(60)
     assert eventually(is_known)

@@ -34,7 +34,7 @@ def relayed(port: int, server: int) -> Iterator[None]:
     try:
         yield
     finally:
-        asyncio.run_coroutine_threadsafe(_shut(listening), loop).result(10)
+        asyncio.run_coroutine_threadsafe(_shut(listening), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

@@ -47,7 +47,7 @@ def starting(properties: Mapping[str, str]) -> Iterator[Node]:
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(loop.run_until_complete, run())
         try:
-            yield entered.result(20)
+            yield entered.result(60)
         finally:
             loop.call_soon_threadsafe(done.set)
             running.result()

@@ -20,7 +20,7 @@ MECHANISM = MECHANISMS[0]
 """That of the users there are from the start."""
 ADMIN, READER, NOBODY = "admin", "reader", "nobody"
 PASSWORDS = {ADMIN: "adm;in-1", READER: "reader-1", NOBODY: "nobody-1"}
-LOGIN_LIMIT_S = 20.0
+LOGIN_LIMIT_S = 60.0
 JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 def scraped(address: object) -> Mapping[tuple[str, str], float]:
     """``(name, label values)`` to value."""
-    with urlopen(f"http://{address}/metrics", timeout=10) as response:
+    with urlopen(f"http://{address}/metrics", timeout=60) as response:
         assert response.headers["Content-Type"].startswith("text/plain; version=")
         text = response.read().decode()
     return {
@@ -26,7 +26,7 @@ def scraped(address: object) -> Mapping[tuple[str, str], float]:
 
 def got(address: object, path: str) -> tuple[int, str]:
     try:
-        with urlopen(f"http://{address}{path}", timeout=10) as response:
+        with urlopen(f"http://{address}{path}", timeout=60) as response:
             return response.status, response.read().decode()
     except HTTPError as refused:
         with refused:

@@ -5,7 +5,6 @@ This module must not know what is asked of it.
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -13,8 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from command import AS_USERS_START_IT
 
 OPEN = re.compile(r"Listener (\S+) \(\S+\) is open on (\S+)\.")
 
@@ -28,7 +25,7 @@ def served(
     with _started(*arguments) as node:
         yield _opened(node, listeners)
         node.send_signal(signal.SIGTERM)
-        said, errors = node.communicate(timeout=20)
+        said, errors = node.communicate(timeout=60)
         assert said.splitlines()[-1] == "Stopped.", errors
         assert node.returncode == 0, errors
         if log is not None:
@@ -50,7 +47,6 @@ def _started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **AS_USERS_START_IT},
     )
     try:
         yield node

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from cases import REPOSITORY
 
-LIMIT_S = 60
+LIMIT_S = 120
 _LOCAL_MODES = 3
 
 

@@ -45,7 +45,7 @@ class MockedCluster(TopicCluster):
         super().__init__(parse_address(address), {"check.crcs": "false"})
 
     def facts(self) -> TopicFacts:
-        producer(str(self.address)).list_topics(self.address.topic, timeout=10)
+        producer(str(self.address)).list_topics(self.address.topic, timeout=60)
         return TopicFacts(1, NEW_TOPIC)
 
 
@@ -54,6 +54,6 @@ def mock_kafka() -> Iterator[str]:
     """Where a cluster of one mock broker listens, in this process."""
     settings = {"bootstrap.servers": "mock", "test.mock.num.brokers": 1, "log_level": 0}
     owner = confluent_kafka.Producer({**settings, **Troubles().settings})
-    brokers = owner.list_topics(timeout=10).brokers.values()
+    brokers = owner.list_topics(timeout=60).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     owner.purge()

@@ -6,7 +6,6 @@ This module must not know who is killed when.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from itertools import count
 from pathlib import Path
 
 from admin_requests import create, creation
-from command import AS_USERS_START_IT
 from kafka_tools import free_ports
 from served_node import OPEN
 
@@ -62,11 +60,9 @@ class TopicNodeProcess:
     def start(self) -> None:
         command = [sys.executable, "-m", "shell.main", "serve", "--config", str(self._config)]
         with self.output.open("ab") as output:
-            self._process = subprocess.Popen(
-                command, stdout=output, stderr=output, env={**os.environ, **AS_USERS_START_IT}
-            )
+            self._process = subprocess.Popen(command, stdout=output, stderr=output)
 
-    def wait_until_open(self, within_s: float = 30.0) -> None:
+    def wait_until_open(self, within_s: float = 120.0) -> None:
         deadline = time.monotonic() + within_s
         while not self._listeners.keys() <= self._opened():
             if time.monotonic() > deadline:
@@ -91,7 +87,7 @@ class TopicNodeProcess:
 
     def wait_until_ended(self) -> None:
         if self._process is not None:
-            assert self._process.wait(timeout=30) == 0, self.output.read_text()
+            assert self._process.wait(timeout=120) == 0, self.output.read_text()
             self._process = None
 
     def _opened(self) -> set[str]:

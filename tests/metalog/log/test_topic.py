@@ -142,7 +142,7 @@ def test_snapshots_that_a_controller_makes_are_begun_from(
     with Replica(log, publishers=[SnapshotGenerator(written, max_records=5)]) as replica:
         for number in range(1, 12):
             records = [(ace(number), 0)]
-            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(20)  # type: ignore[misc]
+            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(60)  # type: ignore[misc]
         whole = replica.image
     assert len(reader(cluster, tmp_path).snapshots()) > 1
     for known in reader(cluster, tmp_path).snapshots():

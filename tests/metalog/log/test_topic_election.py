@@ -18,7 +18,7 @@ from metalog.errors import NotController
 from metalog.log.topic.election import TopicCandidacy
 from metalog.records.messages import RegisterControllerRecord
 
-WITHIN_S = 20
+WITHIN_S = 60
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
 from command import run_here
 from spoilt_log import START, some_acls, some_events, spoil
 
@@ -22,17 +23,18 @@ from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.ingest.audit_lines import LINE_FEED
+from metalog_spark.ingest.file_facts import FileFacts, facts_of
 from metalog_spark.ingest.line_forms import HALF
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS
 
 if TYPE_CHECKING:
-    import pytest
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from metalog.acl import Acl
 
-FILES = 4
+FILES, LINES = 3, 20
+"""Two of one broker, one of another; and lines of each."""
 
 
 def _id(place: int) -> Uuid:
@@ -51,18 +53,27 @@ def write_log(folder: Path, acls: list[Acl]) -> None:
     path.write_bytes(b"".join(map(batch_bytes, batches)))
 
 
-TINY = {"spark.sql.files.maxPartitionBytes": "2000", "spark.sql.files.openCostInBytes": "1"}
+TINY = {"spark.sql.files.maxPartitionBytes": "4000", "spark.sql.files.openCostInBytes": "1"}
 """Some lines a split, so that halves of records lie in splits apart."""
 
 
 @contextmanager
-def set_to(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        spark.conf.set(name, value)
+def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
+    """Of audit files alone: tables in splits of so few bytes would be thousands of tasks."""
+
+    def facts_of_tiny(lines: DataFrame) -> Mapping[str, FileFacts]:
+        before = {name: spark.conf.get(name) for name in TINY}
+        for name, value in TINY.items():
+            spark.conf.set(name, value)
+        facts = facts_of(lines)
+        for name, value in before.items():
+            spark.conf.set(name, value)
+        assert lines.rdd.getNumPartitions() > FILES
+        return facts
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("metalog_spark.build.facts_of", facts_of_tiny)
+        yield
 
 
 def test_no_used_grant_can_go_whichever_way_the_files_come(
@@ -75,7 +86,7 @@ def test_no_used_grant_can_go_whichever_way_the_files_come(
     write_log(tmp_path / "log", acls)
     used = set()
     for number in range(FILES):
-        events = some_events(random, acls, 20)
+        events = some_events(random, acls, LINES)
         log, told = spoil(random, events, halves=True)
         fed = events[-1].line.replace(events[-1].name, "a\nb\nc")
         log += f"\n{fed}\n{events[-1].line[: -len(' (kafka.authorizer.logger)')]}"[:-40].encode()
@@ -86,7 +97,7 @@ def test_no_used_grant_can_go_whichever_way_the_files_come(
     build = ("pipeline", "build", "--json", "--log", tmp_path / "log")
     files = sorted((tmp_path / "logs").iterdir())
     whole, bits = tmp_path / "whole", tmp_path / "bits"
-    with set_to(spark, TINY):
+    with in_tiny_splits(spark):
         done = run_here(capsys, *build, "--audit", tmp_path / "logs", "--out", whole)
     assert done.returncode == 0, done.stderr
     for each in reversed(files):

@@ -12,7 +12,7 @@ from cases import DEMO
 
 from shell.version import VERSION
 
-LIMIT_S = 30
+LIMIT_S = 120
 
 
 @pytest.fixture

@@ -84,11 +84,11 @@ def test_acls_are_changed_and_listed_through_it() -> None:
         todays = authorizer.as_todays()
         context = RequestContext("User:admin", "h")
         [created] = todays.create_acls(context, [READ])  # type: ignore[attr-defined]
-        assert not created.result(20)
+        assert not created.result(60)
         assert list(todays.acls()) == [READ]
         assert todays.acl_count() == 1
         [deleted] = todays.delete_acls(context, [AclFilter()])  # type: ignore[attr-defined]
-        assert deleted.result(20).deleted == [READ]
+        assert deleted.result(60).deleted == [READ]
 
 
 def test_it_writes_kafkas_audit_line(caplog: pytest.LogCaptureFixture) -> None:
