@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from metalog.records.codegen.message_source import highest, lowest, snake
+from metalog.records.codegen.typed_field import highest, lowest, snake
 from metalog.records.messages.registry import control_type, message_type
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, Field, MessageSchema
 

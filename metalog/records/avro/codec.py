@@ -20,7 +20,7 @@ import fastavro
 import fastavro.schema
 
 from metalog.errors import InvalidRequest
-from metalog.records.codegen.message_source import camel, snake
+from metalog.records.codegen.typed_field import camel, snake
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.registry import control_type, message_type
 from metalog.records.primitives.text import text_problem

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metalog.records.codegen.message_source import HEADER, nested_structs, snake
+from metalog.records.codegen.message_source import HEADER, nested_structs
+from metalog.records.codegen.typed_field import snake
 from metalog.records.schema import MessageSchema
 
 Schemas = tuple[MessageSchema, ...]

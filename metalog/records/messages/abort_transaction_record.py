@@ -9,13 +9,15 @@ from typing import ClassVar, NamedTuple
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    check_tagged_field_end,
     read_nullable_string,
-    read_tagged_fields,
+    read_tag,
+    read_tag_count,
+    refuse_tagged_field,
     write_nullable_string,
     write_tagged_fields,
 )
 from metalog.records.primitives.json_fields import JsonObject, from_json_nullable, to_string
+from metalog.records.primitives.text import decode_text
 
 
 class _AbortTransactionRecordFields(NamedTuple):
@@ -34,16 +36,33 @@ class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[AbortTransactionRecord, int]:
+        limit = len(data)
         reason: str | None = None
-        tagged, at = read_tagged_fields(data, at)
         unknown: list[tuple[int, bytes]] = []
-        for tag, field in tagged:
+        tags = data[at]
+        at += 1
+        if tags >= 0x80:
+            tags, at = read_tag_count(data, at - 1)
+        for _ in range(tags):
+            tag, size = data[at], data[at + 1]
+            at += 2
+            if tag >= 0x80 or size >= 0x80 or at + size > limit:
+                tag, size, at = read_tag(data, at - 2)
+            field_end = at + size
             if tag == 0:
-                reason, end = read_nullable_string(field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                end = at + length
+                if 0 < length < 0x80 and end <= limit:
+                    reason = decode_text(data[at + 1 : end])
+                    at = end
+                else:
+                    reason, at = read_nullable_string(data, at)
             else:
-                unknown.append((tag, field))
-        return AbortTransactionRecord(reason, tuple(unknown)), at
+                unknown.append((tag, data[at:field_end]))
+                at = field_end
+            if at != field_end:
+                refuse_tagged_field(tag, size, at - (field_end - size))
+        return tuple.__new__(AbortTransactionRecord, (reason, tuple(unknown))), at
 
     def encode(self, out: bytearray, version: int) -> None:
         tagged: list[tuple[int, bytes]] = []

@@ -4,20 +4,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_int8,
+    check_uuid,
     read_string,
     read_tagged_fields,
-    read_uuid,
-    write_int8,
     write_string,
     write_tagged_fields,
-    write_uuid,
 )
 from metalog.records.primitives.json_fields import (
     JsonObject,
@@ -26,6 +24,11 @@ from metalog.records.primitives.json_fields import (
     to_string,
     to_uuid,
 )
+from metalog.records.primitives.text import decode_text
+
+_INT8: Final = struct.Struct(">b")
+_INT8_INT8: Final = struct.Struct(">bb")
+_UUID_INT8: Final = struct.Struct(">16sb")
 
 
 class _AccessControlEntryRecordFields(NamedTuple):
@@ -52,37 +55,66 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[AccessControlEntryRecord, int]:
-        id_, at = read_uuid(data, at)
-        resource_type, at = read_int8(data, at)
-        resource_name, at = read_string(data, at)
-        pattern_type, at = read_int8(data, at)
-        principal, at = read_string(data, at)
-        host, at = read_string(data, at)
-        operation, at = read_int8(data, at)
-        permission_type, at = read_int8(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return AccessControlEntryRecord(
-            id_,
-            resource_type,
-            resource_name,
-            pattern_type,
-            principal,
-            host,
-            operation,
-            permission_type,
-            unknown_tagged_fields,
+        limit = len(data)
+        id_, resource_type = _UUID_INT8.unpack_from(data, at)
+        at += 17
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            resource_name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            resource_name, at = read_string(data, at)
+        (pattern_type,) = _INT8.unpack_from(data, at)
+        at += 1
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            principal = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            principal, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            host = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            host, at = read_string(data, at)
+        operation, permission_type = _INT8_INT8.unpack_from(data, at)
+        at += 2
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            AccessControlEntryRecord,
+            (
+                id_,
+                resource_type,
+                resource_name,
+                pattern_type,
+                principal,
+                host,
+                operation,
+                permission_type,
+                unknown,
+            ),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_uuid(out, self.id)
-        write_int8(out, self.resource_type)
+        check_uuid(self.id)
+        out += _UUID_INT8.pack(self.id, self.resource_type)
         write_string(out, self.resource_name)
-        write_int8(out, self.pattern_type)
+        out += _INT8.pack(self.pattern_type)
         write_string(out, self.principal)
         write_string(out, self.host)
-        write_int8(out, self.operation)
-        write_int8(out, self.permission_type)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT8_INT8.pack(self.operation, self.permission_type)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -1,28 +1,28 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
+# ruff: noqa: C901
 
 """BrokerRegistrationChangeRecord: Kafka's definition as a typed, straight-line codec."""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import Uuid, uuid_text
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
+    MANY,
+    UUID_ARRAYS,
     TaggedFields,
-    check_tagged_field_end,
     read_array,
-    read_int8,
-    read_int32,
-    read_int64,
     read_nullable_array,
-    read_tagged_fields,
+    read_tag,
+    read_tag_count,
     read_uuid,
     refuse_field,
+    refuse_tagged_field,
     write_array,
     write_int8,
-    write_int32,
-    write_int64,
     write_nullable_array,
     write_tagged_fields,
     write_uuid,
@@ -37,6 +37,9 @@ from metalog.records.primitives.json_fields import (
     to_int64,
     to_uuid,
 )
+
+_INT32_INT64: Final = struct.Struct(">iq")
+_INT8: Final = struct.Struct(">b")
 
 
 class _BrokerRegistrationChangeRecordFields(NamedTuple):
@@ -61,42 +64,64 @@ class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFie
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[BrokerRegistrationChangeRecord, int]:
-        broker_id, at = read_int32(data, at)
-        broker_epoch, at = read_int64(data, at)
+        limit = len(data)
         fenced: int = 0
         in_controlled_shutdown: int = 0
         log_dirs: tuple[Uuid, ...] = ()
         cordoned_log_dirs: tuple[Uuid, ...] | None = None
-        tagged, at = read_tagged_fields(data, at)
+        broker_id, broker_epoch = _INT32_INT64.unpack_from(data, at)
+        at += 12
         unknown: list[tuple[int, bytes]] = []
-        for tag, field in tagged:
+        tags = data[at]
+        at += 1
+        if tags >= 0x80:
+            tags, at = read_tag_count(data, at - 1)
+        for _ in range(tags):
+            tag, size = data[at], data[at + 1]
+            at += 2
+            if tag >= 0x80 or size >= 0x80 or at + size > limit:
+                tag, size, at = read_tag(data, at - 2)
+            field_end = at + size
             if tag == 0:
-                fenced, end = read_int8(field, 0)
-                check_tagged_field_end(tag, field, end)
+                (fenced,) = _INT8.unpack_from(data, at)
+                at += 1
             elif tag == 1 and version >= 1:
-                in_controlled_shutdown, end = read_int8(field, 0)
-                check_tagged_field_end(tag, field, end)
+                (in_controlled_shutdown,) = _INT8.unpack_from(data, at)
+                at += 1
             elif tag == 2 and version >= 2:
-                log_dirs, end = read_array(read_uuid, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    log_dirs = UUID_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 16 * length - 15
+                else:
+                    log_dirs, at = read_array(read_uuid, data, at)
             elif tag == 3 and version >= 3:
-                cordoned_log_dirs, end = read_nullable_array(read_uuid, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    cordoned_log_dirs = UUID_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 16 * length - 15
+                else:
+                    cordoned_log_dirs, at = read_nullable_array(read_uuid, data, at)
             else:
-                unknown.append((tag, field))
-        return BrokerRegistrationChangeRecord(
-            broker_id,
-            broker_epoch,
-            fenced,
-            in_controlled_shutdown,
-            log_dirs,
-            cordoned_log_dirs,
-            tuple(unknown),
+                unknown.append((tag, data[at:field_end]))
+                at = field_end
+            if at != field_end:
+                refuse_tagged_field(tag, size, at - (field_end - size))
+        return tuple.__new__(
+            BrokerRegistrationChangeRecord,
+            (
+                broker_id,
+                broker_epoch,
+                fenced,
+                in_controlled_shutdown,
+                log_dirs,
+                cordoned_log_dirs,
+                tuple(unknown),
+            ),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.broker_id)
-        write_int64(out, self.broker_epoch)
+        out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
         tagged: list[tuple[int, bytes]] = []
         if self.fenced != 0:
             field = bytearray()

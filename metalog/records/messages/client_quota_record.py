@@ -4,19 +4,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, Struct, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_bool,
-    read_float64,
     read_nullable_string,
     read_string,
     read_structs,
     read_tagged_fields,
-    write_bool,
-    write_float64,
     write_nullable_string,
     write_string,
     write_structs,
@@ -32,6 +29,9 @@ from metalog.records.primitives.json_fields import (
     to_float64,
     to_string,
 )
+from metalog.records.primitives.text import decode_text
+
+_FLOAT64_BOOL: Final = struct.Struct(">d?")
 
 
 class _EntityDataFields(NamedTuple):
@@ -46,15 +46,35 @@ class EntityData(Struct, _EntityDataFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[EntityData, int]:
-        entity_type, at = read_string(data, at)
-        entity_name, at = read_nullable_string(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return EntityData(entity_type, entity_name, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            entity_type = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            entity_type, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            entity_name: str | None = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            entity_name, at = read_nullable_string(data, at)
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(EntityData, (entity_type, entity_name, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.entity_type)
         write_nullable_string(out, self.entity_name)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -88,19 +108,32 @@ class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ClientQuotaRecord, int]:
+        limit = len(data)
         entity, at = read_structs(EntityData.decode, data, at, version)
-        key, at = read_string(data, at)
-        value, at = read_float64(data, at)
-        remove, at = read_bool(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return ClientQuotaRecord(entity, key, value, remove, unknown_tagged_fields), at
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            key = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            key, at = read_string(data, at)
+        value, remove = _FLOAT64_BOOL.unpack_from(data, at)
+        at += 9
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(ClientQuotaRecord, (entity, key, value, remove, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_structs(out, self.entity, version)
         write_string(out, self.key)
-        write_float64(out, self.value)
-        write_bool(out, self.remove)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _FLOAT64_BOOL.pack(self.value, self.remove)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

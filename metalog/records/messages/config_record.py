@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_int8,
     read_nullable_string,
     read_string,
     read_tagged_fields,
-    write_int8,
     write_nullable_string,
     write_string,
     write_tagged_fields,
@@ -25,6 +24,9 @@ from metalog.records.primitives.json_fields import (
     to_int8,
     to_string,
 )
+from metalog.records.primitives.text import decode_text
+
+_INT8: Final = struct.Struct(">b")
 
 
 class _ConfigRecordFields(NamedTuple):
@@ -47,19 +49,46 @@ class ConfigRecord(Message, _ConfigRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ConfigRecord, int]:
-        resource_type, at = read_int8(data, at)
-        resource_name, at = read_string(data, at)
-        name, at = read_string(data, at)
-        value, at = read_nullable_string(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return ConfigRecord(resource_type, resource_name, name, value, unknown_tagged_fields), at
+        limit = len(data)
+        (resource_type,) = _INT8.unpack_from(data, at)
+        at += 1
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            resource_name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            resource_name, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            value: str | None = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            value, at = read_nullable_string(data, at)
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(ConfigRecord, (resource_type, resource_name, name, value, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int8(out, self.resource_type)
+        out += _INT8.pack(self.resource_type)
         write_string(out, self.resource_name)
         write_string(out, self.name)
         write_nullable_string(out, self.value)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_array,
-    read_int64,
     read_string,
     read_tagged_fields,
     write_array,
-    write_int64,
     write_string,
     write_tagged_fields,
 )
@@ -25,6 +24,9 @@ from metalog.records.primitives.json_fields import (
     to_int64,
     to_string,
 )
+from metalog.records.primitives.text import decode_text
+
+_INT64_INT64_INT64: Final = struct.Struct(">qqq")
 
 
 class _DelegationTokenRecordFields(NamedTuple):
@@ -49,34 +51,64 @@ class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[DelegationTokenRecord, int]:
-        owner, at = read_string(data, at)
-        requester, at = read_string(data, at)
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            owner = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            owner, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            requester = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            requester, at = read_string(data, at)
         renewers, at = read_array(read_string, data, at)
-        issue_timestamp, at = read_int64(data, at)
-        max_timestamp, at = read_int64(data, at)
-        expiration_timestamp, at = read_int64(data, at)
-        token_id, at = read_string(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return DelegationTokenRecord(
-            owner,
-            requester,
-            renewers,
-            issue_timestamp,
-            max_timestamp,
-            expiration_timestamp,
-            token_id,
-            unknown_tagged_fields,
+        issue_timestamp, max_timestamp, expiration_timestamp = _INT64_INT64_INT64.unpack_from(
+            data, at
+        )
+        at += 24
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            token_id = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            token_id, at = read_string(data, at)
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            DelegationTokenRecord,
+            (
+                owner,
+                requester,
+                renewers,
+                issue_timestamp,
+                max_timestamp,
+                expiration_timestamp,
+                token_id,
+                unknown,
+            ),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.owner)
         write_string(out, self.requester)
         write_array(write_string, out, self.renewers)
-        write_int64(out, self.issue_timestamp)
-        write_int64(out, self.max_timestamp)
-        write_int64(out, self.expiration_timestamp)
+        out += _INT64_INT64_INT64.pack(
+            self.issue_timestamp, self.max_timestamp, self.expiration_timestamp
+        )
         write_string(out, self.token_id)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -4,23 +4,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import ControlMessage, Struct, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_int16,
-    read_int32,
+    check_uuid,
     read_structs,
     read_tagged_fields,
-    read_uuid,
     refuse_field,
-    write_int16,
-    write_int32,
     write_structs,
     write_tagged_fields,
-    write_uuid,
 )
 from metalog.records.primitives.json_fields import (
     JsonObject,
@@ -30,6 +26,10 @@ from metalog.records.primitives.json_fields import (
     to_int32,
     to_uuid,
 )
+
+_INT16_INT32: Final = struct.Struct(">hi")
+_INT32: Final = struct.Struct(">i")
+_UUID: Final = struct.Struct(">16s")
 
 
 class _VoterFields(NamedTuple):
@@ -45,20 +45,30 @@ class Voter(Struct, _VoterFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[Voter, int]:
-        voter_id, at = read_int32(data, at)
         voter_directory_id: Uuid = ZERO_UUID
+        (voter_id,) = _INT32.unpack_from(data, at)
+        at += 4
         if version >= 1:
-            voter_directory_id, at = read_uuid(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return Voter(voter_id, voter_directory_id, unknown_tagged_fields), at
+            (voter_directory_id,) = _UUID.unpack_from(data, at)
+            at += 16
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(Voter, (voter_id, voter_directory_id, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.voter_id)
+        out += _INT32.pack(self.voter_id)
         if version >= 1:
-            write_uuid(out, self.voter_directory_id)
+            check_uuid(self.voter_directory_id)
+            out += _UUID.pack(self.voter_directory_id)
         elif self.voter_directory_id != ZERO_UUID:
             refuse_field("voter_directory_id", version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -95,21 +105,27 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[LeaderChangeMessage, int]:
-        version_, at = read_int16(data, at)
-        leader_id, at = read_int32(data, at)
+        version_, leader_id = _INT16_INT32.unpack_from(data, at)
+        at += 6
         voters, at = read_structs(Voter.decode, data, at, version)
         granting_voters, at = read_structs(Voter.decode, data, at, version)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return LeaderChangeMessage(
-            version_, leader_id, voters, granting_voters, unknown_tagged_fields
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            LeaderChangeMessage, (version_, leader_id, voters, granting_voters, unknown)
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int16(out, self.version)
-        write_int32(out, self.leader_id)
+        out += _INT16_INT32.pack(self.version, self.leader_id)
         write_structs(out, self.voters, version)
         write_structs(out, self.granting_voters, version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -26,11 +26,18 @@ class NoOpRecord(Message, _NoOpRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[NoOpRecord, int]:
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return NoOpRecord(unknown_tagged_fields), at
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(NoOpRecord, (unknown,)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -1,26 +1,32 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
-# ruff: noqa: C901
+# ruff: noqa: C901, PLR0915
 
 """PartitionChangeRecord: Kafka's definition as a typed, straight-line codec."""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
+    INT32_ARRAYS,
+    MANY,
+    UUID_ARRAYS,
     TaggedFields,
-    check_tagged_field_end,
-    read_int8,
+    check_uuid,
     read_int32,
     read_nullable_array,
-    read_tagged_fields,
+    read_tag,
+    read_tag_count,
     read_uuid,
     refuse_field,
+    refuse_tagged_field,
     write_int8,
     write_int32,
     write_nullable_array,
+    write_nullable_int32s,
     write_tagged_fields,
     write_uuid,
 )
@@ -32,6 +38,10 @@ from metalog.records.primitives.json_fields import (
     to_int32,
     to_uuid,
 )
+
+_INT32: Final = struct.Struct(">i")
+_INT32_UUID: Final = struct.Struct(">i16s")
+_INT8: Final = struct.Struct(">b")
 
 
 class _PartitionChangeRecordFields(NamedTuple):
@@ -61,8 +71,7 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[PartitionChangeRecord, int]:
-        partition_id, at = read_int32(data, at)
-        topic_id, at = read_uuid(data, at)
+        limit = len(data)
         isr: tuple[int, ...] | None = None
         leader: int = -2
         replicas: tuple[int, ...] | None = None
@@ -72,60 +81,104 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
         directories: tuple[Uuid, ...] | None = None
         eligible_leader_replicas: tuple[int, ...] | None = None
         last_known_elr: tuple[int, ...] | None = None
-        tagged, at = read_tagged_fields(data, at)
+        partition_id, topic_id = _INT32_UUID.unpack_from(data, at)
+        at += 20
         unknown: list[tuple[int, bytes]] = []
-        for tag, field in tagged:
+        tags = data[at]
+        at += 1
+        if tags >= 0x80:
+            tags, at = read_tag_count(data, at - 1)
+        for _ in range(tags):
+            tag, size = data[at], data[at + 1]
+            at += 2
+            if tag >= 0x80 or size >= 0x80 or at + size > limit:
+                tag, size, at = read_tag(data, at - 2)
+            field_end = at + size
             if tag == 0:
-                isr, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    isr = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    isr, at = read_nullable_array(read_int32, data, at)
             elif tag == 1:
-                leader, end = read_int32(field, 0)
-                check_tagged_field_end(tag, field, end)
+                (leader,) = _INT32.unpack_from(data, at)
+                at += 4
             elif tag == 2:
-                replicas, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    replicas, at = read_nullable_array(read_int32, data, at)
             elif tag == 3:
-                removing_replicas, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    removing_replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    removing_replicas, at = read_nullable_array(read_int32, data, at)
             elif tag == 4:
-                adding_replicas, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    adding_replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    adding_replicas, at = read_nullable_array(read_int32, data, at)
             elif tag == 5:
-                leader_recovery_state, end = read_int8(field, 0)
-                check_tagged_field_end(tag, field, end)
+                (leader_recovery_state,) = _INT8.unpack_from(data, at)
+                at += 1
             elif tag == 8 and version >= 1:
-                directories, end = read_nullable_array(read_uuid, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    directories = UUID_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 16 * length - 15
+                else:
+                    directories, at = read_nullable_array(read_uuid, data, at)
             elif tag == 6 and version >= 2:
-                eligible_leader_replicas, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    eligible_leader_replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    eligible_leader_replicas, at = read_nullable_array(read_int32, data, at)
             elif tag == 7 and version >= 2:
-                last_known_elr, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    last_known_elr = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    last_known_elr, at = read_nullable_array(read_int32, data, at)
             else:
-                unknown.append((tag, field))
-        return PartitionChangeRecord(
-            partition_id,
-            topic_id,
-            isr,
-            leader,
-            replicas,
-            removing_replicas,
-            adding_replicas,
-            leader_recovery_state,
-            directories,
-            eligible_leader_replicas,
-            last_known_elr,
-            tuple(unknown),
+                unknown.append((tag, data[at:field_end]))
+                at = field_end
+            if at != field_end:
+                refuse_tagged_field(tag, size, at - (field_end - size))
+        return tuple.__new__(
+            PartitionChangeRecord,
+            (
+                partition_id,
+                topic_id,
+                isr,
+                leader,
+                replicas,
+                removing_replicas,
+                adding_replicas,
+                leader_recovery_state,
+                directories,
+                eligible_leader_replicas,
+                last_known_elr,
+                tuple(unknown),
+            ),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.partition_id)
-        write_uuid(out, self.topic_id)
+        check_uuid(self.topic_id)
+        out += _INT32_UUID.pack(self.partition_id, self.topic_id)
         tagged: list[tuple[int, bytes]] = []
         if self.isr is not None:
             field = bytearray()
-            write_nullable_array(write_int32, field, self.isr)
+            write_nullable_int32s(field, self.isr)
             tagged.append((0, bytes(field)))
         if self.leader != -2:
             field = bytearray()
@@ -133,15 +186,15 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
             tagged.append((1, bytes(field)))
         if self.replicas is not None:
             field = bytearray()
-            write_nullable_array(write_int32, field, self.replicas)
+            write_nullable_int32s(field, self.replicas)
             tagged.append((2, bytes(field)))
         if self.removing_replicas is not None:
             field = bytearray()
-            write_nullable_array(write_int32, field, self.removing_replicas)
+            write_nullable_int32s(field, self.removing_replicas)
             tagged.append((3, bytes(field)))
         if self.adding_replicas is not None:
             field = bytearray()
-            write_nullable_array(write_int32, field, self.adding_replicas)
+            write_nullable_int32s(field, self.adding_replicas)
             tagged.append((4, bytes(field)))
         if self.leader_recovery_state != -1:
             field = bytearray()
@@ -157,13 +210,13 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
             if version < 2:
                 refuse_field("eligible_leader_replicas", version)
             field = bytearray()
-            write_nullable_array(write_int32, field, self.eligible_leader_replicas)
+            write_nullable_int32s(field, self.eligible_leader_replicas)
             tagged.append((6, bytes(field)))
         if self.last_known_elr is not None:
             if version < 2:
                 refuse_field("last_known_elr", version)
             field = bytearray()
-            write_nullable_array(write_int32, field, self.last_known_elr)
+            write_nullable_int32s(field, self.last_known_elr)
             tagged.append((7, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 

@@ -1,27 +1,33 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
+# ruff: noqa: C901, PLR0915
 
 """PartitionRecord: Kafka's definition as a typed, straight-line codec."""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
+    INT32_ARRAYS,
+    MANY,
+    UUID_ARRAYS,
     TaggedFields,
-    check_tagged_field_end,
+    check_uuid,
     read_array,
-    read_int8,
     read_int32,
     read_nullable_array,
-    read_tagged_fields,
+    read_tag,
+    read_tag_count,
     read_uuid,
     refuse_field,
+    refuse_tagged_field,
     write_array,
     write_int8,
-    write_int32,
-    write_nullable_array,
+    write_int32s,
+    write_nullable_int32s,
     write_tagged_fields,
     write_uuid,
 )
@@ -34,6 +40,10 @@ from metalog.records.primitives.json_fields import (
     to_int32,
     to_uuid,
 )
+
+_INT32_INT32_INT32: Final = struct.Struct(">iii")
+_INT32_UUID: Final = struct.Struct(">i16s")
+_INT8: Final = struct.Struct(">b")
 
 
 class _PartitionRecordFields(NamedTuple):
@@ -65,62 +75,107 @@ class PartitionRecord(Message, _PartitionRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[PartitionRecord, int]:
-        partition_id, at = read_int32(data, at)
-        topic_id, at = read_uuid(data, at)
-        replicas, at = read_array(read_int32, data, at)
-        isr, at = read_array(read_int32, data, at)
-        removing_replicas, at = read_array(read_int32, data, at)
-        adding_replicas, at = read_array(read_int32, data, at)
-        leader, at = read_int32(data, at)
+        limit = len(data)
         leader_recovery_state: int = 0
-        leader_epoch, at = read_int32(data, at)
-        partition_epoch, at = read_int32(data, at)
         directories: tuple[Uuid, ...] = ()
-        if version >= 1:
-            directories, at = read_array(read_uuid, data, at)
         eligible_leader_replicas: tuple[int, ...] | None = None
         last_known_elr: tuple[int, ...] | None = None
-        tagged, at = read_tagged_fields(data, at)
-        unknown: list[tuple[int, bytes]] = []
-        for tag, field in tagged:
-            if tag == 0:
-                leader_recovery_state, end = read_int8(field, 0)
-                check_tagged_field_end(tag, field, end)
-            elif tag == 1 and version >= 2:
-                eligible_leader_replicas, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
-            elif tag == 2 and version >= 2:
-                last_known_elr, end = read_nullable_array(read_int32, field, 0)
-                check_tagged_field_end(tag, field, end)
+        partition_id, topic_id = _INT32_UUID.unpack_from(data, at)
+        at += 20
+        length = data[at]
+        if 0 < length < MANY:
+            replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+            at += 4 * length - 3
+        else:
+            replicas, at = read_array(read_int32, data, at)
+        length = data[at]
+        if 0 < length < MANY:
+            isr = INT32_ARRAYS[length].unpack_from(data, at + 1)
+            at += 4 * length - 3
+        else:
+            isr, at = read_array(read_int32, data, at)
+        length = data[at]
+        if 0 < length < MANY:
+            removing_replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+            at += 4 * length - 3
+        else:
+            removing_replicas, at = read_array(read_int32, data, at)
+        length = data[at]
+        if 0 < length < MANY:
+            adding_replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+            at += 4 * length - 3
+        else:
+            adding_replicas, at = read_array(read_int32, data, at)
+        leader, leader_epoch, partition_epoch = _INT32_INT32_INT32.unpack_from(data, at)
+        at += 12
+        if version >= 1:
+            length = data[at]
+            if 0 < length < MANY:
+                directories = UUID_ARRAYS[length].unpack_from(data, at + 1)
+                at += 16 * length - 15
             else:
-                unknown.append((tag, field))
-        return PartitionRecord(
-            partition_id,
-            topic_id,
-            replicas,
-            isr,
-            removing_replicas,
-            adding_replicas,
-            leader,
-            leader_recovery_state,
-            leader_epoch,
-            partition_epoch,
-            directories,
-            eligible_leader_replicas,
-            last_known_elr,
-            tuple(unknown),
+                directories, at = read_array(read_uuid, data, at)
+        unknown: list[tuple[int, bytes]] = []
+        tags = data[at]
+        at += 1
+        if tags >= 0x80:
+            tags, at = read_tag_count(data, at - 1)
+        for _ in range(tags):
+            tag, size = data[at], data[at + 1]
+            at += 2
+            if tag >= 0x80 or size >= 0x80 or at + size > limit:
+                tag, size, at = read_tag(data, at - 2)
+            field_end = at + size
+            if tag == 0:
+                (leader_recovery_state,) = _INT8.unpack_from(data, at)
+                at += 1
+            elif tag == 1 and version >= 2:
+                length = data[at]
+                if 0 < length < MANY:
+                    eligible_leader_replicas = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    eligible_leader_replicas, at = read_nullable_array(read_int32, data, at)
+            elif tag == 2 and version >= 2:
+                length = data[at]
+                if 0 < length < MANY:
+                    last_known_elr = INT32_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 4 * length - 3
+                else:
+                    last_known_elr, at = read_nullable_array(read_int32, data, at)
+            else:
+                unknown.append((tag, data[at:field_end]))
+                at = field_end
+            if at != field_end:
+                refuse_tagged_field(tag, size, at - (field_end - size))
+        return tuple.__new__(
+            PartitionRecord,
+            (
+                partition_id,
+                topic_id,
+                replicas,
+                isr,
+                removing_replicas,
+                adding_replicas,
+                leader,
+                leader_recovery_state,
+                leader_epoch,
+                partition_epoch,
+                directories,
+                eligible_leader_replicas,
+                last_known_elr,
+                tuple(unknown),
+            ),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.partition_id)
-        write_uuid(out, self.topic_id)
-        write_array(write_int32, out, self.replicas)
-        write_array(write_int32, out, self.isr)
-        write_array(write_int32, out, self.removing_replicas)
-        write_array(write_int32, out, self.adding_replicas)
-        write_int32(out, self.leader)
-        write_int32(out, self.leader_epoch)
-        write_int32(out, self.partition_epoch)
+        check_uuid(self.topic_id)
+        out += _INT32_UUID.pack(self.partition_id, self.topic_id)
+        write_int32s(out, self.replicas)
+        write_int32s(out, self.isr)
+        write_int32s(out, self.removing_replicas)
+        write_int32s(out, self.adding_replicas)
+        out += _INT32_INT32_INT32.pack(self.leader, self.leader_epoch, self.partition_epoch)
         if version >= 1:
             write_array(write_uuid, out, self.directories)
         elif self.directories != ():
@@ -134,13 +189,13 @@ class PartitionRecord(Message, _PartitionRecordFields):
             if version < 2:
                 refuse_field("eligible_leader_replicas", version)
             field = bytearray()
-            write_nullable_array(write_int32, field, self.eligible_leader_replicas)
+            write_nullable_int32s(field, self.eligible_leader_replicas)
             tagged.append((1, bytes(field)))
         if self.last_known_elr is not None:
             if version < 2:
                 refuse_field("last_known_elr", version)
             field = bytearray()
-            write_nullable_array(write_int32, field, self.last_known_elr)
+            write_nullable_int32s(field, self.last_known_elr)
             tagged.append((2, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 

@@ -1,40 +1,37 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
+# ruff: noqa: C901, PLR0915
 
 """RegisterBrokerRecord: Kafka's definition as a typed, straight-line codec."""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, Struct, message
 from metalog.records.primitives.fields import (
+    MANY,
+    UUID_ARRAYS,
     TaggedFields,
-    check_tagged_field_end,
+    check_uuid,
     read_array,
-    read_bool,
-    read_int16,
-    read_int32,
-    read_int64,
     read_nullable_array,
     read_nullable_string,
     read_string,
     read_structs,
+    read_tag,
+    read_tag_count,
     read_tagged_fields,
-    read_uint16,
     read_uuid,
     refuse_field,
+    refuse_tagged_field,
     write_array,
-    write_bool,
-    write_int16,
-    write_int32,
-    write_int64,
     write_nullable_array,
     write_nullable_string,
     write_string,
     write_structs,
     write_tagged_fields,
-    write_uint16,
     write_uuid,
 )
 from metalog.records.primitives.json_fields import (
@@ -52,6 +49,13 @@ from metalog.records.primitives.json_fields import (
     to_uint16,
     to_uuid,
 )
+from metalog.records.primitives.text import decode_text
+
+_BOOL: Final = struct.Struct(">?")
+_INT16_INT16: Final = struct.Struct(">hh")
+_INT32: Final = struct.Struct(">i")
+_UINT16_INT16: Final = struct.Struct(">Hh")
+_UUID_INT64: Final = struct.Struct(">16sq")
 
 
 class _BrokerEndpointFields(NamedTuple):
@@ -68,19 +72,38 @@ class BrokerEndpoint(Struct, _BrokerEndpointFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[BrokerEndpoint, int]:
-        name, at = read_string(data, at)
-        host, at = read_string(data, at)
-        port, at = read_uint16(data, at)
-        security_protocol, at = read_int16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return BrokerEndpoint(name, host, port, security_protocol, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            host = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            host, at = read_string(data, at)
+        port, security_protocol = _UINT16_INT16.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(BrokerEndpoint, (name, host, port, security_protocol, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
         write_string(out, self.host)
-        write_uint16(out, self.port)
-        write_int16(out, self.security_protocol)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _UINT16_INT16.pack(self.port, self.security_protocol)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -112,19 +135,32 @@ class BrokerFeature(Struct, _BrokerFeatureFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[BrokerFeature, int]:
-        name, at = read_string(data, at)
-        min_supported_version, at = read_int16(data, at)
-        max_supported_version, at = read_int16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return BrokerFeature(
-            name, min_supported_version, max_supported_version, unknown_tagged_fields
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        min_supported_version, max_supported_version = _INT16_INT16.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            BrokerFeature, (name, min_supported_version, max_supported_version, unknown)
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
-        write_int16(out, self.min_supported_version)
-        write_int16(out, self.max_supported_version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT16_INT16.pack(self.min_supported_version, self.max_supported_version)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -168,61 +204,94 @@ class RegisterBrokerRecord(Message, _RegisterBrokerRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[RegisterBrokerRecord, int]:
-        broker_id, at = read_int32(data, at)
+        limit = len(data)
         is_migrating_zk_broker: bool = False
-        if version >= 2:
-            is_migrating_zk_broker, at = read_bool(data, at)
-        incarnation_id, at = read_uuid(data, at)
-        broker_epoch, at = read_int64(data, at)
-        end_points, at = read_structs(BrokerEndpoint.decode, data, at, version)
-        features, at = read_structs(BrokerFeature.decode, data, at, version)
-        rack, at = read_nullable_string(data, at)
-        fenced, at = read_bool(data, at)
         in_controlled_shutdown: bool = False
-        if version >= 1:
-            in_controlled_shutdown, at = read_bool(data, at)
         log_dirs: tuple[Uuid, ...] = ()
         cordoned_log_dirs: tuple[Uuid, ...] | None = None
-        tagged, at = read_tagged_fields(data, at)
+        (broker_id,) = _INT32.unpack_from(data, at)
+        at += 4
+        if version >= 2:
+            (is_migrating_zk_broker,) = _BOOL.unpack_from(data, at)
+            at += 1
+        incarnation_id, broker_epoch = _UUID_INT64.unpack_from(data, at)
+        at += 24
+        end_points, at = read_structs(BrokerEndpoint.decode, data, at, version)
+        features, at = read_structs(BrokerFeature.decode, data, at, version)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            rack: str | None = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            rack, at = read_nullable_string(data, at)
+        (fenced,) = _BOOL.unpack_from(data, at)
+        at += 1
+        if version >= 1:
+            (in_controlled_shutdown,) = _BOOL.unpack_from(data, at)
+            at += 1
         unknown: list[tuple[int, bytes]] = []
-        for tag, field in tagged:
+        tags = data[at]
+        at += 1
+        if tags >= 0x80:
+            tags, at = read_tag_count(data, at - 1)
+        for _ in range(tags):
+            tag, size = data[at], data[at + 1]
+            at += 2
+            if tag >= 0x80 or size >= 0x80 or at + size > limit:
+                tag, size, at = read_tag(data, at - 2)
+            field_end = at + size
             if tag == 0 and version >= 3:
-                log_dirs, end = read_array(read_uuid, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    log_dirs = UUID_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 16 * length - 15
+                else:
+                    log_dirs, at = read_array(read_uuid, data, at)
             elif tag == 1 and version >= 4:
-                cordoned_log_dirs, end = read_nullable_array(read_uuid, field, 0)
-                check_tagged_field_end(tag, field, end)
+                length = data[at]
+                if 0 < length < MANY:
+                    cordoned_log_dirs = UUID_ARRAYS[length].unpack_from(data, at + 1)
+                    at += 16 * length - 15
+                else:
+                    cordoned_log_dirs, at = read_nullable_array(read_uuid, data, at)
             else:
-                unknown.append((tag, field))
-        return RegisterBrokerRecord(
-            broker_id,
-            is_migrating_zk_broker,
-            incarnation_id,
-            broker_epoch,
-            end_points,
-            features,
-            rack,
-            fenced,
-            in_controlled_shutdown,
-            log_dirs,
-            cordoned_log_dirs,
-            tuple(unknown),
+                unknown.append((tag, data[at:field_end]))
+                at = field_end
+            if at != field_end:
+                refuse_tagged_field(tag, size, at - (field_end - size))
+        return tuple.__new__(
+            RegisterBrokerRecord,
+            (
+                broker_id,
+                is_migrating_zk_broker,
+                incarnation_id,
+                broker_epoch,
+                end_points,
+                features,
+                rack,
+                fenced,
+                in_controlled_shutdown,
+                log_dirs,
+                cordoned_log_dirs,
+                tuple(unknown),
+            ),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.broker_id)
+        out += _INT32.pack(self.broker_id)
         if version >= 2:
-            write_bool(out, self.is_migrating_zk_broker)
+            out += _BOOL.pack(self.is_migrating_zk_broker)
         elif self.is_migrating_zk_broker:
             refuse_field("is_migrating_zk_broker", version)
-        write_uuid(out, self.incarnation_id)
-        write_int64(out, self.broker_epoch)
+        check_uuid(self.incarnation_id)
+        out += _UUID_INT64.pack(self.incarnation_id, self.broker_epoch)
         write_structs(out, self.end_points, version)
         write_structs(out, self.features, version)
         write_nullable_string(out, self.rack)
-        write_bool(out, self.fenced)
+        out += _BOOL.pack(self.fenced)
         if version >= 1:
-            write_bool(out, self.in_controlled_shutdown)
+            out += _BOOL.pack(self.in_controlled_shutdown)
         elif self.in_controlled_shutdown:
             refuse_field("in_controlled_shutdown", version)
         tagged: list[tuple[int, bytes]] = []

@@ -4,28 +4,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, Struct, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_bool,
-    read_int16,
-    read_int32,
+    check_uuid,
     read_string,
     read_structs,
     read_tagged_fields,
-    read_uint16,
-    read_uuid,
-    write_bool,
-    write_int16,
-    write_int32,
     write_string,
     write_structs,
     write_tagged_fields,
-    write_uint16,
-    write_uuid,
 )
 from metalog.records.primitives.json_fields import (
     JsonObject,
@@ -38,6 +30,11 @@ from metalog.records.primitives.json_fields import (
     to_uint16,
     to_uuid,
 )
+from metalog.records.primitives.text import decode_text
+
+_INT16_INT16: Final = struct.Struct(">hh")
+_INT32_UUID_BOOL: Final = struct.Struct(">i16s?")
+_UINT16_INT16: Final = struct.Struct(">Hh")
 
 
 class _ControllerEndpointFields(NamedTuple):
@@ -54,19 +51,38 @@ class ControllerEndpoint(Struct, _ControllerEndpointFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ControllerEndpoint, int]:
-        name, at = read_string(data, at)
-        host, at = read_string(data, at)
-        port, at = read_uint16(data, at)
-        security_protocol, at = read_int16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return ControllerEndpoint(name, host, port, security_protocol, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            host = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            host, at = read_string(data, at)
+        port, security_protocol = _UINT16_INT16.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(ControllerEndpoint, (name, host, port, security_protocol, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
         write_string(out, self.host)
-        write_uint16(out, self.port)
-        write_int16(out, self.security_protocol)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _UINT16_INT16.pack(self.port, self.security_protocol)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -98,19 +114,32 @@ class ControllerFeature(Struct, _ControllerFeatureFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ControllerFeature, int]:
-        name, at = read_string(data, at)
-        min_supported_version, at = read_int16(data, at)
-        max_supported_version, at = read_int16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return ControllerFeature(
-            name, min_supported_version, max_supported_version, unknown_tagged_fields
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        min_supported_version, max_supported_version = _INT16_INT16.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            ControllerFeature, (name, min_supported_version, max_supported_version, unknown)
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
-        write_int16(out, self.min_supported_version)
-        write_int16(out, self.max_supported_version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT16_INT16.pack(self.min_supported_version, self.max_supported_version)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -148,28 +177,31 @@ class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[RegisterControllerRecord, int]:
-        controller_id, at = read_int32(data, at)
-        incarnation_id, at = read_uuid(data, at)
-        zk_migration_ready, at = read_bool(data, at)
+        controller_id, incarnation_id, zk_migration_ready = _INT32_UUID_BOOL.unpack_from(data, at)
+        at += 21
         end_points, at = read_structs(ControllerEndpoint.decode, data, at, version)
         features, at = read_structs(ControllerFeature.decode, data, at, version)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return RegisterControllerRecord(
-            controller_id,
-            incarnation_id,
-            zk_migration_ready,
-            end_points,
-            features,
-            unknown_tagged_fields,
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            RegisterControllerRecord,
+            (controller_id, incarnation_id, zk_migration_ready, end_points, features, unknown),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.controller_id)
-        write_uuid(out, self.incarnation_id)
-        write_bool(out, self.zk_migration_ready)
+        check_uuid(self.incarnation_id)
+        out += _INT32_UUID_BOOL.pack(
+            self.controller_id, self.incarnation_id, self.zk_migration_ready
+        )
         write_structs(out, self.end_points, version)
         write_structs(out, self.features, version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -15,6 +15,7 @@ from metalog.records.primitives.fields import (
     write_tagged_fields,
 )
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_string
+from metalog.records.primitives.text import decode_text
 
 
 class _RemoveDelegationTokenRecordFields(NamedTuple):
@@ -33,13 +34,27 @@ class RemoveDelegationTokenRecord(Message, _RemoveDelegationTokenRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[RemoveDelegationTokenRecord, int]:
-        token_id, at = read_string(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return RemoveDelegationTokenRecord(token_id, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            token_id = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            token_id, at = read_string(data, at)
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(RemoveDelegationTokenRecord, (token_id, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.token_id)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

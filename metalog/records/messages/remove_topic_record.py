@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
+    check_uuid,
     read_tagged_fields,
-    read_uuid,
     write_tagged_fields,
-    write_uuid,
 )
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_uuid
+
+_UUID: Final = struct.Struct(">16s")
 
 
 class _RemoveTopicRecordFields(NamedTuple):
@@ -35,13 +37,22 @@ class RemoveTopicRecord(Message, _RemoveTopicRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[RemoveTopicRecord, int]:
-        topic_id, at = read_uuid(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return RemoveTopicRecord(topic_id, unknown_tagged_fields), at
+        (topic_id,) = _UUID.unpack_from(data, at)
+        at += 16
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(RemoveTopicRecord, (topic_id, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_uuid(out, self.topic_id)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        check_uuid(self.topic_id)
+        out += _UUID.pack(self.topic_id)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

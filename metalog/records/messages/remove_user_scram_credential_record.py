@@ -4,19 +4,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_int8,
     read_string,
     read_tagged_fields,
-    write_int8,
     write_string,
     write_tagged_fields,
 )
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_int8, to_string
+from metalog.records.primitives.text import decode_text
+
+_INT8: Final = struct.Struct(">b")
 
 
 class _RemoveUserScramCredentialRecordFields(NamedTuple):
@@ -36,15 +38,30 @@ class RemoveUserScramCredentialRecord(Message, _RemoveUserScramCredentialRecordF
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[RemoveUserScramCredentialRecord, int]:
-        name, at = read_string(data, at)
-        mechanism, at = read_int8(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return RemoveUserScramCredentialRecord(name, mechanism, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        (mechanism,) = _INT8.unpack_from(data, at)
+        at += 1
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(RemoveUserScramCredentialRecord, (name, mechanism, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
-        write_int8(out, self.mechanism)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT8.pack(self.mechanism)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
-from metalog.records.primitives.fields import (
-    TaggedFields,
-    read_int16,
-    read_tagged_fields,
-    write_int16,
-    write_tagged_fields,
-)
+from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_int16
+
+_INT16: Final = struct.Struct(">h")
 
 
 class _SnapshotFooterRecordFields(NamedTuple):
@@ -33,13 +30,21 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[SnapshotFooterRecord, int]:
-        version_, at = read_int16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return SnapshotFooterRecord(version_, unknown_tagged_fields), at
+        (version_,) = _INT16.unpack_from(data, at)
+        at += 2
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(SnapshotFooterRecord, (version_, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int16(out, self.version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT16.pack(self.version)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

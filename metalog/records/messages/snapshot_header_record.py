@@ -4,19 +4,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
-from metalog.records.primitives.fields import (
-    TaggedFields,
-    read_int16,
-    read_int64,
-    read_tagged_fields,
-    write_int16,
-    write_int64,
-    write_tagged_fields,
-)
+from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_int16, to_int64
+
+_INT16_INT64: Final = struct.Struct(">hq")
 
 
 class _SnapshotHeaderRecordFields(NamedTuple):
@@ -36,17 +31,23 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[SnapshotHeaderRecord, int]:
-        version_, at = read_int16(data, at)
-        last_contained_log_timestamp, at = read_int64(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return SnapshotHeaderRecord(
-            version_, last_contained_log_timestamp, unknown_tagged_fields
+        version_, last_contained_log_timestamp = _INT16_INT64.unpack_from(data, at)
+        at += 10
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            SnapshotHeaderRecord, (version_, last_contained_log_timestamp, unknown)
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int16(out, self.version)
-        write_int64(out, self.last_contained_log_timestamp)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT16_INT64.pack(self.version, self.last_contained_log_timestamp)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -4,20 +4,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
+    check_uuid,
     read_string,
     read_tagged_fields,
-    read_uuid,
     write_string,
     write_tagged_fields,
-    write_uuid,
 )
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_string, to_uuid
+from metalog.records.primitives.text import decode_text
+
+_UUID: Final = struct.Struct(">16s")
 
 
 class _TopicRecordFields(NamedTuple):
@@ -38,15 +41,31 @@ class TopicRecord(Message, _TopicRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[TopicRecord, int]:
-        name, at = read_string(data, at)
-        topic_id, at = read_uuid(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return TopicRecord(name, topic_id, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        (topic_id,) = _UUID.unpack_from(data, at)
+        at += 16
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(TopicRecord, (name, topic_id, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
-        write_uuid(out, self.topic_id)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        check_uuid(self.topic_id)
+        out += _UUID.pack(self.topic_id)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

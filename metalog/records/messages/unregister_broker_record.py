@@ -4,19 +4,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives.fields import (
-    TaggedFields,
-    read_int32,
-    read_int64,
-    read_tagged_fields,
-    write_int32,
-    write_int64,
-    write_tagged_fields,
-)
+from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_int32, to_int64
+
+_INT32_INT64: Final = struct.Struct(">iq")
 
 
 class _UnregisterBrokerRecordFields(NamedTuple):
@@ -36,15 +31,21 @@ class UnregisterBrokerRecord(Message, _UnregisterBrokerRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[UnregisterBrokerRecord, int]:
-        broker_id, at = read_int32(data, at)
-        broker_epoch, at = read_int64(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return UnregisterBrokerRecord(broker_id, broker_epoch, unknown_tagged_fields), at
+        broker_id, broker_epoch = _INT32_INT64.unpack_from(data, at)
+        at += 12
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(UnregisterBrokerRecord, (broker_id, broker_epoch, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.broker_id)
-        write_int64(out, self.broker_epoch)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives.fields import (
-    TaggedFields,
-    read_int32,
-    read_tagged_fields,
-    write_int32,
-    write_tagged_fields,
-)
+from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_int32
+
+_INT32: Final = struct.Struct(">i")
 
 
 class _UnregisterControllerRecordFields(NamedTuple):
@@ -33,13 +30,21 @@ class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[UnregisterControllerRecord, int]:
-        controller_id, at = read_int32(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return UnregisterControllerRecord(controller_id, unknown_tagged_fields), at
+        (controller_id,) = _INT32.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(UnregisterControllerRecord, (controller_id, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.controller_id)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT32.pack(self.controller_id)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

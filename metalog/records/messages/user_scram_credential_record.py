@@ -4,19 +4,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_bytes,
-    read_int8,
-    read_int32,
     read_string,
     read_tagged_fields,
     write_bytes,
-    write_int8,
-    write_int32,
     write_string,
     write_tagged_fields,
 )
@@ -29,6 +26,10 @@ from metalog.records.primitives.json_fields import (
     to_int32,
     to_string,
 )
+from metalog.records.primitives.text import decode_text
+
+_INT32: Final = struct.Struct(">i")
+_INT8: Final = struct.Struct(">b")
 
 
 class _UserScramCredentialRecordFields(NamedTuple):
@@ -53,25 +54,60 @@ class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[UserScramCredentialRecord, int]:
-        name, at = read_string(data, at)
-        mechanism, at = read_int8(data, at)
-        salt, at = read_bytes(data, at)
-        stored_key, at = read_bytes(data, at)
-        server_key, at = read_bytes(data, at)
-        iterations, at = read_int32(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return UserScramCredentialRecord(
-            name, mechanism, salt, stored_key, server_key, iterations, unknown_tagged_fields
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        (mechanism,) = _INT8.unpack_from(data, at)
+        at += 1
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            salt = data[at + 1 : end]
+            at = end
+        else:
+            salt, at = read_bytes(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            stored_key = data[at + 1 : end]
+            at = end
+        else:
+            stored_key, at = read_bytes(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            server_key = data[at + 1 : end]
+            at = end
+        else:
+            server_key, at = read_bytes(data, at)
+        (iterations,) = _INT32.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            UserScramCredentialRecord,
+            (name, mechanism, salt, stored_key, server_key, iterations, unknown),
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
-        write_int8(out, self.mechanism)
+        out += _INT8.pack(self.mechanism)
         write_bytes(out, self.salt)
         write_bytes(out, self.stored_key)
         write_bytes(out, self.server_key)
-        write_int32(out, self.iterations)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT32.pack(self.iterations)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

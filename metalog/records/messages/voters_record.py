@@ -4,26 +4,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import ControlMessage, Struct, message
 from metalog.records.primitives.fields import (
     TaggedFields,
-    read_int16,
-    read_int32,
+    check_uuid,
     read_string,
     read_structs,
     read_tagged_fields,
-    read_uint16,
-    read_uuid,
-    write_int16,
-    write_int32,
     write_string,
     write_structs,
     write_tagged_fields,
-    write_uint16,
-    write_uuid,
 )
 from metalog.records.primitives.json_fields import (
     JsonObject,
@@ -36,6 +30,12 @@ from metalog.records.primitives.json_fields import (
     to_uint16,
     to_uuid,
 )
+from metalog.records.primitives.text import decode_text
+
+_INT16: Final = struct.Struct(">h")
+_INT16_INT16: Final = struct.Struct(">hh")
+_INT32_UUID: Final = struct.Struct(">i16s")
+_UINT16: Final = struct.Struct(">H")
 
 
 class _EndpointFields(NamedTuple):
@@ -51,17 +51,38 @@ class Endpoint(Struct, _EndpointFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[Endpoint, int]:
-        name, at = read_string(data, at)
-        host, at = read_string(data, at)
-        port, at = read_uint16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return Endpoint(name, host, port, unknown_tagged_fields), at
+        limit = len(data)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            name = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            name, at = read_string(data, at)
+        length = data[at]
+        end = at + length
+        if 0 < length < 0x80 and end <= limit:
+            host = decode_text(data[at + 1 : end])
+            at = end
+        else:
+            host, at = read_string(data, at)
+        (port,) = _UINT16.unpack_from(data, at)
+        at += 2
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(Endpoint, (name, host, port, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_string(out, self.name)
         write_string(out, self.host)
-        write_uint16(out, self.port)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _UINT16.pack(self.port)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -90,17 +111,23 @@ class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[KRaftVersionFeature, int]:
-        min_supported_version, at = read_int16(data, at)
-        max_supported_version, at = read_int16(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return KRaftVersionFeature(
-            min_supported_version, max_supported_version, unknown_tagged_fields
+        min_supported_version, max_supported_version = _INT16_INT16.unpack_from(data, at)
+        at += 4
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            KRaftVersionFeature, (min_supported_version, max_supported_version, unknown)
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int16(out, self.min_supported_version)
-        write_int16(out, self.max_supported_version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT16_INT16.pack(self.min_supported_version, self.max_supported_version)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -130,21 +157,28 @@ class Voter(Struct, _VoterFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[Voter, int]:
-        voter_id, at = read_int32(data, at)
-        voter_directory_id, at = read_uuid(data, at)
+        voter_id, voter_directory_id = _INT32_UUID.unpack_from(data, at)
+        at += 20
         endpoints, at = read_structs(Endpoint.decode, data, at, version)
         kraft_version_feature, at = KRaftVersionFeature.decode(data, at, version)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return Voter(
-            voter_id, voter_directory_id, endpoints, kraft_version_feature, unknown_tagged_fields
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(
+            Voter, (voter_id, voter_directory_id, endpoints, kraft_version_feature, unknown)
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int32(out, self.voter_id)
-        write_uuid(out, self.voter_directory_id)
+        check_uuid(self.voter_directory_id)
+        out += _INT32_UUID.pack(self.voter_id, self.voter_directory_id)
         write_structs(out, self.endpoints, version)
         self.kraft_version_feature.encode(out, version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -182,15 +216,23 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[VotersRecord, int]:
-        version_, at = read_int16(data, at)
+        (version_,) = _INT16.unpack_from(data, at)
+        at += 2
         voters, at = read_structs(Voter.decode, data, at, version)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return VotersRecord(version_, voters, unknown_tagged_fields), at
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(VotersRecord, (version_, voters, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int16(out, self.version)
+        out += _INT16.pack(self.version)
         write_structs(out, self.voters, version)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+import struct
+from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives.fields import (
-    TaggedFields,
-    read_int8,
-    read_tagged_fields,
-    write_int8,
-    write_tagged_fields,
-)
+from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 from metalog.records.primitives.json_fields import JsonObject, from_json, to_int8
+
+_INT8: Final = struct.Struct(">b")
 
 
 class _ZkMigrationStateRecordFields(NamedTuple):
@@ -33,13 +30,21 @@ class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ZkMigrationStateRecord, int]:
-        zk_migration_state, at = read_int8(data, at)
-        unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return ZkMigrationStateRecord(zk_migration_state, unknown_tagged_fields), at
+        (zk_migration_state,) = _INT8.unpack_from(data, at)
+        at += 1
+        unknown: TaggedFields = ()
+        if data[at]:
+            unknown, at = read_tagged_fields(data, at)
+        else:
+            at += 1
+        return tuple.__new__(ZkMigrationStateRecord, (zk_migration_state, unknown)), at
 
     def encode(self, out: bytearray, version: int) -> None:
-        write_int8(out, self.zk_migration_state)
-        write_tagged_fields(out, self.unknown_tagged_fields)
+        out += _INT8.pack(self.zk_migration_state)
+        if self.unknown_tagged_fields:
+            write_tagged_fields(out, self.unknown_tagged_fields)
+        else:
+            out.append(0)
 
     def to_json(self, version: int) -> dict[str, object]:
         data: dict[str, object] = {}

@@ -35,6 +35,12 @@ MAX_TAGGED_FIELDS: Final = 1_024
 
 TaggedFields = tuple[tuple[int, bytes], ...]
 
+MANY: Final = 64
+"""Least compact length (one more than the items) of an array that is read and written item
+by item; ``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each below."""
+INT32_ARRAYS: Final = tuple([struct.Struct(f">{max(length - 1, 0)}i") for length in range(MANY)])
+UUID_ARRAYS: Final = tuple([struct.Struct(">" + "16s" * (length - 1)) for length in range(MANY)])
+
 
 def read_bool(data: bytes, at: int) -> tuple[bool, int]:
     return data[at] != 0, at + 1
@@ -134,31 +140,49 @@ def read_structs(
     decode: Callable[[bytes, int, int], tuple[T, int]], data: bytes, at: int, version: int
 ) -> tuple[tuple[T, ...], int]:
     """An array of structs, each decoded as of the message's ``version``."""
-    return read_array(lambda data, at: decode(data, at, version), data, at)
+    size, at = read_unsigned_varint(data, at)
+    if size == 0:
+        raise ValueError("null where the field may not be null")
+    items = []
+    for _ in range(size - 1):
+        item, at = decode(data, at, version)
+        items.append(item)
+    return tuple(items), at
 
 
 def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
     """Every tagged field at the end of a struct, each as its tag and bytes."""
     if data[at] == 0:
         return (), at + 1
-    count, at = read_unsigned_varint(data, at)
-    if count > MAX_TAGGED_FIELDS:
-        raise ValueError(f"{count:,} tagged fields; at most {MAX_TAGGED_FIELDS:,} are read")
+    count, at = read_tag_count(data, at)
     tagged = []
     for _ in range(count):
-        tag, at = read_unsigned_varint(data, at)
-        size, at = read_unsigned_varint(data, at)
-        end = at + size
-        if end > len(data):
-            raise IndexError(f"tagged field {tag} is cut short")
-        tagged.append((tag, data[at:end]))
-        at = end
+        tag, size, at = read_tag(data, at)
+        tagged.append((tag, data[at : at + size]))
+        at += size
     return tuple(tagged), at
 
 
-def check_tagged_field_end(tag: int, field: bytes, end: int) -> None:
-    if end != len(field):
-        raise ValueError(f"tagged field {tag} has {len(field)} bytes, of which {end} were read")
+def read_tag_count(data: bytes, at: int) -> tuple[int, int]:
+    """How many tagged fields follow."""
+    count, at = read_unsigned_varint(data, at)
+    if count > MAX_TAGGED_FIELDS:
+        raise ValueError(f"{count:,} tagged fields; at most {MAX_TAGGED_FIELDS:,} are read")
+    return count, at
+
+
+def read_tag(data: bytes, at: int) -> tuple[int, int, int]:
+    """The tag of a field, its size, and where it begins."""
+    tag, at = read_unsigned_varint(data, at)
+    size, at = read_unsigned_varint(data, at)
+    if at + size > len(data):
+        raise IndexError(f"tagged field {tag} is cut short")
+    return tag, size, at
+
+
+def refuse_tagged_field(tag: int, size: int, read: int) -> None:
+    """For a field of ``size`` bytes whose value takes another number of them."""
+    raise ValueError(f"tagged field {tag} has {size} bytes, and its value takes {read}")
 
 
 def write_bool(out: bytearray, value: bool) -> None:
@@ -192,9 +216,13 @@ def write_float64(out: bytearray, value: float) -> None:
     out += _FLOAT64.pack(value)
 
 
-def write_uuid(out: bytearray, value: Uuid) -> None:
+def check_uuid(value: Uuid) -> None:
     if len(value) != 16:
         raise ValueError(f"a uuid has 16 bytes, not {len(value)}")
+
+
+def write_uuid(out: bytearray, value: Uuid) -> None:
+    check_uuid(value)
     out += value
 
 
@@ -205,8 +233,13 @@ def write_bytes(out: bytearray, value: bytes) -> None:
 
 def write_string(out: bytearray, value: str) -> None:
     encoded = encode_text(value)
-    check_size(encoded)
-    write_bytes(out, encoded)
+    length = len(encoded) + 1
+    if length < 0x80:
+        out.append(length)
+    else:
+        check_size(encoded)
+        write_unsigned_varint(out, length)
+    out += encoded
 
 
 def write_nullable_string(out: bytearray, value: str | None) -> None:
@@ -222,6 +255,22 @@ def write_array(
     write_unsigned_varint(out, len(items) + 1)
     for item in items:
         write(out, item)
+
+
+def write_int32s(out: bytearray, items: Sequence[int]) -> None:
+    length = len(items) + 1
+    if length < MANY:
+        out.append(length)
+        out += INT32_ARRAYS[length].pack(*items)
+    else:
+        write_array(write_int32, out, tuple(items))
+
+
+def write_nullable_int32s(out: bytearray, items: Sequence[int] | None) -> None:
+    if items is None:
+        out.append(0)
+    else:
+        write_int32s(out, items)
 
 
 def write_nullable_array(

@@ -14,10 +14,14 @@ from metalog.records.frame import encode_body
 from metalog.records.json import from_json, to_json
 from metalog.records.messages import (
     AccessControlEntryRecord,
+    BeginTransactionRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    DelegationTokenRecord,
     FenceBrokerRecord,
     NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
     RegisterBrokerRecord,
     UnfenceBrokerRecord,
     UserScramCredentialRecord,
@@ -46,6 +50,51 @@ def test_a_message_comes_back_from_its_bytes(schema, version, data):
 def test_a_message_comes_back_from_its_json_form(schema, version, data):
     message = data.draw(messages(schema, version, unknown_tags=False))
     assert from_json(schema.type_name, to_json(message, version), version) == message
+
+
+COUNTS = (0, 1, 62, 63, 64, 126, 127, 200)
+"""Of items: about where ``fields`` reads them one by one, and where a length has two bytes."""
+numbered = pytest.mark.parametrize("count", COUNTS)
+
+
+@numbered
+def test_arrays_of_any_length_come_back(count):
+    numbers, uuids = tuple(range(-1, count - 1)), (bytes(range(16)),) * count
+    change = PartitionChangeRecord(isr=numbers, directories=uuids, last_known_elr=numbers)
+    partition = PartitionRecord(0, bytes(16), numbers, directories=uuids)
+    for record in (change, partition._replace(eligible_leader_replicas=numbers)):
+        out = bytearray()
+        encode_body(record, 2, out)
+        assert type(record).decode(bytes(out), 0, 2) == (record, len(out))
+
+
+@numbered
+def test_texts_and_bytes_of_any_length_come_back(count):
+    token = DelegationTokenRecord("o" * count, "é" * count, ("r" * count,) * count)
+    secret = UserScramCredentialRecord("u", 1, b"s" * count, b"", b"", 4096)
+    for record in (token, secret, BeginTransactionRecord("n" * count), ConfigRecord(value=None)):
+        record = record._replace(unknown_tagged_fields=((99, b"x" * count), (count + 100, b"")))
+        out = bytearray()
+        encode_body(record, 0, out)
+        assert type(record).decode(bytes(out), 0, 0) == (record, len(out))
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        ("010500000001ff", "field 1 has 5 bytes, and its value takes 4"),
+        ("01030000000100", "field 1 has 3 bytes, and its value takes 4"),
+        ("00050300000001", "field 0 has 5 bytes, and its value takes 9"),
+        ("01040000", "field 1 is cut short"),
+        ("01", "out of range"),
+        ("0001ff", "out of range"),
+        ("8080808080", "varint"),
+    ],
+)
+def test_a_tagged_field_of_another_size_than_its_value_is_refused(field, problem):
+    body = bytes(20) + b"\1" + bytes.fromhex(field) + bytes(8 * ("takes 9" in problem))
+    with pytest.raises(UNREADABLE, match=problem):
+        PartitionChangeRecord.decode(body, 0, 0)
 
 
 @pytest.mark.once

@@ -1,0 +1,157 @@
+"""A field of the schema with the Python that stands for it: names, types, and its JSON form.
+Used by the generator only, and its names by ``avro.codec``.
+
+This module must not know how a field is encoded, nor files.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from metalog.records.schema import Field
+
+
+class _Primitive(NamedTuple):
+    python: str
+    default: str
+
+
+_PRIMITIVES: Final = {
+    "bool": _Primitive("bool", "False"),
+    "int8": _Primitive("int", "0"),
+    "int16": _Primitive("int", "0"),
+    "uint16": _Primitive("int", "0"),
+    "int32": _Primitive("int", "0"),
+    "int64": _Primitive("int", "0"),
+    "float64": _Primitive("float", "0.0"),
+    "string": _Primitive("str", '""'),
+    "bytes": _Primitive("bytes", 'b""'),
+    "uuid": _Primitive("Uuid", "ZERO_UUID"),
+}
+
+
+def snake(name: str) -> str:
+    """``KRaftVersionRecord`` -> ``kraft_version_record``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("KRaft", "Kraft")).lower()
+
+
+def camel(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def lowest(versions: str) -> int:
+    """The first version of ``3+``, ``0-4`` or ``0``."""
+    return int(re.split(r"[+-]", versions)[0])
+
+
+def highest(versions: str) -> int:
+    return int(versions.split("-")[-1])
+
+
+class TypedField(NamedTuple):
+    """A field with what its code is made of."""
+
+    field: Field
+    name: str
+    item: str
+    is_array: bool
+    is_nullable: bool
+
+    @property
+    def local(self) -> str:
+        """The variable that holds the field, apart from the codec's own and from builtins."""
+        return f"{self.name}_" if self.name in ("id", "version") else self.name
+
+    @property
+    def is_struct(self) -> bool:
+        return self.item not in _PRIMITIVES
+
+    @property
+    def annotation(self) -> str:
+        python = self.item if self.is_struct else _PRIMITIVES[self.item].python
+        if self.is_array:
+            python = f"tuple[{python}, ...]"
+        return f"{python} | None" if self.is_nullable else python
+
+    @property
+    def default(self) -> str:
+        if self.field.default is not None:
+            return {"null": "None", "true": "True", "false": "False"}.get(
+                self.field.default, self.field.default
+            )
+        if self.is_array:
+            return "()"
+        return f"{self.item}()" if self.is_struct else _PRIMITIVES[self.item].default
+
+    @property
+    def is_set(self) -> str:
+        """The condition under which ``self.<name>`` differs from its default."""
+        value = f"self.{self.name}"
+        special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
+        return special.get(self.default, f"{value} != {self.default}")
+
+    @property
+    def first(self) -> int:
+        return lowest(self.field.versions)
+
+    def read(self, data: str, at: str) -> str:
+        prefix = "read_nullable" if self.is_nullable else "read"
+        if not self.is_array:
+            if self.is_struct:
+                return f"{self.item}.decode({data}, {at}, version)"
+            return f"{prefix}_{self.item}({data}, {at})"
+        if self.is_struct:
+            return f"read_structs({self.item}.decode, {data}, {at}, version)"
+        return f"{prefix}_array(read_{self.item}, {data}, {at})"
+
+    def write(self, out: str) -> str:
+        value = f"self.{self.name}"
+        prefix = "write_nullable" if self.is_nullable else "write"
+        if not self.is_array:
+            if self.is_struct:
+                return f"{value}.encode({out}, version)"
+            return f"{prefix}_{self.item}({out}, {value})"
+        if self.is_struct:
+            return f"write_structs({out}, {value}, version)"
+        if self.item == "int32":
+            return f"{prefix}_int32s({out}, {value})"
+        return f"{prefix}_array(write_{self.item}, {out}, {value})"
+
+    @property
+    def to_json(self) -> str:
+        value = f"self.{self.name}"
+        if self.is_array:
+            items = f"[{self._item_to_json('item')} for item in {value}]"
+            if self._item_to_json("item") == "item":
+                items = f"list({value})"
+            return f"None if {value} is None else {items}" if self.is_nullable else items
+        return self._item_to_json(value)
+
+    def _item_to_json(self, item: str) -> str:
+        if self.is_struct:
+            return f"{item}.to_json(version)"
+        words = {"uuid": "uuid_text", "bytes": "json_bytes", "float64": "json_float64"}
+        return f"{words[self.item]}({item})" if self.item in words else item
+
+    @property
+    def from_json(self) -> str:
+        key = f'"{camel(self.field.name)}"'
+        if self.is_struct:
+            kind = "structs" if self.is_array else "struct"
+            return f"from_json_{kind}({self.item}.from_json, data, {key}, version)"
+        prefix = "from_json_nullable" if self.is_nullable else "from_json"
+        if self.is_array:
+            return f"{prefix}_array(to_{self.item}, data, {key})"
+        return f"{prefix}(to_{self.item}, data, {key})"
+
+
+def typed_field(field: Field) -> TypedField:
+    is_array = field.type.startswith("[]")
+    return TypedField(
+        field,
+        snake(field.name),
+        field.type.removeprefix("[]"),
+        is_array,
+        field.nullable is not None,
+    )
