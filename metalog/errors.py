@@ -15,7 +15,7 @@ from typing import ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes that we answer with, by Kafka's names.
+    """Kafka's error codes that we answer with, by Kafka's names, and those of Kafka 4.4.
 
     Those from 20,000 up are ours: KIP-506 and KIP-801 name them, Kafka never numbered them.
     """
@@ -37,6 +37,10 @@ class ErrorCode(IntEnum):
     DUPLICATE_RESOURCE = 92
     UNACCEPTABLE_CREDENTIAL = 93
     PRINCIPAL_DESERIALIZATION_FAILURE = 97
+    REBOOTSTRAP_REQUIRED = 129
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136
     AUTHORIZER_NOT_READY = 20_000
     ENCRYPTION_REQUIRED = 20_001
     USER_AUTHORIZATION_FAILED = 20_002

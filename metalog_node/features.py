@@ -21,9 +21,9 @@ SUPPORTED: Final[Mapping[str, Mapping[str, VersionRange]]] = {
 """By Kafka's version."""
 
 
-def features_of(replica: Replica) -> Features | None:
-    """None before a log was read that says its metadata.version. Of kraft.version a level of 0
-    is not finalized, as in Kafka."""
+def features_of(replica: Replica, kafka: str) -> Features | None:
+    """As Kafka of this version has them; None before a log was read that says its
+    metadata.version. Of kraft.version a level of 0 is not finalized, as in Kafka."""
     image, kraft_version = replica.image, replica.kraft_version
     level = image.features.metadata_version
     if level is None:
@@ -31,5 +31,4 @@ def features_of(replica: Replica) -> Features | None:
     finalized = {METADATA_VERSION: level, **dict(image.features.finalized.items())}
     if kraft_version:
         finalized[KRAFT_VERSION] = kraft_version
-    supported = SUPPORTED[image.features.assumed_kafka]
-    return Features(supported, finalized, image.provenance.offset - 1)
+    return Features(SUPPORTED[kafka], finalized, image.provenance.offset - 1)

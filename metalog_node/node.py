@@ -116,7 +116,9 @@ class Node:
         """Where clients find each listener; by its name."""
         self._cluster_id = ""
         self._log: QuorumLog | None = None
-        self._topic = _topic_node(config)
+        decides, _ = from_properties(config.properties)
+        self._kafka = None if decides.kafka_version is None else decides.kafka_version.value
+        self._topic = _topic_node(config, self._kafka)
         self._feed: FetchPurgatory | None = None
         self.replica = self._replica()
         self._state = NodeState(
@@ -124,7 +126,7 @@ class Node:
             self.authorizer,
             config.listeners,
             self._open,
-            deny_after_ms=from_properties(config.properties)[0].stale_deny_after_ms,
+            deny_after_ms=decides.stale_deny_after_ms,
             lost_lines=lost_lines,
         )
         self._forwarder = self._forwarder_to_controllers()
@@ -256,7 +258,7 @@ class Node:
         self._feed = FetchPurgatory(ServedLog(log))
         publishers = [*self._publishers(), Upkeep(log, kept), self._feed]
         idle_s = kept.idle_interval_ms / 1000 or None
-        return Replica(log, publishers, idle_s=idle_s, is_patient=True)
+        return Replica(log, publishers, idle_s=idle_s, is_patient=True, kafka=self._kafka)
 
     def _forwarder_to_controllers(self) -> Forwarder | None:
         """None where this node alone is the controller."""
@@ -352,6 +354,7 @@ class Node:
             self._forwarder,
             self._feed,
             self._listings,
+            self._kafka,
         )
 
     def _known_cluster_id(self) -> str:
@@ -362,13 +365,13 @@ class Node:
         return heard or self._cluster_id
 
 
-def _topic_node(config: NodeConfig) -> TopicNode | None:
+def _topic_node(config: NodeConfig, kafka: str | None) -> TopicNode | None:
     """Imports Kafka's client only where the log is a topic."""
     if config.topic is None:
         return None
     from metalog_node.topic_node import TopicNode
 
-    return TopicNode(config.topic, config.node_id, config.controller_listener)
+    return TopicNode(config.topic, config.node_id, config.controller_listener, kafka)
 
 
 def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:

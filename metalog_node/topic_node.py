@@ -60,9 +60,12 @@ class ActiveController:
 
 class TopicNode:
     """The node ``node_id`` among those of the topic at ``place``. ``listener`` is the name of
-    the controllers' listener that is forwarded to."""
+    the controllers' listener that is forwarded to, ``kafka`` the version whose answers it gives."""
 
-    def __init__(self, place: TopicLocation, node_id: int, listener: str) -> None:
+    def __init__(
+        self, place: TopicLocation, node_id: int, listener: str, kafka: str | None
+    ) -> None:
+        self._kafka = kafka
         self._place = place
         self._node_id = node_id
         self._log = TopicLog(
@@ -93,6 +96,7 @@ class TopicNode:
             candidacy=candidacy,
             prepare=self._make_and_open,
             is_patient=True,
+            kafka=self._kafka,
         )
 
     def close(self) -> None:

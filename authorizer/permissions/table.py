@@ -1,10 +1,10 @@
 """Which of Kafka's requests needs which operation on which resource: data, no decisions.
 
-``APIS`` is what Kafka 4.3.1 checks, request by request, on its brokers (and on its
+``APIS`` is what Kafka 4.4.0 checks, request by request, on its brokers (and on its
 controllers for what brokers forward to them). ``KIP_11`` is what KIP-11 set out to
 check. ``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
 
-Sources: the calls to the authorizer in Kafka 4.3.1's KafkaApis, ControllerApis, AclApis,
+Sources: the calls to the authorizer in Kafka 4.4.0's KafkaApis, ControllerApis, AclApis,
 ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations
 and Resources on Protocols", which differs from them in places; KIP-11's table of operations.
 """
@@ -320,6 +320,8 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     ApiPermissions(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
     ApiPermissions(91, "AlterShareGroupOffsets", _CONSUMER_SIDE),
     ApiPermissions(92, "DeleteShareGroupOffsets", (*_DELETE_GROUP, *_READ_TOPIC)),
+    ApiPermissions(93, "StreamsGroupTopologyDescriptionUpdate", _READ_GROUP),
+    ApiPermissions(94, "UnregisterController", _ALTER_CLUSTER),
 )
 
 

@@ -1,4 +1,4 @@
-"""Which class declares a request or a response: kio's, or one of ours where Kafka has none.
+"""Which class declares a request or a response: kio's, or one of ours where it has none.
 
 This module must not know what any message is for.
 """
@@ -14,14 +14,15 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from kio.static.constants import EntityType
 
 from metalog.errors import ErrorCode, InvalidRequest
-from metalog.wire import acls_v0, extensions
+from metalog.wire import acls_v0, extensions, newest
 
 Body = Any
 """A request or response as kio (or ``extensions``) has its class: a frozen dataclass."""
 
 
-_OUR_REQUESTS: Final = {**extensions.REQUESTS, **acls_v0.REQUESTS}
-_OUR_RESPONSES: Final = {**extensions.RESPONSES, **acls_v0.RESPONSES}
+_OUR_REQUESTS: Final = {**extensions.REQUESTS, **acls_v0.REQUESTS, **newest.REQUESTS}
+_OUR_RESPONSES: Final = {**extensions.RESPONSES, **acls_v0.RESPONSES, **newest.RESPONSES}
+_OUR_RESPONSE_PARTS: Final = {**acls_v0.RESPONSE_PARTS, **newest.RESPONSE_PARTS}
 
 
 class UnsupportedVersion(InvalidRequest):
@@ -72,7 +73,7 @@ def request_parts(api_key: int, version: int) -> Any:
 @cache
 def response_parts(api_key: int, version: int) -> Any:
     """Where a response's class is by its name, and those of the structures in it."""
-    ours = acls_v0.RESPONSE_PARTS.get((api_key, version))
+    ours = _OUR_RESPONSE_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.response)
 
 

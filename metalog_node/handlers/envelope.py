@@ -25,9 +25,10 @@ from metalog.wire.messages import (
     read_response,
     write_response,
 )
+from metalog.wire.newest import UNREGISTER_CONTROLLER
 from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers import acls, quorum, scram
+from metalog_node.handlers import acls, controllers, quorum, scram
 from metalog_node.handlers.request import (
     MOST_BYTES,
     Answer,
@@ -41,10 +42,14 @@ from metalog_node.handlers.request import (
     result_or_refusal,
 )
 
+_FORWARDED_KEYS: Final = (
+    *(acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM, quorum.DESCRIBE_QUORUM),
+    UNREGISTER_CONTROLLER,
+)
 _FORWARDABLE: Final = {
     key: api
-    for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS}.items()
-    if key in (acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM, quorum.DESCRIBE_QUORUM)
+    for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS, **controllers.APIS}.items()
+    if key in _FORWARDED_KEYS
 }
 _BESIDE_THE_REQUEST: Final = 64 << 10
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
@@ -167,6 +172,7 @@ OF_BROKERS: Final = {
         api.refuse,
         most_elements=api.most_elements,
         most_bytes=api.most_bytes,
+        since=api.since,
     )
     for key, api in _FORWARDABLE.items()
 }

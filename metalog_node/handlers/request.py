@@ -81,7 +81,8 @@ class Services(NamedTuple):
 
     ``addresses`` are where clients find each listener. ``forwarder`` is there where another
     node is the controller, ``feed`` where this node's own log can be followed, ``listings``
-    where long answers are kept.
+    where long answers are kept. ``configured_kafka`` is the version whose answers are given,
+    where the configuration has it.
     """
 
     node_id: int
@@ -95,6 +96,13 @@ class Services(NamedTuple):
     forwarder: Forwarder | None = None
     feed: FetchPurgatory | None = None
     listings: Listings | None = None
+    configured_kafka: str | None = None
+
+    @property
+    def kafka(self) -> str:
+        """The version of Kafka whose answers this node gives: as configured, or the one that its
+        log's metadata.version makes likely."""
+        return self.configured_kafka or self.replica.image.features.assumed_kafka
 
     @property
     def cluster_id(self) -> str:
@@ -170,6 +178,7 @@ class HandledApi(NamedTuple):
     API's own clients try again. A request of more than ``most_bytes``, or with more elements
     (items of arrays, tagged fields) than ``most_elements``, ends the connection. One of more than
     ``short`` bytes is handled on a thread; None for a handler that belongs to the event loop.
+    ``since`` is the first Kafka that has it, of those whose answers a node gives.
     """
 
     name: str
@@ -180,6 +189,7 @@ class HandledApi(NamedTuple):
     most_elements: int = MOST_ELEMENTS
     most_bytes: int = MOST_BYTES
     short: int | None = None
+    since: str = "4.3"
 
 
 OF_ONE_THING: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 256 << 10}

@@ -111,7 +111,10 @@ class Client:
             principal=_certified(context, writer),
             most_bytes=context.most_bytes,
             most_bytes_of={key: api.most_bytes for key, api in context.apis.items()},
-            features=lambda: features_of(services.replica),
+            features=lambda: features_of(services.replica, services.kafka),
+            identity=None
+            if context.listener.is_controllers
+            else lambda: (services.cluster_id, services.node_id),
         )
         self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
 

@@ -28,7 +28,7 @@ from metalog.wire.messages import (
     read_request,
     write_response,
 )
-from metalog.wire.schema import UnsupportedVersion, response_type
+from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_payload
 from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
@@ -49,7 +49,9 @@ _STRANGERS: Final = {
 """By their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
-_SOFTWARE_SINCE: Final = 3
+_UNTOLD: Final = "unknown"
+"""The software of a client whose version of the request has no room for it."""
+_NO_NODE: Final = -1
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -65,6 +67,9 @@ class QueuedRequest(NamedTuple):
 class ServerConnection:
     """``logins`` is None where nobody logs in: ``principal`` then stands from the start.
 
+    ``identity`` is the cluster and the node that are reached, where it matters whether the client
+    means these.
+
     A frame may have ``most_bytes``, and a request no more than ``most_bytes_of`` its API: one
     that is longer is refused at its beginning.
     """
@@ -78,6 +83,7 @@ class ServerConnection:
         most_bytes: int,
         most_bytes_of: Mapping[int, int] | None = None,
         features: Callable[[], Features | None] = lambda: None,
+        identity: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
         self.is_over = False
         """Close, once all that was given out is sent."""
@@ -85,6 +91,7 @@ class ServerConnection:
         self._spoken = spoken
         self._logins = logins
         self._features = features
+        self._identity = identity
         self._principal = principal if logins is None else None
         self._most_bytes = most_bytes
         self._most_bytes_of = {
@@ -188,17 +195,28 @@ class ServerConnection:
             own = {API_VERSIONS: self._spoken[API_VERSIONS]}
             refusal = ErrorCode.UNSUPPORTED_VERSION
             return framed(versions_payload(0, refusal, own, None, head.correlation_id))
-        asked = read_request(frame).body
-        code = ErrorCode.NONE
-        if head.version >= _SOFTWARE_SINCE and not (
-            _SOFTWARE.fullmatch(asked.client_software_name)
-            and _SOFTWARE.fullmatch(asked.client_software_version)
-        ):
-            code = ErrorCode.INVALID_REQUEST
-        told = self._spoken if code is ErrorCode.NONE else {}
-        return framed(
-            versions_payload(head.version, code, told, self._features(), head.correlation_id)
+        code = self._why_not_told(read_request(frame).body)
+        if code is not ErrorCode.NONE:
+            return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
+        told = versions_payload(
+            head.version, code, self._spoken, self._features(), head.correlation_id
         )
+        return framed(told)
+
+    def _why_not_told(self, asked: Body) -> ErrorCode:
+        """Whom it means to reach is looked at as Kafka 4.4 does: on brokers' listeners, and
+        once it is known who asks (KIP-1242)."""
+        names = [getattr(asked, f"client_software_{each}", _UNTOLD) for each in ("name", "version")]
+        cluster_id = getattr(asked, "cluster_id", None)
+        node_id = getattr(asked, "node_id", _NO_NODE)
+        is_meant = (cluster_id is not None, node_id != _NO_NODE)
+        if not all(map(_SOFTWARE.fullmatch, names)) or is_meant in {(True, False), (False, True)}:
+            return ErrorCode.INVALID_REQUEST
+        if not all(is_meant) or self._identity is None or self._principal is None:
+            return ErrorCode.NONE
+        own_cluster_id, own_node_id = self._identity()
+        is_here = cluster_id == own_cluster_id and node_id == own_node_id
+        return ErrorCode.NONE if is_here or not own_cluster_id else ErrorCode.REBOOTSTRAP_REQUIRED
 
     def _handshake(self, request: WireRequest) -> bytes:
         declared = response_type(SASL_HANDSHAKE, request.head.version)

@@ -42,7 +42,6 @@ class OpenListener:
 
     def __init__(self, context: ListenerContext, services: Services) -> None:
         self._context = context
-        self._spoken = spoken(context.apis)
         self._services = services
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
@@ -112,7 +111,7 @@ class OpenListener:
                 encrypted = await self._encrypted(reader, writer, host)
                 client = Client(
                     self._context,
-                    self._spoken,
+                    spoken(self._context.apis, self._services.kafka),
                     self._services,
                     encrypted or reader,
                     encrypted or writer,

@@ -16,7 +16,7 @@ _PASSED_ON: Final = (
     *("CreateTopics", "DeleteTopics", "CreatePartitions", "CreateAcls", "DeleteAcls"),
     *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments"),
     *("AlterClientQuotas", "AlterUserScramCredentials", "UpdateFeatures", "UnregisterBroker"),
-    *("DescribeQuorum", "AddRaftVoter", "RemoveRaftVoter"),
+    *("UnregisterController", "DescribeQuorum", "AddRaftVoter", "RemoveRaftVoter"),
 )
 _AMONG_NODES: Final = (
     *("Envelope", "BrokerRegistration", "BrokerHeartbeat", "ControllerRegistration"),

@@ -27,8 +27,8 @@ from metalog.scram import (
 from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff, SaslCredentials
 from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import Malformed, framed
-from metalog.wire.messages import write_request
-from metalog.wire.schema import request_type
+from metalog.wire.messages import read_response, write_request
+from metalog.wire.schema import request_type, response_type
 from metalog.wire.versions import VersionRange, Versions
 from metalog_node.auth.authentication import MECHANISMS, LoginRefused, Logins
 from metalog_node.auth.dummy_credentials import DummyCredentials
@@ -324,6 +324,54 @@ def test_a_mechanism_that_is_not_enabled_is_answered_by_those_that_are() -> None
     assert connection.is_over
     assert isinstance(connection.failed_login, LoginRefused)
     assert connection.failed_login.reason == "SASL mechanism 'SCRAM-SHA-256' is not enabled"
+
+
+HERE = ("cluster", 1)
+
+
+@pytest.mark.parametrize(
+    ("meant", "on_brokers", "on_controllers"),
+    [
+        ({}, 0, 0),
+        ({"cluster_id": "cluster", "node_id": 1}, 0, 0),
+        ({"cluster_id": "other", "node_id": 1}, 129, 0),
+        ({"cluster_id": "cluster", "node_id": 2}, 129, 0),
+        ({"cluster_id": "cluster"}, 42, 42),
+        ({"node_id": 1}, 42, 42),
+    ],
+)
+def test_a_client_that_means_another_node_is_told_so(
+    meant: dict[str, object], on_brokers: int, on_controllers: int
+) -> None:
+    """As Kafka 4.4.0 answers ApiVersions 5 on its listeners (KIP-1242)."""
+    body = request_type(18, 5)(client_software_name="c", client_software_version="1", **meant)
+    spoken = {**SPOKEN, 18: VersionRange(0, 5)}
+    for identity, code in ((lambda: HERE, on_brokers), (None, on_controllers)):
+        connection = ServerConnection(
+            spoken, logins=None, principal=ANONYMOUS, most_bytes=1 << 20, identity=identity
+        )
+        [answer] = connection.receive(framed(write_request(body, 7, "c")))
+        assert isinstance(answer, bytes)
+        told = read_response(answer[4:], response_type(18, 5))
+        assert int(told.error_code) == code
+        assert bool(told.api_keys) is (code == 0)
+
+
+def test_before_its_login_a_client_is_told_versions_whomever_it_means() -> None:
+    """Kafka 4.4.0's brokers look at it once they know who asks."""
+    connection = ServerConnection(
+        {**SPOKEN, 18: VersionRange(0, 5)},
+        logins=logins(),
+        principal=ANONYMOUS,
+        most_bytes=1 << 20,
+        identity=lambda: HERE,
+    )
+    body = request_type(18, 5)(
+        client_software_name="c", client_software_version="1", cluster_id="other", node_id=9
+    )
+    [answer] = connection.receive(framed(write_request(body, 7, "c")))
+    assert isinstance(answer, bytes)
+    assert int(read_response(answer[4:], response_type(18, 5)).error_code) == 0
 
 
 @pytest.mark.parametrize("cut", [1, 7, 1 << 20])

@@ -20,8 +20,10 @@ from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action
 from authorizer.interface import AuthorizationResults
 from metalog import Replica, WritableDirectoryLog
+from metalog.controller.result import ControllerResult
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.principal import KafkaPrincipal
+from metalog.records.messages import FeatureLevelRecord, RegisterControllerRecord
 from metalog.scram import ScramMechanism
 from metalog.wire import extensions
 from metalog.wire.envelope import seal, unsealed_answer
@@ -211,6 +213,37 @@ def forwarded(
         bytes([10, 0, 0, 1]),
     )
     return unsealed_answer(asked(services, sealed, by))
+
+
+REGISTERED = RegisterControllerRecord(controller_id=77)
+
+
+@pytest.mark.parametrize(
+    ("level", "wanted", "code", "message"),
+    [
+        (33, 77, 0, None),
+        (33, 78, 136, "Controller ID 78 is not currently registered."),
+        (33, 1, 42, "Controller cannot unregister itself while it is active."),
+        (32, 1, 42, "Controller cannot unregister itself while it is active."),
+        (
+            *(32, 77, 35),
+            "The current MetadataVersion is too old to support controller unregistration.",
+        ),
+    ],
+)
+def test_a_controller_is_unregistered_as_by_kafka_4_4(
+    services: Services, level: int, wanted: int, code: int, message: str | None
+) -> None:
+    raised = FeatureLevelRecord("metadata.version", level)
+    for record in (raised, REGISTERED):
+        change = ControllerResult([(record, 0)], None)
+        services.replica.submit(lambda image, change=change: change).result(20)
+    assert services.kafka == "4.4"
+    told = asked(services, request_type(94, 0)(controller_id=wanted))
+    assert (told.error_code, told.error_message) == (code, message)
+    assert set(services.replica.image.cluster.controllers) == ({77} if code else set())
+    refused = asked(services, request_type(94, 0)(controller_id=77), NOBODY)
+    assert refused.error_code == 31
 
 
 def test_an_envelope_is_judged_as_the_client_that_it_names(services: Services) -> None:

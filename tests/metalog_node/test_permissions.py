@@ -37,6 +37,7 @@ WITH_LOGIN = {
     "listener.name.client.plain.sasl.jaas.config": LOGINS,
     "listener.name.controller.plain.sasl.jaas.config": LOGINS,
     "super.users": f"User:{ADMIN}",
+    "kafka.version": "4.4",
 }
 REFUSED = (31, 29)
 """CLUSTER_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED."""

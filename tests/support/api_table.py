@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from authorizer.permissions.table import APIS
+from metalog.image.features import LATEST_METADATA_VERSIONS
 from metalog.wire.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import error_name
-from metalog.wire.versions import VersionRange, Versions
+from metalog.wire.versions import VersionRange
 from metalog_node.apis import apis_of, spoken
 from metalog_node.handlers.request import HandledApi
 
+OLDEST, NEWEST = min(LATEST_METADATA_VERSIONS), max(LATEST_METADATA_VERSIONS)
 NAMES = {api.key: api.name for api in APIS} | {SCRAM_PASSWORD: "ScramPassword"}
 
 
@@ -24,22 +26,30 @@ def apis_table() -> str:
         "| key | request | on a broker's listener | on a controllers' listener | while not ready |",
         "|---|---|---|---|---|",
     ]
-    for key in sorted({*spoken(brokers), *spoken(controllers)}):
+    for key in sorted({*spoken(brokers, NEWEST), *spoken(controllers, NEWEST)}):
         cells = (
             str(key),
             NAMES[key],
-            _versions(spoken(brokers), key),
-            _versions(spoken(controllers), key),
+            _versions(brokers, key),
+            _versions(controllers, key),
             _not_ready({**brokers, **controllers}, key),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _versions(offered: Versions, key: int) -> str:
-    found: VersionRange | None = offered.get(key)
+def _versions(apis: Mapping[int, HandledApi], key: int) -> str:
+    """Those of the newest Kafka, and since when if they are new."""
+    found, before = (spoken(apis, kafka).get(key) for kafka in (NEWEST, OLDEST))
     if found is None:
         return ""
+    shown = _range(found)
+    if before == found:
+        return shown
+    return f"{shown}, as {NEWEST}" if before is None else f"{_range(before)}, as {NEWEST} {shown}"
+
+
+def _range(found: VersionRange) -> str:
     return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
 
 

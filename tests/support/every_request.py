@@ -16,6 +16,7 @@ from metalog.wire.envelope import seal
 from metalog.wire.extensions import WireScramCredentials, WireScramPasswordRequest
 from metalog.wire.fetch import FetchPosition, fetch_request, snapshot_request
 from metalog.wire.messages import write_request
+from metalog.wire.newest import UNREGISTER_CONTROLLER
 from metalog.wire.schema import Body, request_parts, request_type
 
 FETCH, METADATA, QUOTAS, QUORUM, FETCH_SNAPSHOT, DESCRIBE_CLUSTER = 1, 3, 48, 55, 59, 60
@@ -52,6 +53,7 @@ def requests() -> dict[int, Body]:
         request_type(DESCRIBE_CLUSTER, 1)(
             include_cluster_authorized_operations=False, endpoint_type=2
         ),
+        request_type(UNREGISTER_CONTROLLER, 0)(controller_id=77),
         seal(1, INNER, KafkaPrincipal("User", "nobody"), bytes([10, 0, 0, 1])),
         WireScramPasswordRequest(
             credentials=(WireScramCredentials(username="nobody", hash_type=1, password=None),)

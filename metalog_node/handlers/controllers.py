@@ -1,0 +1,55 @@
+"""UnregisterController: takes away the registration of a controller that is gone (Kafka 4.4).
+
+What is refused is the controller's to say (``metalog.controller.registration``). This module must
+not know how a controller registers.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from metalog.acl import Operation
+from metalog.controller.registration import unregister_controller
+from metalog.errors import ApiError
+from metalog.wire.newest import UNREGISTER_CONTROLLER
+from metalog.wire.schema import Body, response_type
+from metalog.wire.versions import VersionRange
+from metalog_node.handlers.request import (
+    NO_THROTTLING,
+    OF_ONE_THING,
+    Answer,
+    DeferredResponse,
+    HandledApi,
+    IncomingRequest,
+    Services,
+    ask,
+)
+
+
+def unregister(services: Services, question: IncomingRequest) -> Answer:
+    ask(services, question, Operation.ALTER)
+    change = partial(
+        unregister_controller,
+        controller_id=question.request.body.controller_id,
+        active_id=services.node_id,
+    )
+    done = services.replica.submit(change)
+    return DeferredResponse(done, lambda changed: refuse(question, changed.result()))
+
+
+def refuse(question: IncomingRequest, error: ApiError) -> Body:
+    declared = response_type(UNREGISTER_CONTROLLER, question.request.head.version)
+    return declared(throttle_time=NO_THROTTLING, error_code=error.code, error_message=error.message)
+
+
+APIS: Final = {
+    UNREGISTER_CONTROLLER: HandledApi(
+        "UnregisterController",
+        VersionRange(0, 0),
+        unregister,
+        refuse,
+        since="4.4",
+        **OF_ONE_THING,
+    ),
+}
