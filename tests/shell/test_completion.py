@@ -54,6 +54,7 @@ def available(shell: str) -> str:
     return shell
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_proposes_what_may_follow(shell: str, run: Run, tmp_path: Path) -> None:
     """Of the shell itself, by the script that it is given."""

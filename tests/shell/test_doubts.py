@@ -195,6 +195,7 @@ def test_without_a_doubt_each_answers(line: str, world: World, run: Run) -> None
     assert run(*world.words(line, world.plain)).returncode in (0, 1)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("line", [*lines(ANSWERS), *lines(WRITES)])
 def test_with_a_doubt_none_answers(line: str, world: World, run: Run) -> None:
     for number, (kind, doubtful) in enumerate(DOUBTS.items()):

@@ -22,6 +22,7 @@ from terminal import at_a_terminal
 
 from shell.main import TABLE
 
+pytestmark = pytest.mark.once
 LOG = str(DEMO / "log-dir")
 METALOG = f"{shlex.quote(sys.executable)} -m shell.main"
 OPEN = re.compile(r"Listener \S+ \(\S+\) is open on (\S+)\.")

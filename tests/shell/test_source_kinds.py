@@ -95,6 +95,7 @@ def test_help_lists_the_kinds_that_a_verb_takes(verb: str) -> None:
     assert listed == ", ".join(kinds.forms.values())
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kind", FORMS)
 @pytest.mark.parametrize("verb", MORE)
 def test_a_kind_is_taken_or_refused(

@@ -170,6 +170,7 @@ class Week:
         self._reach_others(team)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("has_platform", "weeks"), [(False, WEEKS), (True, WEEKS // 2)])
 def test_a_week_of_two_teams_many_times(has_platform: bool, weeks: int) -> None:
     """What the other team does refuses no plan; what somebody does within a team's own does, and

@@ -5,6 +5,7 @@ This module must not know what a test claims.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -77,13 +78,18 @@ class World:
 
     def image_at(self, offset: int, base: SnapshotId | None = None) -> MetadataImage:
         """The image of all that is committed if the high-water mark is ``offset``."""
-        loader = self.loader(self.base_for(offset) if base is None else base)
-        loader.handle(HighWatermark(offset))
-        for batch in self.after(loader.position):
-            if batch.base_offset >= offset:
-                break
-            loader.handle(Appended(batch))
-        return loader.image
+        [image] = self.images_at([offset], self.base_for(offset) if base is None else base)
+        return image
+
+    def images_at(self, offsets: Iterable[int], base: SnapshotId | None) -> Iterator[MetadataImage]:
+        """The image at each of ``offsets``, in their order, by one replay."""
+        loader = self.loader(base)
+        batches = deque(self.after(loader.position))
+        for offset in sorted(offsets):
+            loader.handle(HighWatermark(offset))
+            while batches and batches[0].base_offset < offset:
+                loader.handle(Appended(batches.popleft()))
+            yield loader.image
 
     def image(self) -> MetadataImage:
         return self.image_at(self.end)

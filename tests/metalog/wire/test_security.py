@@ -122,6 +122,7 @@ def test_times_and_what_is_passed_over() -> None:
     assert settings.notes == ("retry.backoff.ms is not used here",)
 
 
+@pytest.mark.once
 def test_a_pkcs12_keystore_as_keytool_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
