@@ -141,6 +141,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _half(test: Path) -> str:
-    """What comes in, or what is built and found: about as long."""
+    """What comes in and is built, or what is found in it: about as long."""
     comes_in = test.parent.name in {"metalog_spark", "bench", "follow"}
-    return "spark" if comes_in and test.stem != "test_build" else "spark-findings"
+    return "spark" if comes_in else "spark-findings"
