@@ -7,6 +7,7 @@ configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~
     url = "/var/lib/kafka/metadata"
     config = "server.properties"
     command-config = "client.properties"
+    kafka.version = "4.4"
 
 Files and folders in it are relative to it. In a folder above, a file counts only if it belongs
 to the user or to root: anybody else could say where a password goes. This module must not open
@@ -36,17 +37,19 @@ _DEEP_KEY: Final = re.compile(
 )
 
 _USER_FOLDER: Final = "metalog"
-_KEYS: Final = {"url", "config", "command-config"}
+_KEYS: Final = {"url", "config", "command-config", "kafka.version"}
 
 
 class NamedSource(NamedTuple):
-    """What a name stands for; ``base`` is the folder that a relative url starts from, and
-    ``notes`` name the files that were passed over."""
+    """What a name stands for; ``base`` is the folder that a relative url starts from,
+    ``kafka_version`` is the Kafka that decides there, and ``notes`` name the files that were
+    passed over."""
 
     url: str
     base: Path
     config: Path | None = None
     command_config: Path | None = None
+    kafka_version: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -156,6 +159,7 @@ def sources_in(data: bytes, path: Path) -> dict[str, Any]:
 
 def _named(entry: Any, name: str, path: Path) -> NamedSource:
     place = f"{path}: sources.{name}"
+    entry = _with_dotted_keys(entry)
     if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
         raise InvalidSource(f'{place} is no table of texts; write [sources.{name}] and url = "…"')
     if unknown := sorted(entry.keys() - _KEYS):
@@ -169,4 +173,13 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
     def file(key: str) -> Path | None:
         return path.parent / entry[key] if key in entry else None
 
-    return NamedSource(url, path.parent, file("config"), file("command-config"))
+    version = entry.get("kafka.version")
+    return NamedSource(url, path.parent, file("config"), file("command-config"), version)
+
+
+def _with_dotted_keys(entry: Any) -> Any:
+    """``kafka.version``, which is a key in a table of TOML, as the one key that it is to Kafka."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
+        return entry
+    others = {key: value for key, value in entry.items() if key != "kafka"}
+    return others | {f"kafka.{key}": value for key, value in entry["kafka"].items()}

@@ -36,8 +36,8 @@ class Source(NamedTuple):
 
     ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" of a log, "file",
     "files", "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config``
-    and ``command_config`` are the files that ``metalog.toml`` gives, and ``notes`` are lines about
-    how the name was looked up.
+    and ``command_config`` are the files that ``metalog.toml`` gives, ``kafka_version`` is its
+    ``kafka.version``, and ``notes`` are lines about how the name was looked up.
     """
 
     text: str
@@ -47,6 +47,7 @@ class Source(NamedTuple):
     config: Path | None
     command_config: Path | None
     notes: tuple[str, ...] = ()
+    kafka_version: str | None = None
 
     @property
     def log(self) -> OpenedLog:
@@ -78,10 +79,11 @@ def open_source(
     base, url = cwd or Path(), text
     config = None
     notes: tuple[str, ...] = ()
+    kafka_version = None
     if text.startswith("@"):
         from metalog_sources.names import look_up
 
-        url, base, config, named, notes = look_up(text, environ, base, files)
+        url, base, config, named, kafka_version, notes = look_up(text, environ, base, files)
         command_config = command_config or named
     scheme = scheme_of(url)
     if scheme is not None:
@@ -89,10 +91,11 @@ def open_source(
             raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
         kinds.check(scheme, text)
         remote = _connected(scheme, url, base, command_config, files)
-        return Source(text, scheme, remote, url, config, command_config, notes)
+        return Source(text, scheme, remote, url, config, command_config, notes, kafka_version)
     kind, opened = _opened(url, base, files)
     kinds.check(kind, text)
-    return Source(text, kind, opened, f"{kind} {url}", config, command_config, notes)
+    describe = f"{kind} {url}"
+    return Source(text, kind, opened, describe, config, command_config, notes, kafka_version)
 
 
 def _opened(url: str, base: Path, files: Files) -> tuple[str, OpenedLog | Store]:

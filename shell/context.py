@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
     from authorizer.config import AuthorizerConfig
+    from metalog.image.metadata import MetadataImage
     from metalog.loader import LoadDoubt
     from metalog.ports import Log
     from metalog_sources.formats.document import Document
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
+KAFKA_VERSION_KEY: Final = "kafka.version"
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_SAID: Final = "the log is empty; these are the records that it is to begin with"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
@@ -90,13 +92,34 @@ def add_config(parser: ArgumentParser) -> None:
         action=BooleanOptionalAction,
         help="allow.everyone.if.no.acl.found",
     )
+    group.add_argument(
+        "--kafka",
+        metavar="VERSION",
+        help="decide as Kafka 4.3 or 4.4 (default: 4.4 from metadata.version 32 on)",
+    )
 
 
 class Context(NamedTuple):
-    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``."""
+    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``.
+
+    ``is_kafka_assumed``: nobody said which Kafka decides, and the log's metadata.version did.
+    """
 
     config: AuthorizerConfig
     assumed: tuple[str, ...]
+    is_kafka_assumed: bool = False
+
+    def over(self, metadata_version: int | None, hosts: Iterable[str]) -> Context:
+        """This context over ACLs with ``hosts``, in a log of that metadata.version. Which Kafka
+        decides is among what was assumed if a host is a CIDR block, so that it matters."""
+        if self.config.kafka_version is not None:
+            return self
+        from metalog.host_block import host_block
+
+        config, assumed = self.config.for_log(metadata_version), self.assumed
+        if any(host_block(host) is not None for host in hosts):
+            assumed = (*assumed, f"{KAFKA_VERSION_KEY}={config.kafka.value}")
+        return Context(config, assumed, is_kafka_assumed=True)
 
 
 def opened_source(arguments: Namespace, output: Output) -> Source:
@@ -313,6 +336,9 @@ def read_config(
         properties[SUPER_USERS_KEY] = arguments.super_users
     if arguments.allow_everyone is not None:
         properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
+    kafka = arguments.kafka or source.kafka_version
+    if kafka is not None and (arguments.kafka or KAFKA_VERSION_KEY not in properties):
+        properties[KAFKA_VERSION_KEY] = kafka
     place = "" if file is None or arguments.super_users is not None else f"{file}: "
     try:
         config, warnings = from_properties(properties)
@@ -326,6 +352,12 @@ def read_config(
     if assumed:
         output.note(f"assumed {' and '.join(assumed)}; --config server.properties tells")
     return Context(config, tuple(assumed))
+
+
+def context_over(context: Context, image: MetadataImage) -> Context:
+    """``context`` over the ACLs and the metadata.version of ``image``."""
+    hosts = {acl.host for acl in image.acls.by_id.values()}
+    return context.over(image.features.metadata_version, hosts)
 
 
 def _say_who_decides(

@@ -18,7 +18,7 @@ from authorizer.analysis.allowed_patterns import (
     Operations,
     operations_of,
 )
-from authorizer.analysis.hosts import can_be_a_client
+from authorizer.analysis.host_regions import HostRegion, host_regions
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.decision_cache import DecisionContext, Masks, SessionCache
@@ -52,11 +52,11 @@ def access(
     names: Names,
     host: str | None = None,
 ) -> list[PrincipalAccess]:
-    """Without a ``host`` for one that no ACL names; and for each that is named what differs:
-    a pattern or name that lost all its operations there has none."""
+    """Without a ``host`` for one that no ACL names; and for each that is named what differs from
+    there, or from the block around it: a pattern or name that lost all its operations has none."""
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)
-    patterns = AllowedPatterns(mine)
+    patterns = AllowedPatterns(mine, config.kafka)
     general = PrincipalAccess(host, tuple(patterns.of(host)), tuple(here.on_all(host)))
     if host is not None:
         return [general]
@@ -64,11 +64,12 @@ def access(
     for acl in mine:
         own.setdefault(acl.host, []).append(acl)
     found = [general]
-    for named in sorted(filter(can_be_a_client, own)):
+    for region in host_regions(sorted(own), config.kafka):
+        about = [acl for each in region.matching for acl in own[each]]
         part = PrincipalAccess(
-            named,
-            tuple(patterns.differing(named, own[named])),
-            tuple(here.differing(named, own[named])),
+            region.host,
+            tuple(patterns.differing(region, about)),
+            tuple(here.differing(region, about)),
         )
         if part.patterns or part.names:
             found.append(part)
@@ -86,6 +87,7 @@ class _Names:
         self._principal = principal
         self._names = {kind: sorted(known) for kind, known in names.items()}
         self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}
+        self._turned: dict[str | None, dict[tuple[ResourceType, str], Operations]] = {None: {}}
 
     def on_all(self, host: str | None) -> Iterator[OnName]:
         """Those on which something may be done."""
@@ -100,11 +102,14 @@ class _Names:
                     yield OnName(kind, name, operations)
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
-    def differing(self, host: str, own: Iterable[Acl]) -> Iterator[OnName]:
-        """Those on which something else may be done from ``host``, which ``own`` are about."""
+    def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[OnName]:
+        """Those on which something else may be done from ``region``, which ``own`` are about,
+        than from around it; the one around is asked for first."""
         listed = list(own)
+        around = self._turned[region.around]
+        here = self._turned[region.host] = {}
         for kind, alike in self._alike.items():
-            scope = self._scope(kind, host)
+            scope = self._scope(kind, region.client)
             turned: dict[str, int] = {}
             for masks, same in alike.items():
                 before = masks[0] & ~masks[1]
@@ -116,8 +121,8 @@ class _Names:
                 }
                 turned.update(dict.fromkeys(names, before))
             for name in sorted(turned):
-                operations = operations_of(scope.allowed_on(name), kind)
-                if operations != operations_of(turned[name], kind):
+                operations = here[kind, name] = operations_of(scope.allowed_on(name), kind)
+                if operations != around.get((kind, name), operations_of(turned[name], kind)):
                     yield OnName(kind, name, operations)
 
     def _scope(self, kind: ResourceType, host: str | None) -> SessionCache:

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.analysis.host_regions import HostRegion
+from authorizer.engine.decide import ALLOWS, DENIES, session
 from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import (
     SUPPORTED_OPERATIONS,
@@ -164,7 +166,8 @@ class _Alike:
 class AllowedPatterns:
     """What the ACLs of a principal come to, by pattern."""
 
-    def __init__(self, acls: Iterable[Acl]) -> None:
+    def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
+        self._kafka = kafka
         self._allows: dict[_Pattern, dict[str, list[Acl]]] = {}
         self._denies: dict[tuple[str, ResourceType], _Denies] = {}
         for acl in sorted(acls):
@@ -175,14 +178,16 @@ class AllowedPatterns:
                 key = acl.host, acl.resource_type
                 self._denies.setdefault(key, _Denies()).add(acl)
         self._general: dict[_Pattern, OnPattern] = {}
+        self._from: dict[str | None, dict[_Pattern, OnPattern | None]] = {None: {}}
         self._alike: dict[ResourceType, dict[int, _Alike]] = {}
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def of(self, host: str | None) -> list[OnPattern]:
         """All on which something may be done from ``host``, or from one that no ACL names."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
+        hosts = self._hosts_of(WILDCARD if host is None else host)
         for pattern in self._allows:
-            left, on = self._on(pattern, WILDCARD if host is None else host)
+            left, on = self._on(pattern, hosts)
             if on is not None:
                 self._general[pattern] = on
                 alike.setdefault((pattern[0], left), []).append(pattern)
@@ -190,8 +195,16 @@ class AllowedPatterns:
             self._alike.setdefault(kind, {})[left] = _Alike(patterns)
         return sorted(self._general.values(), key=_order)
 
-    def differing(self, host: str, own: Iterable[Acl]) -> list[OnPattern]:
-        """Those that are otherwise from ``host``, which ``own`` are about, than ``of(None)``."""
+    def _hosts_of(self, client: str) -> list[str]:
+        """The hosts of ACLs that match ``client``."""
+        who = session(client, kafka=self._kafka)
+        named = {host for by_host in self._allows.values() for host in by_host}
+        named.update(host for host, _ in self._denies)
+        return sorted(filter(who.comes_from, {WILDCARD, *named}))
+
+    def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[OnPattern]:
+        """Those that are otherwise from ``region``, which ``own`` are about, than from around it;
+        ``of(None)`` and the one around are asked for first."""
         touched: set[_Pattern] = set()
         for acl in own:
             if is_allow(acl):
@@ -201,18 +214,23 @@ class AllowedPatterns:
                 if DENIES[acl.operation] & left:
                     touched.update(alike.met_by(acl))
         found = []
+        around = self._from[region.around]
+        from_here = self._from[region.host] = {}
+        hosts = [WILDCARD, *sorted(region.matching)]
         for pattern in touched:
-            before, (_, here) = self._general.get(pattern), self._on(pattern, host)
+            before = around[pattern] if pattern in around else self._general.get(pattern)
+            _, here = self._on(pattern, hosts)
+            from_here[pattern] = here
             if here is None and before is not None:
                 found.append(before._replace(operations=frozenset(), acls=(), exceptions=()))
             elif here is not None and here != before:
                 found.append(here)
         return sorted(found, key=_order)
 
-    def _on(self, pattern: _Pattern, host: str) -> tuple[int, OnPattern | None]:
-        """What is left of the pattern, and the operations of that, a bit each."""
+    def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, OnPattern | None]:
+        """What ACLs with one of ``hosts`` leave of the pattern, and the operations of that, a bit
+        each."""
         kind, pattern_type, name = pattern
-        hosts = dict.fromkeys((WILDCARD, host))
         by_host = self._allows[pattern]
         allows = sorted(acl for each in hosts for acl in by_host.get(each, ()))
         denies = [self._denies[each, kind] for each in hosts if (each, kind) in self._denies]

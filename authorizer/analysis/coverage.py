@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import product
 
+from authorizer.analysis.host_regions import MeetingHosts
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import Prefix, SortedNames, combined
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import reaches
 from metalog.acl import (
     WILDCARD,
@@ -34,9 +37,11 @@ _Who = tuple[ResourceType, str, str]
 class Coverage:
     """ACLs, found by what they cover."""
 
-    def __init__(self, acls: Iterable[Acl]) -> None:
+    def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._by_who: dict[_Who, list[Acl]] = {}
-        for acl in acls:
+        listed = list(acls)
+        self._hosts = MeetingHosts((acl.host for acl in listed), kafka)
+        for acl in listed:
             who = acl.resource_type, acl.principal, acl.host
             if who in self._by_who:
                 self._by_who[who].append(acl)
@@ -47,13 +52,11 @@ class Coverage:
     def covering(self, acl: Acl) -> Iterator[Acl]:
         """ACLs whose names, principals and hosts include those of ``acl``: all on its own name, and
         of each operation at least one of the wider ones, where there is one."""
-        kind, principal, host = acl.resource_type, acl.principal, acl.host
-        for who in {
-            (kind, principal, host),
-            (kind, principal, WILDCARD),
-            (kind, WILDCARD_PRINCIPAL, host),
-            (kind, WILDCARD_PRINCIPAL, WILDCARD),
-        }:
+        kind = acl.resource_type
+        principals = {acl.principal, WILDCARD_PRINCIPAL}
+        hosts = {acl.host, WILDCARD, *self._hosts.around(acl.host)}
+        for principal, host in product(principals, hosts):
+            who = kind, principal, host
             if who in self._many:
                 yield from self._many[who].above(acl)
             elif who in self._by_who:
@@ -203,10 +206,12 @@ _Key = tuple[ResourceType, str | None, str | None]
 class Allowed:
     """What ALLOWs allow, to be asked whether one of ``denies`` takes anything of it away."""
 
-    def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl]) -> None:
-        asked = {key for deny in denies for key in _keys(deny)}
+    def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
+        allowing, denying = list(allows), list(denies)
+        self._hosts = MeetingHosts((acl.host for acl in (*allowing, *denying)), kafka)
+        asked = {key for deny in denying for key in self._keys(deny)}
         self._granted: dict[_Key, dict[int, _Granted]] = {}
-        for acl in allows:
+        for acl in allowing:
             mask = ALLOWS[acl.operation]
             for principal in (acl.principal, None):
                 for host in (acl.host, None):
@@ -219,7 +224,7 @@ class Allowed:
         mask = DENIES[deny.operation]
         return any(
             allowed & mask and granted.meets(deny)
-            for key in _keys(deny)
+            for key in self._keys(deny)
             for allowed, granted in self._granted.get(key, {}).items()
         )
 
@@ -229,15 +234,12 @@ class Allowed:
             by_mask[mask] = _Granted()
         return by_mask[mask]
 
-
-def _keys(deny: Acl) -> list[_Key]:
-    """Where the ALLOWs stand whose principal and host meet those of ``deny``."""
-    return [
-        (deny.resource_type, principal, host)
-        for principal in _or_all(deny.principal, WILDCARD_PRINCIPAL)
-        for host in _or_all(deny.host, WILDCARD)
-    ]
-
-
-def _or_all(value: str, wildcard: str) -> tuple[str | None, ...]:
-    return (None,) if value == wildcard else (value, wildcard)
+    def _keys(self, deny: Acl) -> list[_Key]:
+        """Where the ALLOWs stand whose principal and host meet those of ``deny``."""
+        principals: list[str | None] = [deny.principal, WILDCARD_PRINCIPAL]
+        hosts: list[str | None] = [*self._hosts.meeting(deny.host), WILDCARD]
+        if deny.principal == WILDCARD_PRINCIPAL:
+            principals = [None]
+        if deny.host == WILDCARD:
+            hosts = [None]
+        return [(deny.resource_type, *who) for who in product(principals, hosts)]

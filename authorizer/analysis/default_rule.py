@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from authorizer.analysis.coverage import Coverage
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PermissionType
 
 
@@ -20,7 +21,7 @@ def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]
         patterns: what is added, beside the ACLs before; or removed, beside the ACLs that stay.
         acls: the ACLs of the other moment, in any order.
     """
-    others = Coverage({_pattern(acl) for acl in acls})
+    others = Coverage({_pattern(acl) for acl in acls}, KafkaVersion.V4_3)
     seen = set()
     for acl in patterns:
         pattern = _pattern(acl)

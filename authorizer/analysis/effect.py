@@ -13,6 +13,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from authorizer.analysis.coverage import MatchedNames, meet
+from authorizer.analysis.host_regions import HostRegion, host_regions
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
@@ -75,7 +76,7 @@ def other_effects(
     current = _Answers(now, change, config)
     asked: set[Question] = set()
     for acl in differing:
-        for question in _questions(acl, steps, known, open_by_default=config.allow_everyone):
+        for question in _questions(acl, steps, known, config):
             if question in asked:
                 continue
             asked.add(question)
@@ -98,7 +99,10 @@ class _Answers:
     def __init__(self, acls: Collection[Acl], change: SetChange, config: AuthorizerConfig) -> None:
         self._authorizers = [
             StandardAuthorizer.from_acls(
-                each, super_users=config.super_users, allow_everyone=config.allow_everyone
+                each,
+                super_users=config.super_users,
+                allow_everyone=config.allow_everyone,
+                kafka_version=config.kafka.value,
             )
             for each in (acls, change.applied(acls))
         ]
@@ -113,7 +117,7 @@ class _Answers:
 
 
 def _questions(
-    acl: Acl, steps: Iterable[Acl], known: Iterable[Acl], *, open_by_default: bool
+    acl: Acl, steps: Iterable[Acl], known: Iterable[Acl], config: AuthorizerConfig
 ) -> Iterator[Question]:
     """One question for every set of ACLs that can decide about what ``acl`` and a step reach.
 
@@ -122,18 +126,19 @@ def _questions(
     near = [each for each in known if meet(each, acl)]
     names = [name for name in _names(near) if reaches(acl, acl.resource_type, name)]
     everybody = [*sorted({each.principal for each in near} - {WILDCARD_PRINCIPAL})]
-    everywhere = [*sorted({each.host for each in near} - {WILDCARD})]
+    regions = host_regions(sorted({each.host for each in near}), config.kafka)
     for step in steps:
         if not meet(step, acl):
             continue
-        if open_by_default:
-            principals, hosts = [*everybody, _OTHER_PRINCIPAL], [*everywhere, _OTHER]
+        if config.allow_everyone:
+            principals = [*everybody, _OTHER_PRINCIPAL]
+            hosts = [*(region.client for region in regions), _OTHER]
             operations: Iterable[Operation] = _OPERATIONS
         else:
             principals = _common(
                 acl.principal, step.principal, WILDCARD_PRINCIPAL, everybody, _OTHER_PRINCIPAL
             )
-            hosts = _common(acl.host, step.host, WILDCARD, everywhere, _OTHER)
+            hosts = _clients_of_both(acl.host, step.host, regions)
             operations = _operations(_decided(acl) & _decided(step))
         if not (principals and hosts and operations):
             continue
@@ -153,6 +158,15 @@ def _names(acls: Iterable[Acl]) -> list[str]:
         named = literals if acl.pattern_type is PatternType.LITERAL else prefixes
         named.add(acl.resource_name)
     return sorted(literals | {prefix + _OTHER for prefix in prefixes})
+
+
+def _clients_of_both(one: str, other: str, regions: Iterable[HostRegion]) -> list[str]:
+    """A client of each region from which both hosts match, and one that no ACL names."""
+    hosts = {one, other} - {WILDCARD}
+    return [
+        *(region.client for region in regions if hosts <= region.matching),
+        *(() if hosts else (_OTHER,)),
+    ]
 
 
 def _common(one: str, other: str, wildcard: str, all_of_them: list[str], fresh: str) -> list[str]:

@@ -15,6 +15,7 @@ from authorizer.analysis.remedies import Remedy, remedies
 from authorizer.analysis.since import Since
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 
@@ -25,8 +26,8 @@ class Explanation(NamedTuple):
     """All there is to say about one question.
 
     ``hosts`` are the named hosts that would be answered otherwise, for a question without
-    a host. ``assumed`` are configuration keys that nobody gave, with the values taken for
-    them. ``since`` is None where the history is not known.
+    a host. ``kafka`` is the version that answers so. ``assumed`` are configuration keys that
+    nobody gave, with the values taken for them. ``since`` is None where the history is not known.
     """
 
     question: Question
@@ -34,6 +35,7 @@ class Explanation(NamedTuple):
     near_misses: tuple[NearMiss, ...]
     remedies: tuple[Remedy, ...]
     hosts: tuple[HostAnswer, ...]
+    kafka: KafkaVersion = KafkaVersion.V4_3
     assumed: tuple[str, ...] = ()
     since: Since | None = None
 
@@ -56,12 +58,17 @@ def explain(
     """
     found = sort_out(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)
-    near = () if traced.decision.rule == SUPER_USER else near_misses(found, traced, question, limit)
+    near = (
+        ()
+        if traced.decision.rule == SUPER_USER
+        else near_misses(found, traced, question, config.kafka, limit)
+    )
     return Explanation(
         question,
         traced,
         tuple(near),
         remedies(traced, config, question, near, request),
-        changing_hosts(traced) if question.host is None else (),
+        changing_hosts(traced, config.kafka) if question.host is None else (),
+        config.kafka,
         tuple(assumed),
     )

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
+from authorizer.analysis.host_regions import host_regions, is_client_host
 from authorizer.analysis.kinds import NearMissKind
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Candidate, Trace, is_allow
 from metalog.acl import WILDCARD, Acl
 from metalog.client_host import java_text
+from metalog.host_block import HostBlock, client_address, host_block
 
 IPAddress = IPv4Address | IPv6Address
 
@@ -28,48 +31,80 @@ class HostAnswer(NamedTuple):
     acl: Acl
 
 
-def can_be_a_client(host: str) -> bool:
-    """Whether a client's host can ever equal ``host``."""
-    return java_text(host) == host
-
-
-def host_kind(other: str, asked: str | None) -> NearMissKind | None:
-    """How ``other``, an ACL's host, differs from ``asked``; they are not equal.
+def host_kind(other: str, asked: str | None, kafka: KafkaVersion) -> NearMissKind | None:
+    """How ``other``, an ACL's host, differs from ``asked``, which ``kafka`` does not match with it.
 
     Without a host asked for, None for a host that a client can have: that one is no
     near miss, but a host that may be answered otherwise.
     """
     if asked is None:
-        return _never_kind(other)
+        return _never_kind(other, kafka)
     if other.strip() == asked.strip():
         return NearMissKind.HOST_BLANK
+    block, client = host_block(other) if kafka.matches_blocks else None, client_address(asked)
+    if block is not None:
+        is_near = client is not None and block.length > 0 and _half(block).contains(client)
+        return NearMissKind.HOST_BLOCK_ONE_OFF if is_near else NearMissKind.HOST
     ours, theirs = _address(other), _address(asked)
     if theirs is None:
         return NearMissKind.HOST
     if ours is None:
-        return _text_kind(other, theirs)
+        return _text_kind(other, theirs, kafka)
     return _address_kind(ours, theirs)
 
 
-def changing_hosts(traced: Trace) -> tuple[HostAnswer, ...]:
-    """The named hosts for which a question asked without a host is answered otherwise."""
-    named: dict[str, list[Acl]] = {}
-    for acl in _kept_off_by_host_alone(traced.candidates):
-        named.setdefault(acl.host, []).append(acl)
+def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]:
+    """The named hosts for which a question asked without a host is answered otherwise.
+
+    A host that lies in a block is named where its answer is not that of the block around it.
+    """
+    named: dict[str, list[tuple[int, Acl]]] = {}
+    for place, acl in enumerate(_kept_off_by_host_alone(traced.candidates)):
+        named.setdefault(acl.host, []).append((place, acl))
     if traced.decision.acl is not None and not traced.allowed:
         return ()
     answers = []
-    for host, acls in named.items():
+    allowed: dict[str | None, bool] = {None: traced.allowed}
+    for region in host_regions(named, kafka):
+        acls = [acl for _, acl in sorted(each for host in region.matching for each in named[host])]
         denies = [acl for acl in acls if not is_allow(acl)]
-        if traced.allowed and denies:
-            answers.append(HostAnswer(host, False, denies[0]))
-        elif not traced.allowed and not denies:
-            answers.append(HostAnswer(host, True, acls[-1]))
-    return tuple(answer for answer in answers if can_be_a_client(answer.host))
+        is_allowed = allowed[region.host] = not denies
+        if is_allowed is not allowed[region.around]:
+            by = acls[-1] if is_allowed else denies[0]
+            answers.append(HostAnswer(region.host, is_allowed, by))
+    return tuple(answers)
 
 
 def _kept_off_by_host_alone(candidates: Iterable[Candidate]) -> Iterable[Acl]:
     return (each.acl for each in candidates if each.mismatches == (Attribute.HOST,))
+
+
+def _half(block: HostBlock) -> HostBlock:
+    """The next larger block, of which ``block`` is a half."""
+    return HostBlock(block.bits, block.length - 1, block.network >> 1)
+
+
+def meant_block(host: str) -> str | None:
+    """The CIDR block that ``host``, a range in a form that Kafka does not read, plainly means.
+
+    Such forms are stars for the last numbers (``10.0.*.*``), a mask (``10.0.0.0/255.0.0.0``),
+    IPv4 written as IPv6, and blanks around a block.
+    """
+    text = host.strip()
+    if "/" not in text:
+        numbers = text.rstrip(".").split(".")
+        known = [number for number in numbers if number != WILDCARD]
+        is_rest = numbers[len(known) :] == [WILDCARD] * (len(numbers) - len(known))
+        if not is_rest or len(numbers) > 4 or not 1 <= len(known) <= 3:
+            return None
+        text = f"{'.'.join([*known, *['0'] * (4 - len(known))])}/{8 * len(known)}"
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        return None
+    mapped = isinstance(network, IPv6Network) and network.network_address.ipv4_mapped
+    said = f"{mapped}/{network.prefixlen - 96}" if mapped else str(network)
+    return said if said != host and host_block(said) is not None else None
 
 
 def _address(host: str) -> IPAddress | None:
@@ -100,12 +135,12 @@ def _address_kind(ours: IPAddress, theirs: IPAddress) -> NearMissKind:
     return NearMissKind.HOST
 
 
-def _text_kind(other: str, asked: IPAddress) -> NearMissKind:
+def _text_kind(other: str, asked: IPAddress, kafka: KafkaVersion) -> NearMissKind:
     if _network_holds(other, asked) or (
         WILDCARD in other and fnmatchcase(str(_unmapped(asked)), other)
     ):
         return NearMissKind.HOST_RANGE
-    if _never_kind(other) is NearMissKind.HOST_NAME:
+    if _never_kind(other, kafka) is NearMissKind.HOST_NAME:
         return NearMissKind.HOST_NAME
     return NearMissKind.HOST
 
@@ -119,11 +154,11 @@ def _network_holds(network: str, address: IPAddress) -> bool:
         return False
 
 
-def _never_kind(host: str) -> NearMissKind | None:
+def _never_kind(host: str, kafka: KafkaVersion) -> NearMissKind | None:
     """Why no client ever comes from ``host``; None if one may."""
-    if can_be_a_client(host):
+    if is_client_host(host, kafka):
         return None
-    if can_be_a_client(host.strip()):
+    if is_client_host(host.strip(), kafka):
         return NearMissKind.HOST_BLANK
     if java_text(host) is not None:
         return NearMissKind.HOST_TEXT

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, acl_fields
 from metalog.ids import Uuid, uuid_text
 
@@ -31,7 +32,11 @@ def acl_json(acl: Acl, id_of: IdOf) -> Json:
 
 
 def answer_json(
-    question: Question, decision: Decision, assumed: Iterable[str], id_of: IdOf
+    question: Question,
+    decision: Decision,
+    kafka: KafkaVersion,
+    assumed: Iterable[str],
+    id_of: IdOf,
 ) -> Json:
     """The keys that every answer has."""
     return {
@@ -43,6 +48,7 @@ def answer_json(
         "result": decision.result.value,
         "rule": decision.rule,
         "acl": _optional(decision.acl, id_of),
+        "kafkaVersion": kafka.value,
         "assumed": list(assumed),
     }
 
@@ -60,7 +66,9 @@ def to_json(
     """``explanation`` as one JSON object; ACLs carry their id where ``id_of`` knows it, and
     remedies the commands that ``as_commands`` makes of them."""
     traced, since = explanation.trace, explanation.since
-    answer = answer_json(explanation.question, traced.decision, explanation.assumed, id_of)
+    answer = answer_json(
+        explanation.question, traced.decision, explanation.kafka, explanation.assumed, id_of
+    )
     return answer | {
         "candidates": [
             {

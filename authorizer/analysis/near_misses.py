@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from typing import NamedTuple
 
-from authorizer.analysis.hosts import host_kind
+from authorizer.analysis.hosts import host_kind, meant_block
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.patterns import near_pattern
 from authorizer.analysis.principals import principal_kind
@@ -61,13 +61,15 @@ def sort_out(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> Mi
     return MissScan(candidates, by_pattern, by_resource_type)
 
 
-def near_misses(found: MissScan, traced: Trace, question: Question, limit: int) -> list[NearMiss]:
+def near_misses(
+    found: MissScan, traced: Trace, question: Question, kafka: KafkaVersion, limit: int
+) -> list[NearMiss]:
     """The ``limit`` most telling near misses, the most telling first."""
     permission = PermissionType.DENY if traced.allowed else PermissionType.ALLOW
     near = _overridden(traced)
     for candidate in traced.candidates:
         if len(candidate.mismatches) == 1 and candidate.acl.permission_type is permission:
-            near += _by_attribute(candidate.acl, candidate.mismatches[0], question)
+            near += _by_attribute(candidate.acl, candidate.mismatches[0], question, kafka)
     for acl in set(found.by_pattern):
         if acl.permission_type is permission:
             near += _by_pattern(acl, question)
@@ -87,18 +89,30 @@ def _overridden(traced: Trace) -> list[NearMiss]:
     ]
 
 
-def _by_attribute(acl: Acl, attribute: Attribute, question: Question) -> list[NearMiss]:
+def _by_attribute(
+    acl: Acl, attribute: Attribute, question: Question, kafka: KafkaVersion
+) -> list[NearMiss]:
     kind: NearMissKind | None
     if attribute is Attribute.PRINCIPAL:
         kind = principal_kind(acl.principal, question.principal)
         would_match = acl._replace(principal=question.principal)
     elif attribute is Attribute.HOST:
-        kind = host_kind(acl.host, question.host)
-        would_match = acl._replace(host=WILDCARD if question.host is None else question.host)
+        kind = host_kind(acl.host, question.host, kafka)
+        would_match = acl._replace(host=_matching_host(acl.host, question, kafka))
     else:
         kind = _operation_kind(acl, question)
         would_match = acl._replace(operation=question.operation)
     return [] if kind is None else [NearMiss(kind, attribute, acl, would_match)]
+
+
+def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
+    """The block that an ACL's ``host`` is meant for, where it is plain, else the client's host."""
+    if question.host is None:
+        return WILDCARD
+    block = meant_block(host) if kafka.matches_blocks else None
+    if block is not None and question.subject(kafka).comes_from(block):
+        return block
+    return question.host
 
 
 def _operation_kind(acl: Acl, question: Question) -> NearMissKind:

@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from authorizer.analysis.commands import CommandKind, kafka_acls_command
-from authorizer.analysis.hosts import can_be_a_client
+from authorizer.analysis.host_regions import is_client_host
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.near_misses import NearMiss
 from authorizer.analysis.powers import danger
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Trace, is_allow, mismatches, trace
 from metalog.acl import (
     SUPPORTED_OPERATIONS,
@@ -112,7 +113,7 @@ def remedies(
         uses = _uses(question, request)
         found = [*_to_use(traced, config, question, uses), *_to_allow(traced, question)]
         if traced.decision.acl is None:
-            found += _mended(near, question, uses)
+            found += _mended(near, question, uses, config.kafka)
     if config.allow_everyone:
         found = [_beyond_the_default(remedy, traced) for remedy in found]
     found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
@@ -195,7 +196,10 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 
 
 def _mended(
-    near: Iterable[NearMiss], question: Question, uses: Collection[Operation]
+    near: Iterable[NearMiss],
+    question: Question,
+    uses: Collection[Operation],
+    kafka: KafkaVersion,
 ) -> list[Remedy]:
     found = []
     for miss in near:
@@ -205,7 +209,7 @@ def _mended(
         is_about_host = miss.attribute is Attribute.HOST
         if is_about_host and question.host is None:
             continue
-        never_matched = is_about_host and not can_be_a_client(acl.host)
+        never_matched = is_about_host and not is_client_host(acl.host, kafka)
         remove = (acl,) if never_matched else ()
         use = mended.operation if mended.operation in uses else None
         found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss, use=use))

@@ -7,12 +7,14 @@ shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from authorizer.analysis.hosts import HostAnswer, can_be_a_client
+from authorizer.analysis.host_regions import host_regions
+from authorizer.analysis.hosts import HostAnswer
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.decide import concerns, decision_order
+from authorizer.engine.decide import concerns, decision_order, session
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 
@@ -21,7 +23,8 @@ class Holder(NamedTuple):
     """What is decided for ``principal``, or, with None, for all whom no other holder names.
 
     ``acl`` decides for a host that no ACL names (or for the one that was asked for);
-    ``hosts`` are answered otherwise. ``is_overridden``: an ALLOW matches, and a DENY too.
+    ``hosts`` are answered otherwise; a block stands for the addresses in it, but for narrower
+    hosts that are there too. ``is_overridden``: an ALLOW matches, and a DENY too.
     """
 
     principal: str | None
@@ -63,7 +66,8 @@ def who_can(
     own: dict[str, list[tuple[int, Acl]]] = {}
     for place, acl in concerning:
         own.setdefault(acl.principal, []).append((place, acl))
-    resource = _Resource(reaching, own.pop(WILDCARD_PRINCIPAL, []), host)
+    everyones = own.pop(WILDCARD_PRINCIPAL, [])
+    resource = _Resource(reaching, everyones, host, config.kafka)
     holders = [
         resource.holder(principal, _ByHost(found))
         for principal, found in own.items()
@@ -93,19 +97,22 @@ class _Resource:
     """Who holds what on one resource, which ``reaching`` reach, in Kafka's order."""
 
     def __init__(
-        self, reaching: list[Acl], everyones: list[tuple[int, Acl]], asked: str | None
+        self,
+        reaching: list[Acl],
+        everyones: list[tuple[int, Acl]],
+        asked: str | None,
+        kafka: KafkaVersion,
     ) -> None:
         self._reaching = reaching
         self._everyones = _ByHost(everyones)
         self._asked = asked
+        self._kafka = kafka
+        client = session(WILDCARD if asked is None else asked, kafka=kafka)
+        self._hosts = {WILDCARD, *filter(client.comes_from, {acl.host for acl in reaching})}
         self._for_everyone: dict[bool, tuple[HostAnswer, ...]] = {}
-        self._clients: dict[str, bool] = {}
 
     def holder(self, principal: str | None, own: _ByHost) -> Holder:
-        sides = (own, self._everyones)
-        hosts = {WILDCARD, WILDCARD if self._asked is None else self._asked}
-        denies = [side.denies[host] for side in sides for host in hosts if host in side.denies]
-        allows = [side.allows[host] for side in sides for host in hosts if host in side.allows]
+        denies, allows = _said((own, self._everyones), self._hosts)
         place = min(denies) if denies else max(allows, default=None)
         return Holder(
             principal,
@@ -124,23 +131,22 @@ class _Resource:
         return self._for_everyone[allowed]
 
     def _turned_by(self, sides: tuple[_ByHost, ...], allowed: bool) -> tuple[HostAnswer, ...]:
-        turning: dict[str, int] = {}
-        for side in sides:
-            for host, place in (side.denies if allowed else side.allows).items():
-                known = turning.get(host, place)
-                turning[host] = min(known, place) if allowed else max(known, place)
-        if not allowed:
-            turning = {
-                host: place
-                for host, place in turning.items()
-                if not any(host in side.denies for side in sides)
-            }
-        hosts = [host for host in turning if self._is_client(host)]
-        hosts.sort(key=lambda host: min(s.places[host] for s in sides if host in s.places))
-        return tuple(HostAnswer(host, not allowed, self._reaching[turning[host]]) for host in hosts)
+        answers: dict[str | None, bool] = {None: allowed}
+        found: list[tuple[int, HostAnswer]] = []
+        named = dict.fromkeys(host for side in sides for host in side.places)
+        for region in host_regions(named, self._kafka):
+            denies, allows = _said(sides, region.matching)
+            is_allowed = not denies and (allowed or bool(allows))
+            answers[region.host] = is_allowed
+            if is_allowed is not answers[region.around]:
+                by = self._reaching[max(allows) if is_allowed else min(denies)]
+                first = min(s.places[region.host] for s in sides if region.host in s.places)
+                found.append((first, HostAnswer(region.host, is_allowed, by)))
+        return tuple(answer for _, answer in sorted(found))
 
-    def _is_client(self, host: str) -> bool:
-        known = self._clients.get(host)
-        if known is None:
-            known = self._clients[host] = can_be_a_client(host)
-        return known
+
+def _said(sides: Iterable[_ByHost], hosts: Collection[str]) -> tuple[list[int], list[int]]:
+    """The places of the first DENYs and of the last ALLOWs that have one of ``hosts``."""
+    denies = [side.denies[host] for side in sides for host in hosts if host in side.denies]
+    allows = [side.allows[host] for side in sides for host in hosts if host in side.allows]
+    return denies, allows

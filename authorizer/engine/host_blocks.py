@@ -60,6 +60,10 @@ class HostBlocks:
         around = self._around(HostBlock(address.bits, address.bits, address.value))
         return max(around, default=None)
 
+    def next_around(self, block: HostBlock) -> HostBlock | None:
+        """The smallest block that contains ``block`` and more."""
+        return max((each for each in self._around(block) if each != block), default=None)
+
     def _around(self, block: HostBlock) -> Iterator[HostBlock]:
         bits, most, network = block
         for family, length in self._lengths:

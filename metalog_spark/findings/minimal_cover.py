@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from authorizer.analysis.coverage import Coverage
 from authorizer.engine.decide import ALLOWS, concerns
 from authorizer.engine.index import AclIndex
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import (
     IMPLIED_BY,
     WILDCARD,
@@ -70,7 +71,7 @@ def least(
     order, by type.
     """
     found = dict.fromkeys(kept)
-    cover = Coverage(today)
+    cover = Coverage(today, KafkaVersion.V4_3)
     groups: dict[tuple[ResourceType, str], dict[Operation, dict[str, Acl | None]]] = {}
     for each in did:
         group = groups.setdefault((each.resource_type, each.host), {})

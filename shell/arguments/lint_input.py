@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
-from shell.context import opened_source, read_config, replayed_source, store_document
+from shell.context import context_over, opened_source, read_config, replayed_source, store_document
 from shell.views.pasted_commands import CommandTarget
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Looked(NamedTuple):
     acls: AclsImage | None
     target: CommandTarget
     named_places: Mapping[str, FilePosition] = {}
+    metadata_version: int | None = None
 
     def place_of(self, finding: Finding) -> FilePosition | None:
         """Where in a file ``finding`` is to be mended; None where it is about no place."""
@@ -51,10 +52,13 @@ class Looked(NamedTuple):
 
 def looked_at(arguments: Namespace, output: Output) -> Looked:
     source = opened_source(arguments, output)
-    config = read_config(arguments, source, output).config
+    context = read_config(arguments, source, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
-        return _of_store(source, store_document(source.store, arguments, output), config)
+        document = store_document(source.store, arguments, output)
+        config = context.over(None, (acl.host for acl in document.acls)).config
+        return _of_store(source, document, config)
     image = replayed_source(arguments, output, source).image
+    config = context_over(context, image).config
     acls = list(image.acls.by_id.values())
     subject = LintSubject(
         tuple(dict.fromkeys(acls)),
@@ -65,7 +69,8 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
         topics=image.topics.by_name.keys(),
         users={user for users in image.scram.mechanisms.values() for user in users},
     )
-    return Looked(subject, {}, image.acls, CommandTarget.of(source))
+    level = image.features.metadata_version
+    return Looked(subject, {}, image.acls, CommandTarget.of(source), metadata_version=level)
 
 
 def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:

@@ -31,6 +31,7 @@ from shell.output.safe import shown
 from shell.tasks.queries import Queries
 from shell.views.acls import resource_kind, sentence
 from shell.views.explanation import resource_said, result_cell
+from shell.views.other_kafka import say_other_answers
 
 Named = Mapping[ResourceType, str]
 
@@ -190,6 +191,7 @@ def answer_checklist(
         unknown for line in lines if not line.any_name for unknown in judge.unknown(line.question)
     ):
         output.note(str(unknown))
+    say_other_answers((line.question for line in lines if not line.any_name), judge, output)
     missing = [line for line in lines if line.required and not line.decision.result]
     if output.is_text:
         who = output.paint(shown(checklist.principal), "strong")

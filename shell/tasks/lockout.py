@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from authorizer.analysis.host_regions import host_regions
 from authorizer.api import Action, RequestContext, cluster
 from authorizer.config import AuthorizerConfig
 from authorizer.standard import StandardAuthorizer
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 
 EVERYONE = "everyone"
 _ALTER = Action(Operation.ALTER, cluster())
@@ -29,7 +30,7 @@ def lockout(
         [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
         for acls in (before, after)
     )
-    asked = _everyone([*held, *left], caller)
+    asked = _everyone([*held, *left], config, caller)
     could = _who_may(held, config, asked)
     can = _who_may(left, config, asked)
     lost = sorted(host for who, host in could - can if who == caller)
@@ -60,15 +61,21 @@ def who_may_alter(
 ) -> set[str]:
     """Those of ``principals`` who may alter ACLs from some host."""
     on_cluster = [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
-    hosts = {acl.host for acl in on_cluster if acl.host != WILDCARD} | {_SOMEWHERE}
+    hosts = _clients(on_cluster, config)
     asked = {(principal, host) for principal in principals for host in hosts}
     return {principal for principal, _ in _who_may(on_cluster, config, asked)}
 
 
-def _everyone(held: list[Acl], caller: str | None) -> set[Who]:
+def _clients(acls: Iterable[Acl], config: AuthorizerConfig) -> set[str]:
+    """A client of each region that the hosts of ``acls`` make, and one of none."""
+    regions = host_regions(sorted({acl.host for acl in acls}), config.kafka)
+    return {region.client for region in regions} | {_SOMEWHERE}
+
+
+def _everyone(held: list[Acl], config: AuthorizerConfig, caller: str | None) -> set[Who]:
     principals = {acl.principal for acl in held} - {WILDCARD_PRINCIPAL}
     principals |= {_SOMEBODY} if caller is None else {_SOMEBODY, caller}
-    hosts = {acl.host for acl in held if acl.host != WILDCARD} | {_SOMEWHERE}
+    hosts = _clients(held, config)
     return {(principal, host) for principal in principals for host in hosts}
 
 
@@ -77,6 +84,7 @@ def _who_may(acls: list[Acl], config: AuthorizerConfig, asked: set[Who]) -> set[
         acls,
         super_users=config.super_users,
         allow_everyone=config.allow_everyone,
+        kafka_version=config.kafka.value,
         tolerant=True,
     )
     return {

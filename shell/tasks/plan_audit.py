@@ -72,6 +72,7 @@ def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], 
         acls,
         super_users=config.super_users,
         allow_everyone=config.allow_everyone,
+        kafka_version=config.kafka.value,
         tolerant=True,
     )
 

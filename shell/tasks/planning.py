@@ -92,20 +92,29 @@ def planned(arguments: Namespace, output: Output) -> Planned:
         for text in arguments.wanted
     )
     source = opened_source(arguments, output)
-    current = current_acls(source, arguments, output)
+    current, level = current_state(source, arguments, output)
     if arguments.prune and output.missing:
         raise InvalidRequest("--prune would remove what could not be read; plan without it")
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
-    config = read_config(arguments, source, output).config
+    hosts = (acl.host for acl in current)
+    config = read_config(arguments, source, output).over(level, hosts).config
     findings = tuple(findings_of(plan.steps, wanted, current, config))
     return Planned(source, current, config, plan, wanted.users, findings, wanted)
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:
+    return current_state(source, arguments, output)[0]
+
+
+def current_state(
+    source: Source, arguments: Namespace, output: Output
+) -> tuple[frozenset[Acl], int | None]:
+    """The ACLs of the target, and its metadata.version, which a store does not tell."""
     if source.store is None:
-        return frozenset(replayed_source(arguments, output, source).image.acls.by_id.values())
-    return frozenset(store_document(source.store, arguments, output).acls)
+        image = replayed_source(arguments, output, source).image
+        return frozenset(image.acls.by_id.values()), image.features.metadata_version
+    return frozenset(store_document(source.store, arguments, output).acls), None
 
 
 def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:

@@ -13,9 +13,11 @@ from authorizer.analysis.json import answer_json
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
+from metalog.host_block import host_block
 from metalog.ids import Uuid, uuid_text
 from shell.context import (
     Context,
+    context_over,
     opened_source,
     read_config,
     refuse_doubts_of,
@@ -141,6 +143,7 @@ class Queries:
             self.acls,
             super_users=config.super_users,
             allow_everyone=config.allow_everyone,
+            kafka_version=config.kafka.value,
             tolerant=True,
         )
 
@@ -160,6 +163,20 @@ class Queries:
         """One that answers by ``acls`` in the place of those that were read."""
         other = Queries(self._replayed, self.context, self._refuse_doubts)
         other.acls = acls
+        return other
+
+    @cached_property
+    def of_other_kafka(self) -> Queries | None:
+        """One that answers as the other Kafka would, where nobody said which decides and they may
+        answer otherwise."""
+        config = self.context.config
+        if not self.context.is_kafka_assumed:
+            return None
+        if not any(host_block(host) is not None for host in {acl.host for acl in self.acls}):
+            return None
+        context = self.context._replace(config=config._replace(kafka_version=config.kafka.other))
+        other = Queries(self._replayed, context, self._refuse_doubts)
+        other.acls = self.acls
         return other
 
     @cached_property
@@ -198,7 +215,9 @@ class Queries:
 
     def answer_json(self, question: Question, decision: Decision) -> dict[str, Any]:
         """The answer with the keys that ``can`` and ``explain`` share."""
-        answer = answer_json(question, decision, self.context.assumed, self.id_of)
+        answer = answer_json(
+            question, decision, self.context.config.kafka, self.context.assumed, self.id_of
+        )
         return answer | self.extent_json()
 
     def extent_json(self) -> dict[str, int | None]:
@@ -233,4 +252,5 @@ def judge_of(
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
     replayed = replayed_source(arguments, output, source, shows=True)
+    context = context_over(context, replayed.image)
     return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

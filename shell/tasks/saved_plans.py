@@ -84,12 +84,13 @@ def config_of(
 ) -> AuthorizerConfig:
     """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
     another one, by which lock-out and effect would have been judged otherwise."""
-    from authorizer.config import AuthorizerConfig
+    from authorizer.config import AuthorizerConfig, read_kafka_version
 
     made_with = AuthorizerConfig(frozenset(plan.super_users), plan.allow_everyone)
     options = arguments.config, arguments.super_users, arguments.allow_everyone
     if source.config is None and options == (None, None, None):
-        return made_with
+        kafka = read_kafka_version(arguments.kafka or source.kafka_version or "")
+        return made_with._replace(kafka_version=kafka)
     config = read_config(arguments, source, output).config
     if made_with[:2] != config[:2]:
         raise InvalidRequest(

@@ -17,6 +17,7 @@ from metalog.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
     WILDCARD,
+    WILDCARD_PRINCIPAL,
     Operation,
     PatternType,
     ResourceType,
@@ -28,6 +29,7 @@ from shell.output.output import Cell, Output
 from shell.output.safe import shown
 from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import resource_kind, sentence
+from shell.views.other_kafka import say_other_result
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage
@@ -67,6 +69,13 @@ def run(arguments: Namespace, output: Output) -> int:
     names = _names(judge.image)
     acls = dict.fromkeys(judge.image.acls.by_id.values())
     found = access(tuple(acls), judge.context.config, principal, names, host)
+    other = None if is_super_user else judge.of_other_kafka
+    if (
+        other is not None
+        and access(tuple(acls), other.context.config, principal, names, host) != found
+    ):
+        mine = (acl for acl in acls if acl.principal in (principal, WILDCARD_PRINCIPAL))
+        say_other_result(mine, judge, output)
     if output.is_text:
         if is_super_user:
             output.line(f"{shown(principal)} is a super user, and may do everything.")
@@ -157,6 +166,7 @@ def _records(
                 "resourceName": on.name,
                 "patternType": None,
                 "operations": [each.name for each in sorted(on.operations)],
+                "kafkaVersion": judge.context.config.kafka.value,
                 "assumed": list(judge.context.assumed),
             }
             if isinstance(on, OnPattern):

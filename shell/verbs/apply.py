@@ -19,7 +19,7 @@ from shell.context import opened_source
 from shell.output.output import Output
 from shell.output.safe import shown
 from shell.tasks.plan_checks import default_findings, refusal_of
-from shell.tasks.planning import Planned, add_planning, current_acls, planned, print_steps
+from shell.tasks.planning import Planned, add_planning, current_state, planned, print_steps
 from shell.tasks.saved_plans import config_of, plan_to_save, refuse_changed, saved_plan
 from shell.views.credential_migration import add_credentials, moves
 
@@ -105,9 +105,9 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
     source = opened_source(arguments, output)
     if plan.target != arguments.source:
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
-    current = current_acls(source, arguments, output)
+    current, level = current_state(source, arguments, output)
     steps = remaining(plan, current)
-    config = config_of(plan, source, arguments, output)
+    config = config_of(plan, source, arguments, output).for_log(level)
     findings = tuple(default_findings(steps, current, config))
     return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns), findings=findings)
 

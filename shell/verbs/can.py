@@ -32,6 +32,7 @@ from shell.views.explanation import (
     resource_said,
     result_cell,
 )
+from shell.views.other_kafka import say_other_answer, say_other_answers
 
 USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json")
@@ -75,9 +76,10 @@ def run(arguments: Namespace, output: Output) -> int:
 def _answer(asked: ParsedQuestion, judge: Queries, output: Output) -> int:
     question = asked.question
     traced = judge.trace(question)
-    hosts = changing_hosts(traced) if question.host is None else ()
+    hosts = changing_hosts(traced, judge.context.config.kafka) if question.host is None else ()
     unknown = judge.unknown(question)
     point_out(asked, unknown, traced.allowed, output, may_go_back=judge.may_go_back)
+    say_other_answer(question, judge, output)
     if output.is_text:
         output.prose(headline(question, traced.allowed, output))
         output.prose(because(question, traced))
@@ -115,12 +117,15 @@ def _answer_many(
     many: Many, groups: Iterable[QuestionGroup], judge: Queries, output: Output
 ) -> int:
     denied = False
+    asked: list[Question] = []
 
     def answered() -> Iterator[tuple[QuestionGroup, Decision]]:
         nonlocal denied
         for group in groups:
             decision = judge.decide(group.asked.question)
             denied = denied or not decision.result
+            if judge.of_other_kafka is not None:
+                asked.append(group.asked.question)
             yield group, decision
 
     if output.is_text:
@@ -128,6 +133,7 @@ def _answer_many(
     else:
         for group, decision in answered():
             output.record(judge.answer_json(group.asked.question, decision) | group.as_json())
+    say_other_answers(asked, judge, output)
     return 2 if many.bad else 1 if denied else 0
 
 

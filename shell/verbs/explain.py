@@ -18,6 +18,7 @@ from shell.output.output import Output
 from shell.tasks.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
 from shell.tasks.queries import Queries, judge_of
 from shell.views.explanation import changed_since, point_out, render, section
+from shell.views.other_kafka import say_other_answer
 
 if TYPE_CHECKING:
     from authorizer.analysis.explain import Explanation
@@ -77,6 +78,7 @@ def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output
     explanation = judge.explain(asked.question, request=asked.request)
     unknown = judge.unknown(asked.question)
     point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
+    say_other_answer(asked.question, judge, output)
     if output.format == "json":
         from authorizer.analysis.json import to_json
 

@@ -27,6 +27,7 @@ from shell.context import (
     add_config,
     add_source,
     begin_moment,
+    context_over,
     opened_source,
     read_config,
     refuse_doubts_about,
@@ -123,8 +124,9 @@ def run(arguments: Namespace, output: Output) -> int:
         moment = begin_moment(begin, source.log)
         output.note(f"later than {moment.said_as}")
         first = moment.offset
-    config = None if asked is None else read_config(arguments, source, output).config
+    context = None if asked is None else read_config(arguments, source, output)
     replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
+    config = None if context is None else context_over(context, replayed.image).config
     refuse_nothing_proven(replayed, arguments)
     history = history_of(replayed)
     if history is None:

@@ -288,6 +288,7 @@ def _refuse_lockout(
         return
     source = opened_source(arguments, output)
     before = _acls_on([_CLUSTER], target, arguments, output)
+    config = read_config(arguments, source, output).over(None, ()).config
     said = lockout_said(before, after(before, steps), config, caller_of(source, arguments))
     if said is not None:
         raise InvalidRequest(said)

@@ -14,6 +14,9 @@ from typing import Any, Final
 
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, Severity
+from authorizer.analysis.lint.upgrade import upgrade_checks
+from authorizer.analysis.upgrade import TurnedAnswer
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import resting_collector
@@ -22,14 +25,16 @@ from shell.arguments.lint_input import Looked, looked_at
 from shell.context import add_config, add_source
 from shell.output.output import Output
 from shell.output.safe import safe, shown
+from shell.tasks.upgrade_audit import say_upgrade
 from shell.views.acls import KEYS, sentence
 
-USAGE: Final = "SOURCE [--only ID] [--except ID] [--fail-on SEVERITY] [options]"
+USAGE: Final = "SOURCE [--only ID] [--except ID] [--for VERSION] [--fail-on SEVERITY] [options]"
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog lint /var/kafka/metadata --config server.properties
 metalog lint acls/ -o github --fail-on warning       in a pull request
+metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade turns
 
 Exit code: 0 nothing found (of --fail-on or worse), 1 findings, 2 no answer."""
 
@@ -52,15 +57,25 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--fail-on",
         choices=_SEVERITIES,
-        default="info",
         metavar="SEVERITY",
-        help="exit with 1 from this on: error, warning or info (default: info)",
+        help="exit with 1 from this on: error, warning or info (default: info; of --for: error)",
     )
     group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    group.add_argument(
+        "--for",
+        metavar="VERSION",
+        help="instead of the checks: what turns when Kafka 4.4 (or 4.3) decides by these ACLs",
+    )
+    group.add_argument(
+        "--audit", metavar="FILE", help="with --for: how many requests logged there it turns"
+    )
+    group.set_defaults(requests=None)
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    checks = _chosen(arguments)
+    checks, version = _chosen(arguments), _version(arguments)
+    if version is not None:
+        checks = upgrade_checks(version)
     looked = looked_at(arguments, output)
     with resting_collector():
         results = lint(looked.subject, checks)
@@ -78,8 +93,14 @@ def run(arguments: Namespace, output: Output) -> int:
         _print_annotations(results, looked, output)
     else:
         _print_junit(results, output)
+    turned = 0
+    if version is not None:
+        turned = say_upgrade(looked, version, arguments, output)
     found = worst(results)
-    return 1 if found is not None and found >= _SEVERITIES[arguments.fail_on] else 0
+    if turned:
+        return 1
+    fails_on = arguments.fail_on or ("info" if version is None else "error")
+    return 1 if found is not None and found >= _SEVERITIES[fails_on] else 0
 
 
 def _chosen(arguments: Namespace) -> list[Check]:
@@ -93,6 +114,22 @@ def _chosen(arguments: Namespace) -> list[Check]:
             advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
             raise InvalidRequest(f"no check is called {name!r}; {advice}")
     return [check for check in CHECKS if check.id in only and check.id not in but]
+
+
+def _version(arguments: Namespace) -> KafkaVersion | None:
+    """The version of --for; ``InvalidRequest`` where options do not go together."""
+    named = getattr(arguments, "for")
+    if named is None:
+        if arguments.audit is not None:
+            raise InvalidRequest("--audit goes with --for VERSION")
+        return None
+    if arguments.only or getattr(arguments, "except"):
+        raise InvalidRequest("--for looks for other things than --only and --except choose from")
+    for version in KafkaVersion:
+        if version.value == named:
+            return version
+    known = " or ".join(version.value for version in KafkaVersion)
+    raise InvalidRequest(f"--for {named}: decisions are known of Kafka {known}")
 
 
 def _say_left_out(results: Iterable[CheckResult], output: Output) -> None:
@@ -187,10 +224,23 @@ def _as_json(check: Check, finding: Finding, looked: Looked) -> dict[str, Any]:
         "name": finding.name or None,
         "by": None if finding.by is None else _keyed(finding.by),
         "advice": finding.advice or None,
+        "turned": [_turned_json(each) for each in finding.turned],
         **looked.target.as_json(finding.commands),
         "file": None if place is None else place.file,
         "line": None if place is None else place.line or None,
         "column": None if place is None else place.column or None,
+    }
+
+
+def _turned_json(turned: TurnedAnswer) -> dict[str, Any]:
+    return {
+        "principal": turned.principal,
+        "hosts": turned.region,
+        "host": turned.client,
+        "resourceType": turned.resource_type.name,
+        "resourceName": turned.resource_name,
+        "gains": [each.name for each in sorted(turned.gains)],
+        "loses": [each.name for each in sorted(turned.loses)],
     }
 
 

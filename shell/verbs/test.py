@@ -22,6 +22,7 @@ from shell.output.safe import safe, shown
 from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import sentence
 from shell.views.explanation import asked_from, because, resource_said
+from shell.views.other_kafka import say_other_answers
 
 USAGE: Final = "SOURCE FILE… [options]"
 FORMATS: Final = ("text", "json", "github", "junit")
@@ -71,6 +72,7 @@ def run(arguments: Namespace, output: Output) -> int:
     held = [ExpectationResult(*pair) for pair in zip(expected, outcomes, strict=True)]
     failed = [each for each in held if not each.outcome.is_met]
     _point_out_unknown(held, judge, output)
+    say_other_answers((each.expectation.question for each in expected), judge, output)
     if output.is_text:
         _print(held, failed, judge, arguments.source, output)
     elif output.format == "json":

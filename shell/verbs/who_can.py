@@ -16,7 +16,8 @@ from shell.arguments.words import parse_operation, parse_resource
 from shell.context import add_config, add_source
 from shell.output.output import Output
 from shell.tasks.queries import judge_of
-from shell.views.holders import holder_records, print_holders
+from shell.views.holders import differing_acls, holder_records, print_holders
+from shell.views.other_kafka import say_other_result
 
 USAGE: Final = "SOURCE OPERATION TYPE:NAME [options]"
 FORMATS: Final = ("text", "json")
@@ -45,9 +46,12 @@ def run(arguments: Namespace, output: Output) -> int:
     question = Question(WILDCARD_PRINCIPAL, operation, *resource, host)
     judge = judge_of(arguments, output)
     judge.check_ready(question)
-    found = who_can(
-        judge.image.acls.by_id.values(), judge.context.config, operation, *resource, host
-    )
+    acls = judge.image.acls.by_id.values()
+    found = who_can(acls, judge.context.config, operation, *resource, host)
+    if (other := judge.of_other_kafka) is not None:
+        there = who_can(acls, other.context.config, operation, *resource, host)
+        if there != found:
+            say_other_result(differing_acls(found, there), judge, output)
     for unknown in judge.unknown(question):
         if unknown.what != "principal":
             output.note(str(unknown))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.hosts import can_be_a_client
+from authorizer.analysis.host_regions import can_be_a_client
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.since import Cause
 from authorizer.engine.decide import SUPER_USER
@@ -68,8 +68,9 @@ _NEAR: Final = {
     NearMissKind.PREFIXED_STAR: "it is PREFIXED, so its * is a plain character",
     NearMissKind.PREFIX_ONE_OFF: "its prefix is one character off",
     NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * does not reach a longer name that begins with *",
-    NearMissKind.HOST_RANGE: "its host is a range; Kafka compares hosts as text, "
-    "so it matches nobody",
+    NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside its block {acl_host}: in the other "
+    "half of the next larger one",
+    NearMissKind.HOST_RANGE: "its host is a range; Kafka compares it as text, so it matches nobody",
     NearMissKind.HOST_NAME: "its host is no address, and a client's always is, "
     "so it matches nobody",
     NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",

@@ -64,7 +64,9 @@ def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
         if answer.allowed:
             by_acl.setdefault(answer.acl, []).append(answer)
     for acl, answers in by_acl.items():
-        yield [who, f"from {_hosts(answers)}", Cell(sentence(acl), "faint")]
+        denied = _hosts(answer for answer in holder.hosts if not answer.allowed)
+        where = f"from {_hosts(answers)}{f' but {denied}' if denied else ''}"
+        yield [who, where, Cell(sentence(acl), "faint")]
 
 
 def _denied_row(holder: Holder) -> list[Cell | str]:
@@ -87,6 +89,19 @@ def _hosts(answers: Iterable[HostAnswer]) -> str:
     return f"{said} and {more:,} more" if more > 0 else said
 
 
+def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:
+    """The ACLs that decide in one of them and not in the other."""
+    acls = [
+        {acl: None for each in found.holders for acl in (each.acl, *(by.acl for by in each.hosts))}
+        for found in (one, other)
+    ]
+    return [
+        acl
+        for acl in (*acls[0], *acls[1])
+        if acl is not None and (acl in acls[0]) != (acl in acls[1])
+    ]
+
+
 def holder_records(
     question: Question, found: WhoCan, super_users: Sequence[str], judge: Queries
 ) -> Iterator[dict[str, Any]]:
@@ -106,6 +121,7 @@ def holder_records(
             "rule": "SuperUser",
             "acl": None,
             "hosts": [],
+            "kafkaVersion": judge.context.config.kafka.value,
             "assumed": list(judge.context.assumed),
         }
     for holder in found.holders:
@@ -123,6 +139,7 @@ def holder_records(
                 }
                 for answer in holder.hosts
             ],
+            "kafkaVersion": judge.context.config.kafka.value,
             "assumed": list(judge.context.assumed),
         }
 

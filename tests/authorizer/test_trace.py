@@ -19,7 +19,9 @@ TRACED = ["hosts", "operations", "principals", "star-names", "unicode"]
 def of_spec(acls, config, question):
     who = ({question.principal, *question.additional_principals}, question.host or "\0")
     resource = question.resource_type, question.resource_name
-    return spec.decide(acls, who, question.operation, *resource, config.allow_everyone)
+    return spec.decide(
+        acls, who, question.operation, *resource, config.allow_everyone, config.kafka
+    )
 
 
 @settings(max_examples=300)
@@ -58,13 +60,13 @@ def test_the_reasons_are_true(world):
     for candidate in trace(acls, config, question).candidates:
         mended = candidate.acl
         for attribute in candidate.mismatches:
-            assert not matches_alone(mended, question)
+            assert not matches_alone(mended, question, config.kafka)
             mended = mended._replace(**general[attribute])
-        assert matches_alone(mended, question)
+        assert matches_alone(mended, question, config.kafka)
 
 
-def matches_alone(acl, question):
-    config = AuthorizerConfig(frozenset(), False)
+def matches_alone(acl, question, kafka):
+    config = AuthorizerConfig(frozenset(), False, kafka_version=kafka)
     return of_spec([acl], config, question).acl is not None
 
 

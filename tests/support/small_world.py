@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product, starmap
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
 from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.host_block import client_address, host_block
 
 MANY = 4_000
 OPERATIONS = [
@@ -24,7 +26,9 @@ OPERATIONS = [
 ]
 NAMES = ["a", "ab", "abb", "abba", "A", "a*", "a-", "aab-", "b", "*", "*a", "**"]
 PRINCIPALS = ["User:a", "User:b", "User:*", "Group:a"]
-HOSTS = ["*", "10.0.0.1", "10.0.0.2", "0:0:0:0:0:0:0:1", "::1"]
+CLIENTS = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.9.9.9", "0:0:0:0:0:0:0:1", "0:0:0:0:0:0:0:2"]
+BLOCKS = ["10.0.0.0/8", "10.7.7.7/8", "10.0.0.2/31", "0.0.0.0/0", "::/127", "10.0.0.0/33"]
+HOSTS = ["*", "*", "10.0.0.1", "10.0.0.2", "0:0:0:0:0:0:0:1", "::1", *BLOCKS]
 TYPES = [ResourceType.TOPIC, ResourceType.GROUP]
 PATTERN_TYPES = [PatternType.LITERAL, PatternType.PREFIXED]
 PERMISSIONS = [PermissionType.ALLOW, PermissionType.DENY]
@@ -40,7 +44,7 @@ _QUESTIONS = list(
             [each for each in OPERATIONS if each is not Operation.ALL],
             TYPES,
             NAMES,
-            [None, *(each for each in HOSTS if each != "*")],
+            [None, *CLIENTS, "::1"],
         ),
     )
 )
@@ -48,7 +52,10 @@ _QUESTIONS = list(
 acls = st.sampled_from(_ACLS)
 questions = st.sampled_from(_QUESTIONS)
 configs = st.builds(
-    AuthorizerConfig, st.sampled_from([frozenset(), frozenset({"User:b"})]), st.booleans()
+    AuthorizerConfig,
+    st.sampled_from([frozenset(), frozenset({"User:b"})]),
+    st.booleans(),
+    kafka_version=st.sampled_from(KafkaVersion),
 )
 
 
@@ -61,7 +68,25 @@ def _world(seed: int) -> tuple[list[Acl], AuthorizerConfig, Question]:
             name = question.resource_name[: len(acl.resource_name)]
             found[number] = acl._replace(resource_type=question.resource_type, resource_name=name)
     super_users = random.choice([frozenset[str](), frozenset({"User:b"})])
-    return found, AuthorizerConfig(super_users, random.random() < 0.5), question
+    kafka = random.choice(list(KafkaVersion))
+    return (
+        found,
+        AuthorizerConfig(super_users, random.random() < 0.5, kafka_version=kafka),
+        question,
+    )
+
+
+Value = TypeVar("Value")
+
+
+def from_there(by_host: Mapping[str, Value], client: str) -> Value | None:
+    """What is said of a client's host, or of the narrowest block with it of which something is."""
+    if client in by_host:
+        return by_host[client]
+    address = client_address(client)
+    blocks = [(block, host) for host in by_host if (block := host_block(host)) is not None]
+    around = [pair for pair in blocks if address is not None and pair[0].contains(address)]
+    return by_host[max(around)[1]] if around else None
 
 
 worlds = st.integers(0, (1 << 64) - 1).map(_world)

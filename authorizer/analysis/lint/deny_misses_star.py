@@ -11,14 +11,15 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    denied = Coverage(acl for acl in subject.acls if not is_allow(acl))
+    kafka = subject.config.kafka
+    denied = Coverage((acl for acl in subject.acls if not is_allow(acl)), kafka)
     wildcards = {
         acl: meant
         for acl in subject.acls
         if _denies_all_names(acl) and not _is_said((meant := _on_stars(acl)), denied)
     }
     starred = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
-    allowed = Allowed(starred, wildcards.values())
+    allowed = Allowed(starred, wildcards.values(), kafka)
     for acl, meant in wildcards.items():
         if subject.config.allow_everyone or allowed.meet(meant):
             yield Finding(

@@ -12,6 +12,7 @@ from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from authorizer.analysis.remedies import Remedy
+from authorizer.analysis.upgrade import TurnedAnswer
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl
 
@@ -76,7 +77,8 @@ class Finding(NamedTuple):
     """``message`` is a clause about ``acl``, or about ``name`` where it is about no ACL.
 
     ``by`` is the other ACL that it speaks of. Take ``remove`` out and put ``add`` in, and
-    it is gone; ``advice`` says what no command can.
+    it is gone; ``advice`` says what no command can. ``turned`` are answers that another version
+    of Kafka gives otherwise because of it.
     """
 
     severity: Severity
@@ -87,6 +89,7 @@ class Finding(NamedTuple):
     remove: tuple[Acl, ...] = ()
     add: tuple[Acl, ...] = ()
     advice: str = ""
+    turned: tuple[TurnedAnswer, ...] = ()
 
     @property
     def commands(self) -> tuple[str, ...]:

@@ -4,39 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.hosts import host_kind
+from authorizer.analysis.hosts import host_kind, meant_block
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import WILDCARD, Acl
 from metalog.client_host import java_text
+from metalog.host_block import host_block
 
 _SAID = {
     NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",
     NearMissKind.HOST_BLANK: "its host has blanks around it",
-    NearMissKind.HOST_RANGE: "its host is a range, and Kafka compares hosts as text",
+    NearMissKind.HOST_RANGE: "its host is a range that Kafka compares as text",
     NearMissKind.HOST_NAME: "its host is no address, and a client's always is",
 }
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
     hosts = {acl.host for acl in subject.acls} - {WILDCARD}
-    kinds = {host: kind for host in hosts if (kind := host_kind(host, None)) is not None}
+    kafka = subject.config.kafka
+    kinds = {host: kind for host in hosts if (kind := host_kind(host, None, kafka)) is not None}
     for acl in subject.acls:
         kind = kinds.get(acl.host)
         if kind is not None:
             meant = java_text(acl.host.strip())
+            if meant is None and kafka.matches_blocks:
+                meant = meant_block(acl.host)
             add = () if meant is None else (acl._replace(host=meant),)
             yield Finding(
                 Severity.ERROR,
-                f"{_SAID[kind]}, so it matches nobody",
+                f"{_said(acl.host, kind)}, so it matches nobody",
                 acl,
                 remove=(acl,) if add else (),
                 add=add,
-                advice=_advice(acl, kind),
+                advice="" if add else _advice(acl, kind),
             )
 
 
+def _said(host: str, kind: NearMissKind) -> str:
+    if kind is NearMissKind.HOST_RANGE and host_block(host) is not None:
+        return "its host is a CIDR block, which Kafka compares as text before 4.4"
+    return _SAID[kind]
+
+
 def _advice(acl: Acl, kind: NearMissKind) -> str:
+    if host_block(acl.host) is not None:
+        return "take it out, or know what it will open: metalog lint --for 4.4 says it"
     if kind is NearMissKind.HOST_RANGE:
         return "name each address, or * and keep others out by the network"
     return "name the address" if kind is NearMissKind.HOST_NAME else ""

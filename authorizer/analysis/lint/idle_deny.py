@@ -6,21 +6,22 @@ from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Allowed
 from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import Acl
 
 
-def idle(acls: tuple[Acl, ...]) -> Iterator[Acl]:
+def idle(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[Acl]:
     """The DENYs without which every answer is the same, as long as the default is to deny."""
     denies = [acl for acl in acls if not is_allow(acl)]
-    allowed = Allowed((acl for acl in acls if is_allow(acl)), denies)
+    allowed = Allowed((acl for acl in acls if is_allow(acl)), denies, kafka)
     for deny in denies:
         if not allowed.meet(deny):
             yield deny
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    for acl in idle(subject.acls):
+    for acl in idle(subject.acls, subject.config.kafka):
         yield Finding(
             Severity.INFO,
             "no ALLOW reaches what it denies; a typo in it, or a precaution",

@@ -10,25 +10,34 @@ from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Coverage
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation
+from metalog.host_block import host_block
 
 
-def redundant(acls: tuple[Acl, ...]) -> Iterator[tuple[Acl, Acl]]:
+def redundant(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
     """Each redundant ACL, with one that covers it. All of them may go at once."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
-        coverage = Coverage(alike)
+        coverage = Coverage(alike, kafka)
         for acl in alike:
             wider = (Operation.ALL, acl.operation)
             for other in coverage.covering(acl):
-                if other.operation in wider and other != acl:
+                if other.operation in wider and other != acl and not _waits_for(other, acl):
                     yield acl, other
                     break
 
 
+def _waits_for(one: Acl, other: Acl) -> bool:
+    """Of ACLs for one block, whose host is spelled in two ways, the first by its text stays."""
+    block = host_block(one.host)
+    is_one_block = block is not None and block == host_block(other.host)
+    return is_one_block and one.host > other.host
+
+
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    for acl, by in redundant(subject.acls):
+    for acl, by in redundant(subject.acls, subject.config.kafka):
         yield Finding(Severity.INFO, "a wider ACL says it too", acl, by=by, remove=(acl,))
 
 

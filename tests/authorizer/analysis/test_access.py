@@ -6,24 +6,26 @@ from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_world import HOSTS, NAMES, OPERATIONS, PRINCIPALS, configs
+from small_world import CLIENTS as NAMED_CLIENTS
+from small_world import NAMES, OPERATIONS, PRINCIPALS, configs, from_there
 from small_world import acls as small_acls
 
 from authorizer import spec
 from authorizer.analysis.access import PrincipalAccess, access
 from authorizer.analysis.allowed_patterns import OnPattern
-from authorizer.analysis.hosts import can_be_a_client
 from authorizer.analysis.who_can import WhoCan, who_can
 from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, ResourceType
 from shell.arguments.acl_line import parse_acl_line
 
 TOPIC = ResourceType.TOPIC
 UNNAMED = "192.0.2.1"
-CLIENTS = [UNNAMED, *filter(can_be_a_client, HOSTS)]
+CLIENTS = [UNNAMED, *NAMED_CLIENTS]
 PEOPLE = [*(each for each in PRINCIPALS if each != "User:*"), "User:zoe"]
 ASKED = [each for each in OPERATIONS if each is not Operation.ALL]
 EVERY_NAME = [*NAMES, "aab", "*ab", "z"]
+NOTHING = OnPattern(TOPIC, PatternType.LITERAL, "", frozenset(), (), ())
 several = st.lists(small_acls.map(lambda acl: acl._replace(resource_type=TOPIC)), max_size=8)
 
 
@@ -33,7 +35,9 @@ def decided(
     if who in config.super_users:
         return True
     default = config.allow_everyone
-    return bool(spec.decide(acls, ({who}, host), operation, TOPIC, name, default).result)
+    return bool(
+        spec.decide(acls, ({who}, host), operation, TOPIC, name, default, config.kafka).result
+    )
 
 
 def claimed(found: WhoCan, config: AuthorizerConfig, who: str, host: str) -> bool:
@@ -41,7 +45,8 @@ def claimed(found: WhoCan, config: AuthorizerConfig, who: str, host: str) -> boo
         return True
     by_principal = {each.principal: each for each in found.holders}
     holder = by_principal.get(who, by_principal[None])
-    return {each.host: each.allowed for each in holder.hosts}.get(host, holder.allowed)
+    there = from_there({each.host: each.allowed for each in holder.hosts}, host)
+    return holder.allowed if there is None else there
 
 
 @given(several, configs, st.sampled_from(ASKED), st.sampled_from(EVERY_NAME))
@@ -71,17 +76,17 @@ def test_each_holder_is_named_with_the_acl_that_decides(acls: list[Acl]) -> None
 
 def on_names(found: list[PrincipalAccess], host: str, name: str) -> frozenset[Operation]:
     general, *others = ({each.name: each.operations for each in part.names} for part in found)
-    for part, differing in zip(found[1:], others, strict=True):
-        if part.host == host and name in differing:
-            return differing[name]
-    return general.get(name, frozenset())
+    parts = zip(found[1:], others, strict=True)
+    there = from_there({str(part.host): here[name] for part, here in parts if name in here}, host)
+    return general.get(name, frozenset()) if there is None else there
 
 
 def on_patterns(found: list[PrincipalAccess], host: str) -> list[OnPattern]:
     here = {each[:3]: each for each in found[0].patterns}
-    for part in found[1:]:
-        if part.host == host:
-            here |= {each[:3]: each for each in part.patterns}
+    others = [(part.host, {each[:3]: each for each in part.patterns}) for part in found[1:]]
+    for pattern in {pattern for _, patterns in others for pattern in patterns}:
+        named = {str(part): on[pattern] for part, on in others if pattern in on}
+        here[pattern] = from_there(named, host) or here.get(pattern, NOTHING)
     return list(here.values())
 
 
@@ -104,11 +109,11 @@ def allowed_by_patterns(patterns: list[OnPattern], operation: Operation, name: s
 
 
 @settings(max_examples=40)
-@given(several, st.booleans(), st.sampled_from(PEOPLE))
+@given(several, st.booleans(), st.sampled_from(KafkaVersion), st.sampled_from(PEOPLE))
 def test_what_a_principal_may_is_what_the_specification_decides(
-    acls: list[Acl], default: bool, who: str
+    acls: list[Acl], default: bool, kafka: KafkaVersion, who: str
 ) -> None:
-    config = AuthorizerConfig(allow_everyone=default)
+    config = AuthorizerConfig(allow_everyone=default, kafka_version=kafka)
     found = access(acls, config, who, {TOPIC: EVERY_NAME})
     for host in CLIENTS:
         [there] = access(acls, config, who, {TOPIC: EVERY_NAME}, host)

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 from cases import REPOSITORY
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_world import HOSTS, NAMES, OPERATIONS, PRINCIPALS
+from small_world import CLIENTS, NAMES, OPERATIONS, PRINCIPALS
 from small_world import acls as small_acls
 
 from authorizer import spec
 from authorizer.analysis import coverage
+from authorizer.analysis.host_regions import is_client_host
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint
 from authorizer.analysis.lint.finding import (
     Check,
@@ -34,6 +35,7 @@ from authorizer.analysis.lint.incomplete_client import HALVES
 from authorizer.analysis.lint.overridden_allow import overridden
 from authorizer.analysis.lint.redundant import redundant
 from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from shell.arguments.acl_line import parse_acl_line
@@ -333,7 +335,7 @@ def test_both_halves_are_needed_for_the_task(task: Any) -> None:
 QUESTIONS = list(
     product(
         [each for each in PRINCIPALS if each != "User:*"],
-        [each for each in HOSTS if each != "*"],
+        CLIENTS,
         [each for each in OPERATIONS if each is not Operation.ALL],
         [*NAMES, "", "aab", "*ab"],
     )
@@ -343,10 +345,12 @@ several = st.lists(
 ).map(lambda acls: tuple(dict.fromkeys(acls)))
 
 
-def answers(acls: Iterable[Acl], default: bool = False) -> list[object]:
+def answers(acls: Iterable[Acl], kafka: KafkaVersion, default: bool = False) -> list[object]:
     known = list(acls)
     return [
-        spec.decide(known, ({who}, host), operation, ResourceType.TOPIC, name, default).result
+        spec.decide(
+            known, ({who}, host), operation, ResourceType.TOPIC, name, default, kafka
+        ).result
         for who, host, operation, name in QUESTIONS
     ]
 
@@ -360,36 +364,43 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("few")
-@given(several, st.booleans())
+@settings(max_examples=40)
+@given(several, st.booleans(), st.sampled_from(KafkaVersion))
 def test_without_the_redundant_every_answer_is_the_same(
-    acls: tuple[Acl, ...], default: bool
+    acls: tuple[Acl, ...], default: bool, kafka: KafkaVersion
 ) -> None:
-    needless = {acl for acl, _ in redundant(acls)} | {acl for acl, _ in overridden(acls)}
+    needless = {acl for acl, _ in redundant(acls, kafka)}
+    needless |= {acl for acl, _ in overridden(acls, kafka)}
     if needless:
-        assert answers(set(acls) - needless, default) == answers(acls, default)
+        assert answers(set(acls) - needless, kafka, default) == answers(acls, kafka, default)
 
 
-@given(several)
-def test_a_deny_is_idle_if_no_request_meets_it_and_an_allow(acls: tuple[Acl, ...]) -> None:
-    needless = set(idle(acls))
+@settings(max_examples=40)
+@given(several, st.sampled_from(KafkaVersion))
+def test_a_deny_is_idle_if_no_request_meets_it_and_an_allow(
+    acls: tuple[Acl, ...], kafka: KafkaVersion
+) -> None:
+    needless = set(idle(acls, kafka))
     for deny in acls:
         if is_allow(deny):
             continue
         meets = any(
             spec.reaches(deny, ResourceType.TOPIC, name)
-            and spec.matches(deny, ({who}, host), operation)
-            and answers_one([deny], acls, (who, host, operation, name))
+            and spec.matches(deny, ({who}, host), operation, kafka)
+            and answers_one(acls, kafka, (who, host, operation, name))
             for who, host, operation, name in QUESTIONS
         )
-        assert meets is (deny not in needless)
-    assert answers(set(acls) - needless) == answers(acls)
+        assert not (meets and deny in needless)
+        if all(acl.host == "*" or is_client_host(acl.host, kafka) for acl in acls):
+            assert meets is (deny not in needless)
+    assert answers(set(acls) - needless, kafka) == answers(acls, kafka)
 
 
 def answers_one(
-    denies: list[Acl], acls: Iterable[Acl], question: tuple[str, str, Operation, str]
+    acls: Iterable[Acl], kafka: KafkaVersion, question: tuple[str, str, Operation, str]
 ) -> bool:
     """Whether it would be allowed by the ALLOWs alone."""
     who, host, operation, name = question
     allows = [acl for acl in acls if is_allow(acl)]
-    decided = spec.decide(allows, ({who}, host), operation, ResourceType.TOPIC, name, False)
+    decided = spec.decide(allows, ({who}, host), operation, ResourceType.TOPIC, name, False, kafka)
     return bool(decided.result)

@@ -1,0 +1,137 @@
+"""The hosts that ACLs name, as regions of clients: in each the same ACLs match.
+
+An address is a region of its own. A CIDR block is one, without the narrower blocks and addresses
+in it that ACLs name too; two blocks are either apart, or one lies in the other. This module must
+not know what the ACLs of a region come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from authorizer.engine.host_blocks import HostBlocks
+from authorizer.kafka_version import KafkaVersion
+from metalog.acl import WILDCARD
+from metalog.client_host import host_text, java_text
+from metalog.host_block import IPV4_BITS, IPV6_BITS, HostBlock, client_address, host_block
+
+Span = tuple[int, int]
+"""The numbers of the first and the last address."""
+_NOT_CLIENTS: Final = {
+    IPV4_BITS: (0, 0),  # Kafka finds 0.0.0.0 in no block
+    IPV6_BITS: (0xFFFF << IPV4_BITS, (0xFFFF << IPV4_BITS) + (1 << IPV4_BITS) - 1),
+}
+"""Addresses that blocks have on paper only; those of IPv6 are IPv4 to Java."""
+
+
+class HostRegion(NamedTuple):
+    """Clients that the same hosts of ACLs match.
+
+    ``host`` is the narrowest of those, ``matching`` are all of them but ``*``, and ``client`` is
+    the address of one of the clients. ``around`` is the ``host`` of the region in which this one
+    lies; None is all clients that no ACL names.
+    """
+
+    host: str
+    matching: frozenset[str]
+    client: str
+    around: str | None
+
+
+def can_be_a_client(host: str) -> bool:
+    """Whether a client's host can ever equal ``host``."""
+    return java_text(host) == host
+
+
+def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
+    """The regions of ``hosts``, in their order; a region follows the one around it.
+
+    A block has none if the narrower ones in it, together, are all of it.
+    """
+    return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
+
+
+class MeetingHosts:
+    """Which of ``hosts`` some client matches together, and which match all that another does."""
+
+    def __init__(self, hosts: Iterable[str], kafka: KafkaVersion) -> None:
+        named = frozenset(hosts)
+        self._blocks = HostBlocks.of(named if kafka.matches_blocks else ())
+        self._meeting: dict[str, set[str]] = {}
+        if any(self._blocks):
+            for region in host_regions(sorted(named), kafka):
+                for host in region.matching:
+                    self._meeting.setdefault(host, set()).update(region.matching)
+
+    def meeting(self, host: str) -> set[str]:
+        """``host``, and the others that match a client which it matches, but for ``*``."""
+        return {host, *self._meeting.get(host, ())}
+
+    def around(self, host: str) -> list[str]:
+        """The blocks that match every client which ``host`` matches."""
+        block, address = host_block(host), client_address(host)
+        if block is not None:
+            return self._blocks.around(block)
+        return [] if address is None else self._blocks.containing(address)
+
+
+def is_client_host(host: str, kafka: KafkaVersion) -> bool:
+    """Whether some client matches ``host``, which is not ``*``."""
+    return can_be_a_client(host) or (kafka.matches_blocks and bool(host_regions([host], kafka)))
+
+
+@lru_cache(64)
+def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, ...]:
+    blocks = HostBlocks.of(hosts if kafka.matches_blocks else ())
+    places = {host: place for place, host in enumerate(hosts)}
+    by_block: dict[HostBlock, str] = {}
+    for host in hosts:
+        block = host_block(host) if kafka.matches_blocks else None
+        if block is not None:
+            by_block.setdefault(block, host)
+    inside: dict[HostBlock, list[Span]] = {block: [] for block in by_block}
+    found: list[HostRegion] = []
+    for host in hosts:
+        if host == WILDCARD or not can_be_a_client(host):
+            continue
+        address = client_address(host)
+        narrowest = None if address is None else blocks.narrowest(address)
+        if address is not None and narrowest is not None:
+            inside[narrowest].append((address.value, address.value))
+        matching = () if address is None else blocks.containing(address)
+        around = None if narrowest is None else by_block[narrowest]
+        found.append(HostRegion(host, frozenset((host, *matching)), host, around))
+    covered: dict[str, str | None] = {}
+    for block, host in sorted(by_block.items(), reverse=True):  # the narrow ones first
+        outer = blocks.next_around(block)
+        around = None if outer is None else by_block[outer]
+        first, last = block.first.value, block.last.value
+        if outer is not None:
+            inside[outer].append((first, last))
+        client = _outside((first, last), [*inside[block], _NOT_CLIENTS[block.bits]])
+        if client is None:
+            covered[host] = around
+            continue
+        text = host_text(client.to_bytes(block.bits // 8, "big"))
+        found.append(HostRegion(host, frozenset(blocks.around(block)), text, around))
+    found = [_past_covered(region, covered) for region in found]
+    return tuple(sorted(found, key=lambda each: (len(each.matching), places[each.host])))
+
+
+def _past_covered(region: HostRegion, covered: dict[str, str | None]) -> HostRegion:
+    around = region.around
+    while around in covered:
+        around = covered[around]
+    return region._replace(around=around)
+
+
+def _outside(span: Span, taken: Iterable[Span]) -> int | None:
+    """The first number of ``span`` that is in none of ``taken``."""
+    free, last = span
+    for begin, end in sorted(taken):
+        if begin > free:
+            break
+        free = max(free, end + 1)
+    return free if free <= last else None

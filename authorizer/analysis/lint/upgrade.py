@@ -1,0 +1,84 @@
+"""What turns when another version of Kafka decides by the same ACLs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
+from authorizer.analysis.upgrade import OTHER, TurnedAnswer, upgrade
+from authorizer.kafka_version import KafkaVersion
+from metalog.acl import Operation
+from metalog.host_block import read_block
+
+_SHOWN = 3
+
+
+def upgrade_checks(to: KafkaVersion) -> list[Check]:
+    """The checks of ``metalog lint --for``."""
+    checks = [
+        Check(
+            "upgrade-turns",
+            f"Kafka {to.value} answers otherwise because of it.",
+            partial(_turning, to),
+        )
+    ]
+    if to.matches_blocks:
+        checks.append(
+            Check(
+                "upgrade-refuses",
+                f"Kafka {to.value} would refuse to create it again.",
+                _refused,
+            )
+        )
+    return checks
+
+
+def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
+    found = upgrade(subject.acls, subject.config, to)
+    does = "comes alive" if to.matches_blocks else "dies"
+    for acl, turned in found.turned.items():
+        if turned:
+            yield Finding(Severity.ERROR, f"{does}: {_said(turned)}", acl, turned=turned)
+        elif found.is_whole:
+            yield Finding(Severity.INFO, f"{does}, and every answer stays as it is", acl)
+    if not found.is_whole:
+        yield Finding(
+            Severity.ERROR,
+            "more requests would have to be asked about than are: what is said is not all",
+            name="the ACLs",
+        )
+
+
+def _said(turned: tuple[TurnedAnswer, ...]) -> str:
+    more = len(turned) - _SHOWN
+    said = "; ".join(map(_one, turned[:_SHOWN]))
+    return f"{said}; and {more:,} more such" if more > 0 else said
+
+
+def _one(turned: TurnedAnswer) -> str:
+    who = "everyone else" if OTHER in turned.principal else turned.principal
+    name = turned.resource_name
+    on = f"names that begin with {name[:-1]}" if name.endswith(OTHER) else name
+    if name == OTHER:
+        on = "any name"
+    does = " and ".join(
+        f"{word} {_operations(operations)}"
+        for word, operations in (("gains", turned.gains), ("loses", turned.loses))
+        if operations
+    )
+    return f"{who} {does} on {on} from {turned.region}, such as {turned.client}"
+
+
+def _operations(operations: frozenset[Operation]) -> str:
+    return ", ".join(each.name for each in sorted(operations))
+
+
+def _refused(subject: LintSubject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        if not acl.host:
+            yield Finding(Severity.WARNING, "its host is empty", acl, remove=(acl,))
+        elif "/" in acl.host and isinstance(why := read_block(acl.host), str):
+            yield Finding(
+                Severity.WARNING, f"its host is not a CIDR block: {why}", acl, remove=(acl,)
+            )

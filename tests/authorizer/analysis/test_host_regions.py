@@ -1,0 +1,57 @@
+"""The regions of hosts cover each client once, and in each the same hosts match."""
+
+from __future__ import annotations
+
+import random
+
+from authorizer.analysis.host_regions import HostRegion, MeetingHosts, host_regions
+from authorizer.engine.decide import session
+from authorizer.kafka_version import KafkaVersion
+
+V4_3, V4_4 = KafkaVersion
+LENGTHS = (15, 22, 24, 29, 32)
+
+
+def test_regions_lie_in_each_other_and_have_a_client_of_their_own() -> None:
+    hosts = ["*", "10.0.0.0/8", "10.1.0.0/16", "10.1.0.0", "fe80::/10", "10.0.0.0/33", "app"]
+    assert [region[:1] + region[2:] for region in host_regions(hosts, V4_4)] == [
+        ("10.0.0.0/8", "10.0.0.0", None),
+        ("fe80::/10", "fe80:0:0:0:0:0:0:0", None),
+        ("10.1.0.0/16", "10.1.0.1", "10.0.0.0/8"),
+        ("10.1.0.0", "10.1.0.0", "10.1.0.0/16"),
+    ]
+    assert [region.host for region in host_regions(hosts, V4_3)] == ["10.1.0.0"]
+
+
+def test_a_block_without_an_address_of_its_own_has_no_region() -> None:
+    halves = ["10.0.0.0/30", "10.0.0.0/31", "10.0.0.2/31", "10.0.0.3"]
+    regions = {region.host: region for region in host_regions(halves, V4_4)}
+    assert "10.0.0.0/30" not in regions
+    assert [regions[host].around for host in halves[1:]] == [None, None, "10.0.0.2/31"]
+    assert host_regions(["0.0.0.0/32"], V4_4) == []
+    [region] = host_regions(["::fffe:0:0/95", "::fffe:0:0/96"], V4_4)
+    assert region.host == "::fffe:0:0/96"  # the rest is IPv4 to Java
+
+
+def test_in_each_region_just_those_hosts_match_that_it_says() -> None:
+    for _ in range(300):
+        hosts = [
+            f"10.0.{random.randrange(4)}.{random.randrange(8)}/{random.choice(LENGTHS)}"
+            for _ in range(random.randrange(9))
+        ]
+        hosts += [f"10.0.0.{random.randrange(8)}" for _ in range(random.randrange(3))]
+        by_host: dict[str | None, HostRegion] = {}
+        for region in host_regions(hosts, V4_4):
+            client = session(region.client, kafka=V4_4)
+            assert region.matching == {*filter(client.comes_from, hosts)}
+            assert region.around is None or region.matching > by_host[region.around].matching
+            by_host[region.host] = region
+
+
+def test_which_hosts_meet() -> None:
+    hosts = ["10.0.0.0/8", "10.1.0.0/16", "10.2.0.1", "11.0.0.1", "x"]
+    meeting = MeetingHosts(hosts, V4_4)
+    assert meeting.meeting("10.1.0.0/16") == {"10.0.0.0/8", "10.1.0.0/16"}
+    assert meeting.meeting("x") == {"x"}
+    assert meeting.around("10.2.0.1") == ["10.0.0.0/8"]
+    assert MeetingHosts(hosts, V4_3).meeting("10.1.0.0/16") == {"10.1.0.0/16"}

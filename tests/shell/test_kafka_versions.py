@@ -1,0 +1,149 @@
+"""Which Kafka decides: told, or taken from the log, and said where it matters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import run_here
+
+BLOCKS = """\
+- {principal: "User:app", operation: READ, resourceType: TOPIC, resourceName: pay, host: 10.0.0.0/8}
+- principal: User:app
+  operation: READ
+  resourceType: TOPIC
+  resourceName: pay
+  host: 10.1.0.0/16
+  permissionType: DENY
+- {principal: "User:app", operation: WRITE, resourceType: TOPIC, resourceName: "*"}
+- principal: User:*
+  operation: WRITE
+  resourceType: TOPIC
+  resourceName: audit-
+  patternType: PREFIXED
+  host: 2001:db8::/32
+  permissionType: DENY
+- {principal: "User:bob", operation: READ, resourceType: GROUP, resourceName: g, host: 10.0.0.0/33}
+"""
+ASKED = ("User:app", "Read", "topic:pay", "--host")
+
+
+@pytest.fixture
+def blocks(tmp_path: Path) -> Path:
+    path = tmp_path / "acls.yaml"
+    path.write_text(BLOCKS)
+    return path
+
+
+def test_the_version_that_is_told_decides(
+    blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text("super.users=User:admin\nkafka.version=4.4\n")
+    for options, code in (
+        ((), 1),
+        (("--kafka", "4.3"), 1),
+        (("--kafka", "4.4"), 0),
+        (("--config", properties), 0),
+        (("--config", properties, "--kafka", "4.3"), 1),
+    ):
+        done = run_here(capsys, "can", blocks, *ASKED, "10.2.0.1", *options)
+        assert done.returncode == code, options
+        assert ("Kafka 4.4 would answer ALLOWED, by ALLOW User:app" in done.stderr) is (not options)
+    done = run_here(capsys, "can", blocks, *ASKED, "10.2.0.1", "--kafka", "3.9")
+    assert done.returncode == 2
+    assert "kafka.version=3.9: decisions are known of Kafka 4.3 or 4.4" in done.stderr
+
+
+def test_a_name_says_which_kafka_decides(
+    blocks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = blocks.parent / "home" / "metalog"
+    home.mkdir(parents=True)
+    (home / "metalog.toml").write_text(f'[sources.mine]\nurl = "{blocks}"\nkafka.version = "4.4"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.parent))
+    done = run_here(capsys, "can", "@mine", *ASKED, "10.2.0.1", "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["result"], answer["kafkaVersion"]) == ("ALLOWED", "4.4")
+    assert "kafka.version" not in " ".join(answer["assumed"])
+
+
+def test_json_has_the_version_that_was_assumed(
+    blocks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb, *words in (
+        ("can", *ASKED, "10.2.0.1"),
+        ("explain", *ASKED, "10.2.0.1"),
+        ("who-can", "Read", "topic:pay"),
+        ("access", "User:app"),
+    ):
+        done = run_here(capsys, verb, blocks, *words, "--json")
+        answer = json.loads(done.stdout.splitlines()[0])
+        assert answer["kafkaVersion"] == "4.3"
+        assert "kafka.version=4.3" in answer["assumed"]
+        assert done.stderr.count("Kafka 4.4 would answer") == 1
+
+
+def test_hosts_are_told_by_their_blocks(blocks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    newer = ("--kafka", "4.4")
+    done = run_here(capsys, "can", blocks, *ASKED[:3], "--json", *newer)
+    assert json.loads(done.stdout)["hosts"] == [
+        {"host": "10.0.0.0/8", "result": "ALLOWED"},
+        {"host": "10.1.0.0/16", "result": "DENIED"},
+    ]
+    assert run_here(capsys, "who-can", blocks, "Read", "topic:pay", *newer).stdout == (
+        "READ on topic pay is allowed to\n"
+        "  User:app  from 10.0.0.0/8 but 10.1.0.0/16  "
+        "ALLOW User:app READ on topic pay from 10.0.0.0/8\n"
+    )
+    done = run_here(capsys, "explain", blocks, *ASKED, "11.0.0.1", *newer)
+    assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
+    done = run_here(capsys, "access", blocks, "User:app", *newer)
+    assert "otherwise, from 10.0.0.0/8\n  topic pay  READ" in done.stdout
+
+
+def test_lint_says_what_an_upgrade_turns(
+    blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "kafka-authorizer.log"
+    line = "Principal = User:app is Denied operation = READ from host = {} on resource = "
+    line += "Topic:LITERAL:pay for request = Fetch with resourceRefCount = 1 based on rule "
+    line += "DefaultDeny\n"
+    log.write_text("".join(map(line.format, ("10.2.0.1", "10.2.0.1", "10.1.0.1", "11.0.0.1"))))
+    done = run_here(capsys, "lint", blocks, "--for", "4.4", "--audit", log)
+    assert done.returncode == 1
+    assert "comes alive: User:app gains READ on pay from 10.0.0.0/8" in done.stdout
+    assert "everyone else loses" not in done.stdout
+    loses = "User:app loses WRITE on names that begin with audit- from 2001:db8::/32"
+    assert loses in done.stdout
+    assert "comes alive, and every answer stays as it is\n    DENY User:app READ" in done.stdout
+    assert "its host is not a CIDR block: Value [33] not in range [0,32]" in done.stdout
+    assert done.stdout.endswith("2 of 4 logged requests would get another answer.\n")
+    records = run_here(capsys, "lint", blocks, "--for", "4.4", "--json").stdout.splitlines()
+    [turned, *_] = json.loads(records[0])["turned"]
+    assert turned == {
+        "principal": "User:app",
+        "hosts": "10.0.0.0/8",
+        "host": "10.0.0.0",
+        "resourceType": "TOPIC",
+        "resourceName": "pay",
+        "gains": ["READ"],
+        "loses": [],
+    }
+
+
+def test_lint_for_a_version_is_clean_where_nothing_turns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "acls.yaml"
+    path.write_text(BLOCKS.partition("- principal")[0].replace("10.0.0.0/8", "10.0.0.1"))
+    assert run_here(capsys, "lint", path, "--for", "4.4").returncode == 0
+    for options, said in (
+        (("--for", "4.5"), "--for 4.5: decisions are known of Kafka 4.3 or 4.4"),
+        (("--for", "4.4", "--only", "redundant"), "--for looks for other things than --only"),
+        (("--audit", "x"), "--audit goes with --for VERSION"),
+    ):
+        done = run_here(capsys, "lint", path, *options)
+        assert done.returncode == 2
+        assert said in done.stderr
