@@ -80,7 +80,8 @@ def acls_in(folder: Path) -> set[str]:
     return {acl.resource_name for acl in image.acls.by_id.values()}
 
 
-def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_path: Path) -> None:
+def test_it_follows_publishes_and_cannot_register(either_kafka: KafkaTools, tmp_path: Path) -> None:
+    """A broker of 4.4 behind a node of that version, whose log begins with a snapshot."""
     folder = tmp_path / "log"
     config = tmp_path / "node.properties"
     [port] = free_ports(1)
@@ -90,7 +91,8 @@ def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_p
         f"controller.listener.names=CONTROLLER\n"
         f"controller.quorum.bootstrap.servers=127.0.0.1:{port}\n"
     )
-    assert main(["format", str(folder), "--config", str(config), "--standalone"]) == 0
+    formatting = ["format", str(folder), "--config", str(config), "--standalone"]
+    assert main([*formatting, "--release-version", either_kafka.release]) == 0
     meta = DirectoryLog(folder).meta_properties
     assert meta is not None
     assert meta.cluster_id is not None
@@ -104,7 +106,7 @@ def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_p
         for each in before:
             asker.ask(create(each))
         controller = node.addresses["CONTROLLER"]
-        with broker_behind(controller, meta.cluster_id, kafka_tools, tmp_path) as kafka:
+        with broker_behind(controller, meta.cluster_id, either_kafka, tmp_path) as kafka:
             wait_for(lambda: LOADED.search(kafka.output.read_text()) is not None, kafka)
             wait_for(lambda: UNABLE in kafka.output.read_text(), kafka)
             asker.ask(create(creation(resource_name="live")))

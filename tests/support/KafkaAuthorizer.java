@@ -21,7 +21,6 @@ import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.kafka.common.utils.SecurityUtils;
 import org.apache.kafka.metadata.authorizer.StandardAcl;
 import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
 import org.apache.kafka.server.authorizer.Action;
@@ -76,7 +75,8 @@ public final class KafkaAuthorizer {
 
     private static String answer(StandardAuthorizer authorizer, String[] words) {
         try {
-            KafkaPrincipal principal = SecurityUtils.parseKafkaPrincipal(words[1]);
+            String[] named = words[1].split(":", 2);
+            KafkaPrincipal principal = new KafkaPrincipal(named[0], named[1]);
             RequestContext context = new RequestContext(
                 new RequestHeader(ApiKeys.PRODUCE, ApiKeys.PRODUCE.latestVersion(), "test", 0), "",
                 InetAddress.getByName(words[2]), principal, new ListenerName("CLIENT"),
