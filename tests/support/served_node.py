@@ -18,11 +18,12 @@ OPEN = re.compile(r"Listener (\S+) \(\S+\) is open on (\S+)\.")
 
 @contextmanager
 def served(
-    *arguments: str, listeners: int = 1, log: Path | None = None
+    *arguments: str, listeners: int = 1, log: Path | None = None, first: str = ""
 ) -> Iterator[dict[str, str]]:
     """Listener to address, once so many are open; stopped by SIGTERM at the end. What it logs
-    is in the file ``log`` then, if that is given."""
-    with _started(*arguments) as node:
+    is in the file ``log`` then, if that is given. ``first`` is Python that the process runs
+    before."""
+    with _started(*arguments, first=first) as node:
         yield _opened(node, listeners)
         node.send_signal(signal.SIGTERM)
         said, errors = node.communicate(timeout=60)
@@ -40,8 +41,9 @@ def killed_at_the_end(*arguments: str, listeners: int = 1) -> Iterator[dict[str,
 
 
 @contextmanager
-def _started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-W", "error", "-m", "shell.main", "serve", *arguments]
+def _started(*arguments: str, first: str = "") -> Iterator[subprocess.Popen[str]]:
+    script = f"{first}\nimport sys\nfrom shell.main import main\nsys.exit(main())"
+    command = [sys.executable, "-W", "error", "-c", script, "serve", *arguments]
     node = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
