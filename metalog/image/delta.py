@@ -8,6 +8,7 @@ what is committed: the loader does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MethodType
 from typing import Any, Final
 
 from metalog.errors import CorruptLog, UnreadableRecord
@@ -42,7 +43,7 @@ class MetadataDelta:
     never None in a replacement.
     """
 
-    __slots__ = ("image", "is_replacement", *(subject.name for subject in SUBJECTS))
+    __slots__ = ("_changes", "image", "is_replacement", *(subject.name for subject in SUBJECTS))
 
     features: FeaturesDelta | None
     cluster: ClusterDelta | None
@@ -57,6 +58,7 @@ class MetadataDelta:
     def __init__(self, image: MetadataImage, *, is_replacement: bool = False) -> None:
         self.image = image
         self.is_replacement = is_replacement
+        self._changes: dict[type, Callable[[Any], object]] = {}
         for subject in SUBJECTS:
             setattr(self, subject.name, None)
             if is_replacement:
@@ -85,9 +87,14 @@ class MetadataDelta:
 
         Where ``refused`` returns, the record has changed nothing and the next follows.
         """
+        changes = self._changes
         for offset, message in records:
             try:
-                _CHANGES.get(type(message), _unknown)(self, message)
+                change = changes.get(type(message))
+                if change is None:
+                    _CHANGES.get(type(message), _unknown)(self, message)
+                else:
+                    change(message)
             except UnreadableRecord as fault:
                 refused(offset, message, fault)
             except CorruptLog as fault:
@@ -123,8 +130,11 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
+    """How the first record of a type is applied; the delta then knows it for the others."""
+
     def replay(delta: MetadataDelta, message: Any) -> None:
-        method(delta.opened(subject), message)
+        change = delta._changes[type(message)] = MethodType(method, delta.opened(subject))
+        change(message)
 
     return replay
 

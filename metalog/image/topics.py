@@ -105,28 +105,30 @@ class TopicsDelta(CertainDelta):
     def set_partition(self, record: PartitionRecord) -> None:
         topic = self._topic(record.topic_id)
         replicas = tuple(record.replicas)
-        self._set(
-            topic,
-            record.partition_id,
-            Partition(
-                replicas=replicas,
-                directories=_checked(tuple(record.directories), replicas),
-                isr=tuple(record.isr),
-                removing_replicas=tuple(record.removing_replicas),
-                adding_replicas=tuple(record.adding_replicas),
-                leader=record.leader,
-                leader_recovery_state=record.leader_recovery_state,
-                leader_epoch=record.leader_epoch,
-                partition_epoch=record.partition_epoch,
-                eligible_leader_replicas=tuple(record.eligible_leader_replicas or ()),
-                last_known_elr=tuple(record.last_known_elr or ()),
-            ),
+        partition = Partition(
+            replicas,
+            _checked(tuple(record.directories), replicas),
+            tuple(record.isr),
+            tuple(record.removing_replicas),
+            tuple(record.adding_replicas),
+            record.leader,
+            record.leader_recovery_state,
+            record.leader_epoch,
+            record.partition_epoch,
+            tuple(record.eligible_leader_replicas or ()),
+            tuple(record.last_known_elr or ()),
         )
+        self._set(topic, record.partition_id, partition)
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        topic = self._topic(record.topic_id)
-        number = record.partition_id
-        before = self._changed(topic).get(number) or topic.partitions.get(number)
+        topic_id, number = record.topic_id, record.partition_id
+        changed = self.partitions.get(topic_id)
+        before = None if changed is None else changed.get(number)
+        if changed is not None and before is not None:
+            changed[number] = _merged(before, record)
+            return
+        topic = self._topic(topic_id)
+        before = topic.partitions.get(number)
         if before is None:
             raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")
         self._set(topic, number, _merged(before, record))
@@ -170,7 +172,11 @@ class TopicsDelta(CertainDelta):
         return self.partitions.get(topic.id, {})
 
     def _set(self, topic: Topic, number: int, partition: Partition) -> None:
-        self.partitions.setdefault(topic.id, {})[number] = partition
+        changed = self.partitions.get(topic.id)
+        if changed is None:
+            self.partitions[topic.id] = {number: partition}
+        else:
+            changed[number] = partition
 
     def _clear_elr(self, topic: Topic) -> None:
         for number, partition in {**topic.partitions, **self._changed(topic)}.items():
@@ -208,45 +214,69 @@ def _checked(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, .
 
 
 def _placed(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
-    if all(directory == MIGRATING for directory in directories):
+    if directories.count(MIGRATING) == len(directories):
         return (MIGRATING,) * len(replicas)
     return directories
 
 
 def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
-    def changed(new: tuple[int, ...] | None, old: Replicas) -> Replicas:
-        return old if new is None else tuple(new)
-
-    replicas = changed(change.replicas, before.replicas)
-    if change.directories is None:
-        directories = _placed(before.directories, replicas)
-    else:
+    """``before`` after ``change``. Most of a cluster's log are such records, so that each read
+    of a field and the call of a class count here."""
+    (
+        replicas,
+        directories,
+        isr,
+        removing_replicas,
+        adding_replicas,
+        leader,
+        leader_recovery_state,
+        leader_epoch,
+        partition_epoch,
+        eligible_leader_replicas,
+        last_known_elr,
+    ) = before
+    if change.replicas is not None:
+        replicas = tuple(change.replicas)
+        directories = _placed(directories, replicas)
+    if change.directories is not None:
         directories = _checked(tuple(change.directories), replicas)
-    led_by_other = change.leader != NO_LEADER_CHANGE
-    recovery = change.leader_recovery_state
-    return Partition(
-        replicas=replicas,
-        directories=directories,
-        isr=changed(change.isr, before.isr),
-        removing_replicas=changed(change.removing_replicas, before.removing_replicas),
-        adding_replicas=changed(change.adding_replicas, before.adding_replicas),
-        leader=change.leader if led_by_other else before.leader,
-        leader_recovery_state=(
-            before.leader_recovery_state if recovery == NO_RECOVERY_CHANGE else recovery
+    if change.isr is not None:
+        isr = tuple(change.isr)
+    if change.removing_replicas is not None:
+        removing_replicas = tuple(change.removing_replicas)
+    if change.adding_replicas is not None:
+        adding_replicas = tuple(change.adding_replicas)
+    if change.leader != NO_LEADER_CHANGE:
+        leader = change.leader
+        leader_epoch += 1
+    if change.leader_recovery_state != NO_RECOVERY_CHANGE:
+        leader_recovery_state = change.leader_recovery_state
+    if change.eligible_leader_replicas is not None:
+        eligible_leader_replicas = tuple(change.eligible_leader_replicas)
+    if change.last_known_elr is not None:
+        last_known_elr = tuple(change.last_known_elr)
+    return tuple.__new__(
+        Partition,
+        (
+            replicas,
+            directories,
+            isr,
+            removing_replicas,
+            adding_replicas,
+            leader,
+            leader_recovery_state,
+            leader_epoch,
+            partition_epoch + 1,
+            eligible_leader_replicas,
+            last_known_elr,
         ),
-        leader_epoch=before.leader_epoch + led_by_other,
-        partition_epoch=before.partition_epoch + 1,
-        eligible_leader_replicas=changed(
-            change.eligible_leader_replicas, before.eligible_leader_replicas
-        ),
-        last_known_elr=changed(change.last_known_elr, before.last_known_elr),
     )
 
 
 def _partition_version(partition: Partition, metadata_version: int) -> int:
     """What ``metadata_version`` may write, or more if the partition needs more."""
     needed = 0
-    if any(directory != MIGRATING for directory in partition.directories):
+    if partition.directories.count(MIGRATING) < len(partition.directories):
         needed = _WITH_DIRECTORIES
     if partition.eligible_leader_replicas or partition.last_known_elr:
         needed = _WITH_ELR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from metalog.records.messages import BrokerEndpoint, EntityData
 from metalog.scram import ScramCredential, ScramMechanism
 
 AT = Provenance(1, 1, 1)
-T1, T2, DIR = (Uuid(bytes([number]) * 16) for number in (1, 2, 3))
+T1, T2, DIR, OTHER_DIR = (Uuid(bytes([number]) * 16) for number in (1, 2, 3, 4))
 
 
 def after(image: MetadataImage, *records: object) -> MetadataImage:
@@ -42,10 +43,32 @@ PARTITION = m.PartitionRecord(
 WITH_TOPIC = after(EMPTY, m.TopicRecord("t", T1), PARTITION)
 
 
-def test_a_partition_change_changes_what_it_names_and_the_epoch() -> None:
-    image = after(WITH_TOPIC, m.PartitionChangeRecord(partition_id=0, topic_id=T1, isr=(1,)))
+CHANGED: dict[str, Any] = {
+    "isr": (1,),
+    "leader": 2,
+    "replicas": (2, 1),
+    "removing_replicas": (1,),
+    "adding_replicas": (2,),
+    "leader_recovery_state": 1,
+    "directories": (OTHER_DIR, DIR),
+    "eligible_leader_replicas": (1,),
+    "last_known_elr": (2,),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("changed_before", [False, True])
+def test_a_partition_change_changes_what_it_names_and_the_epochs(
+    name: str, changed_before: bool
+) -> None:
+    """Of a partition of the image, and of one that the delta has changed already."""
+    change = m.PartitionChangeRecord(0, T1, **{name: CHANGED[name]})
+    records = [m.PartitionChangeRecord(0, T1)] * changed_before + [change]
+    image = after(WITH_TOPIC, *records)
     before, partition = (i.topics.by_name["t"].partitions[0] for i in (WITH_TOPIC, image))
-    assert partition == before._replace(isr=(1,), partition_epoch=1)
+    after_it = before._asdict() | {name: CHANGED[name], "partition_epoch": len(records)}
+    assert partition._asdict() == after_it | {"leader_epoch": int(name == "leader")}
+    assert set(CHANGED) == {*m.PartitionChangeRecord._fields[2:-1]}
 
 
 def test_a_new_leader_raises_the_leader_epoch_even_if_it_is_the_old_one() -> None:
