@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, kafka_case
+from cases import DEMO, KafkaCase, kafka_case, kafka_cases
 
 from shell.main import main
 
 BASIC = kafka_case("basic-4.3")
 TOOLS = BASIC.expected / "kafka-tools"
 LISTINGS = [
-    each
-    for each in json.loads((TOOLS / "index.json").read_text(encoding="utf-8"))
+    (case, each)
+    for case in kafka_cases()
+    if case.name in {BASIC.name, "acls-4.4"}
+    for each in case.json("kafka-tools/index.json")
     if each["tool"] == "kafka-acls"
 ]
 RESOURCE = re.compile(
@@ -48,15 +50,19 @@ def fields(acl: dict[str, Any]) -> Fields:
     return (*(acl[key] for key in keys), acl["permissionType"])
 
 
-@pytest.mark.parametrize("listing", LISTINGS, ids=[each["file"] for each in LISTINGS])
+@pytest.mark.parametrize(
+    ("case", "listing"),
+    LISTINGS,
+    ids=[f"{case.name}-{each['file']}" for case, each in LISTINGS],
+)
 def test_the_same_as_kafka_acls(
-    listing: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    case: KafkaCase, listing: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [text for text in listing["args"] if text != "--list"]
-    assert main(["acls", str(BASIC.log_dir), *arguments, "--json"]) == 0
+    assert main(["acls", str(case.log_dir), *arguments, "--json"]) == 0
     printed = capsys.readouterr().out
     ours = {fields(json.loads(line)) for line in printed.split("\n") if line}
-    assert ours == listed_by_kafka((TOOLS / listing["file"]).read_text(encoding="utf-8"))
+    assert ours == listed_by_kafka(case.text(f"kafka-tools/{listing['file']}"))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[list[str], str]:

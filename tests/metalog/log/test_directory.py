@@ -17,7 +17,7 @@ from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_bytes, build_batch, encode_batch
-from metalog.records.checkpoint import snapshot_batches
+from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.messages import LeaderChangeMessage, NoOpRecord
 
 ROOT = Path("/log-dir")
@@ -340,6 +340,31 @@ def test_a_first_snapshot_that_is_damaged_is_refused_where_it_counts(
     started = DirectoryLog(tmp_path / "started")
     assert (started.problems, started.bootstrap()) == ((), None)
     assert started.voters == DirectoryLog(NEWEST.log_dir).voters
+
+
+def test_no_bit_of_a_first_snapshot_changes_what_a_cluster_begins_with(tmp_path: Path) -> None:
+    """It is refused, or says the same: every thirteenth bit, so each bit of some byte."""
+    first = formatted_by_4_4(tmp_path)
+    disk = MemoryDisk.of(tmp_path)
+    began = first_messages(disk, tmp_path)
+    data = disk.contents[first]
+    refused = 0
+    bits = range(0, len(data) * 8, 13)
+    for bit in bits:
+        data[bit >> 3] ^= 1 << (bit & 7)
+        try:
+            assert first_messages(disk, tmp_path) == began
+        except CorruptLog:
+            refused += 1
+        data[bit >> 3] ^= 1 << (bit & 7)
+    assert refused > 0.95 * len(bits)
+
+
+def first_messages(disk: MemoryDisk, folder: Path) -> list[object]:
+    batches = DirectoryLog(folder, files=disk).bootstrap()
+    assert batches is not None
+    whole = check_snapshot(batches, epoch=0)
+    return [message for batch in whole for message in batch.messages()]
 
 
 class TestNoLog:

@@ -1,0 +1,134 @@
+"""What a real node answered while it wrote a log: filters, kafka-acls, and decisions by host.
+
+Cases that only the whole set of fixtures has are looked at where a checkout has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import KafkaCase, kafka_cases
+from command import Run
+
+from authorizer import RequestContext, StandardAuthorizer
+from authorizer.api import Action, ResourcePattern
+from metalog.acl import (
+    AccessControlEntryFilter,
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourcePatternFilter,
+    ResourceType,
+)
+
+GRANT = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:a",
+    "*",
+    Operation.CREATE,
+    PermissionType.ALLOW,
+)
+
+
+def acl_of(said: dict[str, Any]) -> Acl:
+    return Acl(
+        ResourceType[said["resourceType"]],
+        said["resourceName"],
+        PatternType[said["patternType"]],
+        said["principal"],
+        said["host"],
+        Operation[said["operation"]],
+        PermissionType[said["permissionType"]],
+    )
+
+
+def filter_of(said: dict[str, Any]) -> AclFilter:
+    return AclFilter(
+        ResourcePatternFilter(
+            ResourceType[said["resourceType"]],
+            said["resourceName"],
+            PatternType[said["patternType"]],
+        ),
+        AccessControlEntryFilter(
+            said["principal"],
+            said["host"],
+            Operation[said["operation"]],
+            PermissionType[said["permissionType"]],
+        ),
+    )
+
+
+@pytest.mark.once
+def test_a_filter_finds_what_it_found() -> None:
+    """Hosts are compared as text: a block finds itself, and no other spelling of it."""
+    asked = 0
+    for case in kafka_cases():
+        if not case.expects("describe-filters.json"):
+            continue
+        acls = {said["id"]: acl_of(said) for said in case.json("acls.json")}
+        for each in case.json("describe-filters.json"):
+            wanted = filter_of(each["filter"])
+            found = {uuid for uuid, acl in acls.items() if wanted.matches(acl)}
+            assert found == {*each["ids"]}, (case.name, each["filter"])
+            asked += 1
+    assert asked > 40
+
+
+@pytest.mark.once
+def test_a_filter_deletes_what_it_deleted() -> None:
+    """Of what is left at the end it matches nothing, unless that was created later."""
+    for case in kafka_cases():
+        if not case.expects("delete-filters.json"):
+            continue
+        for request in case.json("delete-filters.json"):
+            for said, result in zip(request["filters"], request["results"], strict=True):
+                wanted = filter_of(said)
+                assert all(wanted.matches(acl_of(each)) for each in result.get("deleted", ()))
+
+
+def hosts_decided(case: KafkaCase) -> Iterator[tuple[str, dict[str, Any]]]:
+    """By the version of Kafka that decided."""
+    if case.expects("live-decisions.json"):
+        yield from (("4.4", each) for each in case.json("live-decisions.json"))
+    if case.expects("upgrade-steps.json"):
+        for step in case.json("upgrade-steps.json"):
+            kafka = step["kafka"].rpartition(".")[0]
+            yield from ((kafka, each) for each in step.get("decisions", ()))
+
+
+@pytest.mark.once
+def test_a_host_grants_what_it_granted() -> None:
+    """A user created a topic that only an ACL with this host grants."""
+    for case in kafka_cases():
+        for kafka, each in hosts_decided(case):
+            acl = GRANT._replace(host=each["aclHost"])
+            authorizer = StandardAuthorizer.from_acls([acl], kafka_version=kafka)
+            action = Action(Operation.CREATE, ResourcePattern(ResourceType.TOPIC, "t"))
+            context = RequestContext("User:a", each["client"])
+            [decision] = authorizer.authorize(context, [action])
+            assert (decision.name == "ALLOWED") is (each["createTopics"] == "NONE"), (kafka, each)
+
+
+@pytest.mark.once
+def test_kafka_acls_adds_what_it_added(tmp_path: Path, run: Run) -> None:
+    """And prints the same; the lines of one resource come in no order from Kafka's."""
+    folder = tmp_path / "node"
+    assert run("format", folder, "--release-version", "4.4").returncode == 0
+    for case in kafka_cases():
+        if case.name != "acls-4.4":
+            continue
+        for added in case.json("kafka-acls-add.json")[::3]:
+            done = run("kafka-acls", folder, *added["args"])
+            assert done.returncode == added["rc"], done.stderr
+            assert lines_of(done.stdout) == lines_of(added["stdout"])
+
+
+def lines_of(text: str) -> list[str]:
+    return sorted(text.replace("\n \t", "\n\t").splitlines())
