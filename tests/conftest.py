@@ -125,7 +125,7 @@ def newest_kafka_tools() -> KafkaTools:
 
 @pytest.fixture(scope="session", params=["kafka_tools", "newest_kafka_tools"])
 def either_kafka(request: pytest.FixtureRequest) -> KafkaTools:
-    """For a test that runs with each. Whose process it needs, mark ``xdist_group("kafkas")``."""
+    """For a test that runs with each; in ``xdist_group("real-kafka")`` if it runs their tools."""
     tools: KafkaTools = request.getfixturevalue(request.param)
     return tools
 

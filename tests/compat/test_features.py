@@ -18,7 +18,7 @@ def described(tools: KafkaTools, *at: str) -> list[str]:
     return [line.partition("Epoch:")[0] for line in lines]
 
 
-@pytest.mark.xdist_group("kafkas")
+@pytest.mark.xdist_group("real-kafka")
 def test_what_is_supported_is_what_kafkas_broker_supports(either_kafka: KafkaTools) -> None:
     java = either_kafka.classes
     theirs = java.org.apache.kafka.server.BrokerFeatures.createDefault(False).supportedFeatures()
