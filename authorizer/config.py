@@ -114,7 +114,7 @@ def _misspelt(keys: Iterable[str]) -> list[str]:
     from difflib import SequenceMatcher
 
     return [
-        f"{key} is no key of Kafka's; did you mean {known}?"
+        f"{key} is not a key of Kafka's; did you mean {known}?"
         for key in keys
         for known in _KEYS
         if key != known
@@ -156,5 +156,5 @@ def _milliseconds(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise InvalidRequest(f"{STALE_DENY_AFTER}={text} is no number of milliseconds")
+        raise InvalidRequest(f"{STALE_DENY_AFTER}={text} is not a number of milliseconds")
     return int(text)

@@ -68,7 +68,7 @@ def other_decision(configs: Mapping[str, object]) -> str | None:
         return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
     if name in (*OURS, *OURS.values(), _IN_ZOOKEEPER):
         return None
-    return f"{CLASS_NAME}={name} may decide otherwise than StandardAuthorizer, which answers here"
+    return f"{CLASS_NAME}={name} may decide differently from StandardAuthorizer, which answers here"
 
 
 def has_no_authorizer(configs: Mapping[str, object]) -> bool:

@@ -27,7 +27,7 @@ def uuid_text(uuid: Uuid) -> str:
 
 def parse_uuid(text: str) -> Uuid:
     """The Uuid that Kafka shows as ``text``; ``ValueError`` if there is none."""
-    problem = f"{text!r} is no Kafka UUID (22 characters of base64url)"
+    problem = f"{text!r} is not a Kafka UUID (22 characters of base64url)"
     if len(text) != 22 or not text.isascii():
         raise ValueError(problem)
     try:

@@ -1,7 +1,7 @@
 """Forwards what only the controller may do, in Envelopes, until somebody there has answered.
 
 As KIP-590 and KIP-801 have it: a controller that does not lead, is not ready, or cannot be
-reached is no answer, and the next one is asked until the request's time is up; one that is a
+reached is not an answer, and the next one is asked until the request's time is up; one that is a
 controller no longer is not waited for, since it may hang. What was sent before a connection
 broke may have been carried out; it is sent again, as Kafka's brokers do.
 Blocking, on threads of its own. This module must not know what is forwarded.
@@ -142,4 +142,4 @@ def _refused(code: int) -> ForwardingRefused:
         "the controller takes no Envelope of this node: %s; its principal needs CLUSTER_ACTION",
         error_name(code),
     )
-    return ForwardingRefused("the controller did not take what was forwarded")
+    return ForwardingRefused("the controller rejected the forwarded request")

@@ -177,7 +177,7 @@ class Node:
             except ConfigException as error:
                 _log.error("the certificates stay as they are: %s", error)
             else:
-                _log.info("listener %s has its certificates anew", name)
+                _log.info("listener %s has reloaded its certificates", name)
 
     async def close(self) -> None:
         """Take no more requests, carry out those that are there, and give the log up."""

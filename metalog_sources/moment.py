@@ -82,7 +82,7 @@ def parse_moment(text: str) -> Moment:
             time = time.replace(tzinfo=UTC)
         return AtTime((time - _EPOCH) // timedelta(milliseconds=1))
     except (OverflowError, ValueError):
-        raise InvalidMoment(f"{text!r} is no moment; give {_FORMS}") from None
+        raise InvalidMoment(f"{text!r} is not a moment; give {_FORMS}") from None
 
 
 def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
@@ -208,7 +208,7 @@ def _batches(log: Log) -> Iterator[Batch]:
         if isinstance(event, Appended):
             yield event.batch
         elif isinstance(event, SnapshotNeeded | Truncated):
-            raise InvalidSource("the log was cut while its times were read; ask again")
+            raise InvalidSource("the log was cut while its times were read; retry")
 
 
 def _refuse_unreachable(offset: int, said: str, log: Log) -> None:

@@ -140,7 +140,7 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
 
 
 def sources_in(data: bytes, path: Path) -> dict[str, Any]:
-    """The tables of the names in ``data``, which ``path`` holds; ``InvalidSource`` if it is no
+    """The tables of the names in ``data``, which ``path`` holds; ``InvalidSource`` if it is not
     TOML. For a key of many parts Python's reader remembers each of its beginnings."""
     import tomllib
 
@@ -153,7 +153,7 @@ def sources_in(data: bytes, path: Path) -> dict[str, Any]:
         raise InvalidSource(f"{path}: not TOML ({' '.join(str(error).split())})") from None
     sources = document.get("sources", {})
     if not isinstance(sources, dict):
-        raise InvalidSource(f"{path}: 'sources' is no table; write [sources.NAME]")
+        raise InvalidSource(f"{path}: 'sources' is not a table; write [sources.NAME]")
     return sources
 
 
@@ -161,14 +161,16 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
     place = f"{path}: sources.{name}"
     entry = _with_dotted_keys(entry)
     if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
-        raise InvalidSource(f'{place} is no table of texts; write [sources.{name}] and url = "…"')
+        raise InvalidSource(
+            f'{place} is not a table of texts; write [sources.{name}] and url = "…"'
+        )
     if unknown := sorted(entry.keys() - _KEYS):
         near = get_close_matches(unknown[0], _KEYS, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(_KEYS))}"
         raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
     url = entry.get("url", "")
     if not url or url.startswith("@"):
-        raise InvalidSource(f"{place} needs a url that is no name itself")
+        raise InvalidSource(f"{place} needs a url that is not a name itself")
 
     def file(key: str) -> Path | None:
         return path.parent / entry[key] if key in entry else None

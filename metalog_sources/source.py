@@ -116,8 +116,8 @@ def _opened_file(path: Path, files: Files) -> Store:
     if path.suffix.lower() in STORE_SUFFIXES:
         return FileStore(path, files)
     raise InvalidSource(
-        f"{path}: a file of a kind that is not read; its name tells, by ending in {SEGMENT_SUFFIX}"
-        f" or {CHECKPOINT_SUFFIX} for a log's, in {', '.join(STORE_SUFFIXES)} for a file of ACLs"
+        f"{path}: unknown kind of file; the name must end in {SEGMENT_SUFFIX}"
+        f" or {CHECKPOINT_SUFFIX} (a log), or {', '.join(STORE_SUFFIXES)} (a file of ACLs)"
     )
 
 

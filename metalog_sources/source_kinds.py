@@ -56,9 +56,12 @@ _LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topi
 _STOPPED: Final = {"folder": "a stopped node's folder"}
 
 ANY: Final = SourceKinds(FORMS, "is not known")
-LOGS: Final = SourceKinds(_of(*_LOG_KINDS), "holds only what is now, without offsets and history")
+LOGS: Final = SourceKinds(
+    _of(*_LOG_KINDS), "has only the present state, without offsets and history"
+)
 ARCHIVED: Final = SourceKinds(
-    _of(*(kind for kind in _LOG_KINDS if kind != "segment")), "proves nothing to be committed"
+    _of(*(kind for kind in _LOG_KINDS if kind != "segment")),
+    "cannot prove that records are committed",
 )
 FOLLOWED: Final = SourceKinds(
     _of(*(kind for kind in _LOG_KINDS if kind != "snapshot")), "is not a log that goes on"

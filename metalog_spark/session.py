@@ -126,7 +126,7 @@ def open_session(
     except errors as error:
         place = remote or master or LOCAL
         raise InvalidRequest(
-            f"{place}: Spark cannot be had: {first_line(error)}{_see(log)}"
+            f"{place}: Spark is not available: {first_line(error)}{_see(log)}"
         ) from None
     ship(session)
     return session

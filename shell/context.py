@@ -42,7 +42,7 @@ def add_source(
     parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
 ) -> None:
     """SOURCE, and which part of it; a verb that compares moments has options of its own."""
-    read = parser.add_argument_group("what is read")
+    read = parser.add_argument_group("input")
     add_place(read, kinds)
     add_command_config(read)
     if one_moment:
@@ -50,12 +50,14 @@ def add_source(
     else:
         parser.set_defaults(at=None)
     read.add_argument(
-        "--committed", action="store_true", help="leave out what is not proven to be committed"
+        "--committed",
+        action="store_true",
+        help="ignore records that are not proven to be committed",
     )
     read.add_argument(
         "--salvage",
         action="store_true",
-        help="go by what can be read where something cannot, and say what is missing",
+        help="continue past unreadable or missing records, and list them",
     )
 
 
@@ -76,7 +78,7 @@ def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
     group.add_argument(
         "--command-config",
         metavar="FILE",
-        help="the client's settings in Kafka's keys, for what is connected to",
+        help="the client's settings (client.properties) for a connection",
     )
 
 

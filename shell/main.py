@@ -39,7 +39,7 @@ VERBS: Final = {
     ),
     "access": Verb(
         "Ask",
-        "All that a principal may do, as patterns and topic names",
+        "What a principal may do, as patterns and topic names",
         "shell.verbs.access",
     ),
     "status": Verb(
@@ -65,7 +65,7 @@ VERBS: Final = {
         "shell.verbs.shell",
     ),
     "lint": Verb("Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.lint"),
-    "test": Verb("Check", "Hold the ACLs against expectations in files", "shell.verbs.test"),
+    "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.test"),
     "plan": Verb(
         "Check",
         "What apply would change, for whom, and which real requests it would break",
@@ -73,13 +73,13 @@ VERBS: Final = {
     ),
     "archive": Verb(
         "Change",
-        "Keep segments and snapshots past the controller's retention",
+        "Copy segments and snapshots before the controller deletes them",
         "shell.verbs.archive",
     ),
-    "format": Verb("Change", "Make a new metadata log folder", "shell.verbs.format"),
+    "format": Verb("Change", "Format a new metadata log folder", "shell.verbs.format"),
     "apply": Verb(
         "Change",
-        "Give a log or cluster the ACLs of files, or carry out a saved plan",
+        "Apply the ACLs of files, or a saved plan, to a log or cluster",
         "shell.verbs.apply",
     ),
     "kafka-acls": Verb(
@@ -91,7 +91,7 @@ VERBS: Final = {
         "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",
         "shell.verbs.export",
     ),
-    "serve": Verb("Run", "A node that Kafka's own admin tools can drive", "shell.verbs.serve"),
+    "serve": Verb("Run", "Run a node that Kafka's own admin tools can drive", "shell.verbs.serve"),
     "pipeline": Verb(
         "Run",
         "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, …",

@@ -97,9 +97,9 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
         "--color", choices=COLORS, default="auto", metavar="WHEN", help="auto, always or never"
     )
     common.add_argument(
-        "--no-pager", action="store_false", dest="pager", help="no $PAGER on a terminal"
+        "--no-pager", action="store_false", dest="pager", help="do not use $PAGER on a terminal"
     )
-    common.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+    common.add_argument("-q", "--quiet", action="store_true", help="print no notes on stderr")
     common.add_argument("-h", "--help", action="help", help="this text")
     return parser
 

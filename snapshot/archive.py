@@ -71,7 +71,7 @@ def _archived(
         if begin < log.bounds().start:
             raise InvalidSource(
                 f"{target}: ends at offset {begin}, and the log begins at {log.bounds().start}: "
-                "what was between is gone; begin another folder, and read both"
+                "what was between is gone; use another folder, and read both"
             )
         if begun is not None:
             is_same = cluster_id is not None and begun.cluster_id == cluster_id
@@ -107,7 +107,7 @@ def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) 
             raise InvalidTarget(f"{target}: the archive of another cluster, {known}")
         return
     if files.is_folder(target) and files.names(target):
-        raise InvalidTarget(f"{target}: neither empty nor an archive; name a folder of its own")
+        raise InvalidTarget(f"{target}: neither empty nor an archive; use a separate folder")
     files.make_folder(partition)
     replace_whole(
         files, mark, layout.archive_properties_bytes(layout.ArchiveProperties(cluster_id))
@@ -143,7 +143,7 @@ def _check_same_log(
             return
         raise InvalidTarget(
             f"{target}: nothing shows that this is its log, which begins at offset"
-            f" {log.bounds().start} and does not tell the cluster's id; begin another folder"
+            f" {log.bounds().start} and does not tell the cluster's id; use another folder"
         )
     theirs = next(_batches(log, last.base_offset, end), None)
     if theirs is None or batch_bytes(theirs) != batch_bytes(last):

@@ -36,6 +36,7 @@ def read_range(log: OpenedLog, start: int, end: int) -> Iterator[Appended | Gap]
         if reached >= end:
             return
     raise InvalidSource(
-        f"{log.path}: the log was cut while it was read: what is between offsets {reached} and"
-        f" {end} is not there any more; ask again"
+        f"{log.path}: the log was truncated while it was read: what is between offsets "
+        f"{reached} and"
+        f" {end} is not there any more; retry"
     )

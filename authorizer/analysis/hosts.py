@@ -34,8 +34,8 @@ class HostAnswer(NamedTuple):
 def host_kind(other: str, asked: str | None, kafka: KafkaVersion) -> NearMissKind | None:
     """How ``other``, an ACL's host, differs from ``asked``, which ``kafka`` does not match with it.
 
-    Without a host asked for, None for a host that a client can have: that one is no
-    near miss, but a host that may be answered otherwise.
+    Without a host asked for, None for a host that a client can have: that one is not a near miss,
+    but a host that may be answered otherwise.
     """
     if asked is None:
         return _never_kind(other, kafka)

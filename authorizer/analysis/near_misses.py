@@ -141,7 +141,7 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 def _telling(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
     """The order of near misses: by kind, then the more alike, then any fixed order.
 
-    Among kinds that are no slip but another intention, an ACL of the very principal tells
+    Among kinds that are not a slip but another intention, an ACL of the very principal tells
     more than one of ``User:*``.
     """
     rank = miss.kind.rank

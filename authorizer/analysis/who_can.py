@@ -41,7 +41,7 @@ class Holder(NamedTuple):
 
 class WhoCan(NamedTuple):
     """``holders``, everyone else last. ``by_default``: no ACL reaches the resource, and
-    allow.everyone.if.no.acl.found holds. Super users may everything, and are no holders."""
+    allow.everyone.if.no.acl.found holds. Super users may everything, and are not holders."""
 
     holders: tuple[Holder, ...]
     by_default: bool

@@ -272,7 +272,7 @@ def _unreadable(text: str) -> InvalidRequest:
     verdict = VERDICT.search(text, head.end()) if head is not None else None
     if verdict is None:
         return InvalidRequest(
-            "no audit line of Kafka: it has no "
+            "not an audit line of Kafka: it has no "
             "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
         )
     if _member(_OF_OPERATIONS, verdict["operation"]) is None:

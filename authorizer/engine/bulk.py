@@ -47,7 +47,8 @@ class BulkDecider:
         self._sessions = _Sessions(self._decider)
 
     def allowed(self, columns: RequestColumns) -> list[bool]:
-        """Whether each request is allowed; ``InvalidRequest`` names the row that is no request."""
+        """Whether each request is allowed; ``InvalidRequest`` names the row that is not a
+        request."""
         try:
             of_names = map(getitem, self._names(columns), columns.resource_names)
             return list(map(getitem, of_names, map(_OPERATIONS.__getitem__, columns.operations)))
@@ -152,6 +153,6 @@ def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
     for number, row in enumerate(zip(*columns, strict=True)):
         for name, value in zip(RequestColumns._fields, row, strict=True):
             if not isinstance(value, str):
-                raise InvalidRequest(f"row {number} of {name}: {value!r} is no text") from None
+                raise InvalidRequest(f"row {number} of {name}: {value!r} is not text") from None
             if value not in known.get(name, (value,)):
                 raise InvalidRequest(f"row {number} of {name}: {value!r} is not known") from None

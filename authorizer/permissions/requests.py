@@ -48,10 +48,10 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     if found is None:
         near = get_close_matches(api, _APIS, n=1)
         raise InvalidRequest(
-            f"{api} is no request of Kafka's" + (f"; did you mean {near[0]}?" if near else "")
+            f"{api} is not a request of Kafka's" + (f"; did you mean {near[0]}?" if near else "")
         )
     if api in _BY_OWNERSHIP:
-        raise InvalidRequest(f"{api}: {found.note}; it cannot be asked here")
+        raise InvalidRequest(f"{api}: {found.note}; it cannot be checked here")
     given = {_kind(found, argument): list(each) for argument, each in names.items()}
     needs = [need for need in found.needs if not need.optional]
     applying = [need for need in needs if _applies(found, need, given, on_cluster)]

@@ -43,7 +43,7 @@ Ids = tuple[Uuid, ...]
 def may_mislead(record: AccessControlEntryRecord) -> str | None:
     """Why ``record`` may not mean what it seems to, or None.
 
-    Kafka reads a code that it does not know as UNKNOWN and bytes that are no UTF-8 as
+    Kafka reads a code that it does not know as UNKNOWN and bytes that are not UTF-8 as
     U+FFFD, silently: a DENY may so miss what it was meant for.
     """
     if not can_be_bound(record):

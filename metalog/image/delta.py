@@ -154,7 +154,7 @@ def _unreadable(delta: MetadataDelta, message: Undecodable) -> None:
 
 
 def _unknown(delta: MetadataDelta, message: Any) -> None:
-    raise CorruptLog("is no change of the cluster's state")
+    raise CorruptLog("is not a change of the cluster's state")
 
 
 def _pass_on(offset: int, message: Any, fault: CorruptLog) -> None:

@@ -1,6 +1,6 @@
 """The mark of text that was not UTF-8 when it was written.
 
-Java, and so Kafka, decodes bytes that are no UTF-8 to U+FFFD. A name may also hold that
+Java, and so Kafka, decodes bytes that are not UTF-8 to U+FFFD. A name may also hold that
 character rightly; only the record's own bytes tell. This module must not know records.
 """
 

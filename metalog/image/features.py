@@ -98,7 +98,7 @@ class FeaturesImage(NamedTuple):
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
         if level > newest:
-            whose = "the log is a newer Kafka's, which may decide otherwise"
+            whose = "the log is a newer Kafka's, which may decide differently"
         elif level in METADATA_VERSIONS:
             whose = "the log is an older Kafka's, or was never upgraded"
         else:

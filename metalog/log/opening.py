@@ -214,7 +214,7 @@ def log_on_disk(
         if text and files.is_file(path):
             return _file(path, files)
         if "+" not in text:
-            what = f"{path}: there is no such file or folder" if text else "no SOURCE was given"
+            what = f"{path}: there is no such file or folder" if text else "SOURCE is missing"
             raise InvalidSource(f"{what}; give {forms}")
         parts = text.split("+")
         if "" in parts:

@@ -104,7 +104,7 @@ _first_deltas: list[bytes] = []
 
 
 def decode_parts(payload: bytes, count: int) -> list[Part]:
-    """What ``count`` records say, in order; ``MalformedRecord`` if they are not there."""
+    """What ``count`` records say, in order; ``MalformedRecord`` if they are missing."""
     parts: list[Part] = []
     run = AclRun([], [])
     deltas = _deltas(min(count, len(payload) // SMALLEST))

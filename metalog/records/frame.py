@@ -1,6 +1,6 @@
 """The frame around a metadata record: frame version, api key, version, then the message.
 
-A value that cannot be decoded is no error here: it becomes an ``Undecodable``, and the
+A value that cannot be decoded is not an error here: it becomes an ``Undecodable``, and the
 reader decides what that means. This module must not know batches.
 """
 
@@ -27,7 +27,7 @@ _MAX_INT16: Final = 0x7FFF
 
 
 class Undecodable(NamedTuple):
-    """A record's value that is no message of this version of Kafka, and why.
+    """A record's value that is not a message of this version of Kafka, and why.
 
     ``api_key`` and ``version`` are None where the value ends or breaks before them, and
     ``api_key`` where it is larger than that of any type can be;

@@ -43,7 +43,7 @@ from metalog.replica.write_queue import WriteQueue
 class Replica(Submits):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
-    A log that is no ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start,
+    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start,
     which raises what ``claim`` raises, and closed at the end. A future of a change is done
     when the change is durable and published; its exception says that nothing is known to
     have been written. With ``idle_s`` a NoOp record is written after so many seconds

@@ -222,7 +222,7 @@ class WriteQueue:
 
 
 def _apart(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
-    """The group in order; a transaction is no part of a batch."""
+    """The group in order; a transaction is not part of a batch."""
     for name, part in groupby(group, key=lambda request: request.transaction):
         requests = list(part)
         yield from [requests] if name is None else ([each] for each in requests)

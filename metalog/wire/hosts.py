@@ -31,5 +31,5 @@ def parse_addresses(text: str) -> list[Address]:
 def _address(text: str) -> Address:
     match = _HOST_PORT.fullmatch(text)
     if match is None or not 0 < int(match["port"]) < 1 << 16:
-        raise InvalidRequest(f"{text!r} is no HOST:PORT")
+        raise InvalidRequest(f"{text!r} is not HOST:PORT")
     return Address(match["v6"] or match["name"], int(match["port"]))

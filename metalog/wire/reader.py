@@ -85,7 +85,7 @@ def read(
     except Malformed:
         raise
     except UNREADABLE as error:
-        raise Malformed(f"bytes that are no {declared.__name__}: {error}") from None
+        raise Malformed(f"bytes that are not {declared.__name__}: {error}") from None
 
 
 def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int) -> int:
@@ -99,7 +99,7 @@ def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int)
         else:
             size, at = read_int32(data, at)
     except UNREADABLE as error:
-        raise Malformed(f"bytes that are no {declared.__name__}: {error}") from None
+        raise Malformed(f"bytes that are not {declared.__name__}: {error}") from None
     if not 0 <= size <= len(data) - at:
         raise Malformed(f"{size} items are announced where {len(data) - at} bytes are left")
     Elements(most_elements).take(size)

@@ -75,7 +75,7 @@ def versions_request(version: int, software_version: str) -> Body:
 
 
 class ApiVersionsRefused(NamedTuple):
-    """The asked version of ApiVersions is not spoken; ask again in this one."""
+    """The asked version of ApiVersions is not spoken; retry in this one."""
 
     version: int
 
@@ -134,7 +134,7 @@ def versions_payload(
     correlation_id: int,
 ) -> bytes:
     """``versions_response`` as it is sent. It is written once and remembered: every client asks
-    before anything is known of it, and may ask again at once."""
+    before anything is known of it, and may retry at once."""
     told = None
     if features is not None:
         told = (*(tuple(each.items()) for each in features[:2]), features.epoch)

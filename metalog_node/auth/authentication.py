@@ -185,7 +185,7 @@ class _Scram:
         if asked.is_by_token:
             return "delegation tokens log in nowhere here"
         if known.iterations < MIN_ITERATIONS:
-            return f"less than {MIN_ITERATIONS} iterations; set the password anew"
+            return f"fewer than {MIN_ITERATIONS} iterations; set the password again"
         return None
 
     def _final(

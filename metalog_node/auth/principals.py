@@ -61,7 +61,7 @@ _DEFAULT: Final = MappingRule(None, None, "")
 
 
 def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
-    """None is ``DEFAULT``; an empty text is no rule at all, which takes no name.
+    """None is ``DEFAULT``; an empty text is not a rule, which takes no name.
 
     ``ConfigException`` names what is not a rule, or cannot be carried out as Java does.
     """

@@ -100,7 +100,7 @@ def parse_protocols(
         except ValueError:
             known = ", ".join(SecurityProtocol)
             raise ConfigException(
-                f"{PROTOCOL_MAP}: {part} is no NAME:PROTOCOL of {known}"
+                f"{PROTOCOL_MAP}: {part} is not a NAME:PROTOCOL of {known}"
             ) from None
     return named
 
@@ -118,10 +118,10 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
             )
     for name, address in told.items():
         if name not in advertised:
-            raise ConfigException(f"{ADVERTISED}: {name} is no listener of {LISTENERS}")
+            raise ConfigException(f"{ADVERTISED}: {name} is not a listener of {LISTENERS}")
         if address.host in ANY_ADDRESS[1:]:
             raise ConfigException(
-                f"{ADVERTISED}: {address.host} is no address that a client can connect to"
+                f"{ADVERTISED}: {address.host} is not an address that a client can connect to"
             )
         advertised[name] = address
     return advertised
@@ -133,7 +133,7 @@ def parse_metrics(text: str | None) -> Address | None:
         return None
     match = _URL.fullmatch(text)
     if match is None or match["name"].upper() != "HTTP":
-        raise ConfigException(f"metrics.listener: {text} is no http://HOST:PORT")
+        raise ConfigException(f"metrics.listener: {text} is not http://HOST:PORT")
     [(_, address)] = named_addresses("metrics.listener", text)
     return address
 
@@ -144,7 +144,7 @@ def named_addresses(key: str, text: str) -> list[tuple[str, Address]]:
     for part in filter(None, map(str.strip, text.split(","))):
         match = _URL.fullmatch(part)
         if match is None or int(match["port"]) >= 1 << 16:
-            raise ConfigException(f"{key}: {part} is no NAME://HOST:PORT")
+            raise ConfigException(f"{key}: {part} is not NAME://HOST:PORT")
         host = match["v6"] if match["v6"] is not None else match["host"]
         urls.append((match["name"].upper(), Address(host, int(match["port"]))))
     return urls

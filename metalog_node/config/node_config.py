@@ -322,7 +322,7 @@ def _voters(text: str) -> dict[int, Address]:
         number, _, address = each.partition("@")
         node_id = whole_number(number)
         if node_id is None:
-            raise ConfigException(f"{VOTERS}: {each} is no ID@HOST:PORT")
+            raise ConfigException(f"{VOTERS}: {each} is not ID@HOST:PORT")
         [found[node_id]] = parse_addresses(address)
     return found
 

@@ -33,7 +33,7 @@ class TopicLocation(NamedTuple):
 
 
 def topic_place(properties: Mapping[str, str]) -> TopicLocation | None:
-    """None where the log is no topic; ``InvalidRequest`` begins with the key that is wrong."""
+    """None where the log is not a topic; ``InvalidRequest`` begins with the key that is wrong."""
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
         return None

@@ -134,7 +134,7 @@ def _inner(forwarded: Forwarded) -> UnreadRequest:
 
 
 def _unreadable(error: Malformed) -> ForwardedUnreadable:
-    return ForwardedUnreadable(f"what is forwarded cannot be read: {error}")
+    return ForwardedUnreadable(f"the forwarded request cannot be read: {error}")
 
 
 def _sealed(question: IncomingRequest, inner: UnreadRequest, body: Body) -> Body:
@@ -176,7 +176,7 @@ OF_BROKERS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""On a node that is no controller, or not always: one of several on a topic. There a client of
+"""On a node that is not a controller, or not always: one of several on a topic. There a client of
 the controllers' listener is forwarded for too, an Envelope never."""
 OF_CONTROLLERS: Final = {
     ENVELOPE: HandledApi(

@@ -136,7 +136,7 @@ class Client:
             reason = (
                 "idle for too long, or too slow to take its answer"
                 if is_known
-                else "too slow to say who it is"
+                else "too slow to authenticate"
             )
         except OSError as error:
             _log.debug("%s: %s: gone: %s", self._context.listener.name, self._host, error)

@@ -159,7 +159,7 @@ class ServerConnection:
         if head.api_key == SASL_AUTHENTICATE:
             return self._authenticate(read_request(frame))
         if self._principal is None or self._login is not None:
-            raise Malformed(f"API {head.api_key} is asked before the login")
+            raise Malformed(f"API {head.api_key} was requested before the login")
         return QueuedRequest(head, frame, self._principal)
 
     def _check_session(self, head: RequestHeader) -> None:

@@ -53,7 +53,7 @@ class Encrypted:
         self._rest = 0
 
     async def agree(self) -> None:
-        """Shake hands. ``Malformed`` where what comes is no TLS or too long, ``ssl.SSLError``
+        """Shake hands. ``Malformed`` where what comes is not TLS or too long, ``ssl.SSLError``
         where OpenSSL does not take it, ``ConnectionError`` where the client is gone."""
         while not await self._on_loop(self._has_agreed):
             await self._send()

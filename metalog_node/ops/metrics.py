@@ -68,7 +68,7 @@ class Metrics:
         )
         self._failed_logins = Counter(
             "metalog_authentication_failures",
-            "Clients that did not prove who they are",
+            "Clients that failed to authenticate",
             ("listener",),
             registry=self.registry,
         )

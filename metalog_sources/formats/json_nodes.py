@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:
 
 
 def json_values(text: str, file: str) -> Iterator[Node]:
-    """Each value in ``text``; ``InvalidRequest`` where it is no JSON."""
+    """Each value in ``text``; ``InvalidRequest`` where it is not JSON."""
     reader = _Reader(text, file)
     while reader.position < len(text):
         yield reader.value(0)
@@ -49,7 +49,7 @@ def json_values_or(
 
 
 def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
-    """None where a key stands twice or a value is no text."""
+    """None where a key stands twice or a value is not text."""
     found = dict(pairs)
     if len(found) != len(pairs) or not all(type(value) is str for value in found.values()):
         return None

@@ -44,7 +44,7 @@ def read_kafka_acls(text: str, file: str) -> Document:
 def _entries(command: Command) -> Iterator[AclEntry]:
     words, variables, place = command
     if PurePosixPath(words[0]).name not in _NAMES:
-        raise fault(place, f"{words[0]!r} is no kafka-acls command")
+        raise fault(place, f"{words[0]!r} is not a kafka-acls command")
     options = _read_options(words[1:], variables, place)
     for action in _ACTIONS:
         if action in options.flags and action != AclAction.ADD.value:

@@ -66,9 +66,9 @@ def near(word: str, known: Collection[str], what: str = "one of") -> str:
 def text_of(node: Node, what: str) -> str:
     if isinstance(node, Text) and node.value is not None:
         if has_half_pair(node.value):
-            raise fault(node.place, f"{what} holds half a surrogate pair, which is no character")
+            raise fault(node.place, f"{what} holds half a surrogate pair, which is not a character")
         return node.value
-    kind = "empty" if isinstance(node, Text) else "no text"
+    kind = "empty" if isinstance(node, Text) else "not text"
     raise fault(node.place, f"{what} is {kind}; write a text")
 
 
@@ -88,14 +88,14 @@ def items_of(node: Node, what: str) -> Sequence[Node]:
         return node.items
     if isinstance(node, Text) and node.value is None:
         return ()
-    raise fault(node.place, f"{what} is no list; write each of them with a dash, or in [ ]")
+    raise fault(node.place, f"{what} is not a list; write each of them with a dash, or in [ ]")
 
 
 def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
     """Key to value; a key that is not ``known`` or stands twice is a mistake."""
     if not isinstance(node, Fields):
         said = f", such as {', '.join(known)}" if known else ""
-        raise fault(node.place, f"{what} is no mapping; write keys and values{said}")
+        raise fault(node.place, f"{what} is not a mapping; write keys and values{said}")
     found: dict[str, Node] = {}
     for key, value in node.pairs:
         name = text_of(key, "a key")

@@ -217,7 +217,7 @@ def read_user(node: Node) -> ScramUser:
     written = text_of(found["iterations"], "iterations")
     iterations = whole_number(written)
     if iterations is None:
-        raise fault(found["iterations"].place, f"iterations is no number: {written!r}")
+        raise fault(found["iterations"].place, f"iterations is not a number: {written!r}")
     given = [key for key in SECRET_KEYS if key in found]
     if given and len(given) < len(SECRET_KEYS):
         raise fault(node.place, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
@@ -237,7 +237,7 @@ def _bytes(node: Node, key: str) -> bytes:
     try:
         return b64decode(text_of(node, key), validate=True)
     except (binascii.Error, ValueError):
-        raise fault(node.place, f"{key} is no base64") from None
+        raise fault(node.place, f"{key} is not base64") from None
 
 
 def _texts(
@@ -270,7 +270,7 @@ def _notes(found: dict[str, Node]) -> AclNotes:
     notes = AclNotes(*(text_of(found[key], key) if key in found else None for key in NOTE_KEYS))
     if notes.expires is not None and not _is_moment(notes.expires):
         place = found["expires"].place
-        raise fault(place, f"expires is no date: {notes.expires!r}; write it as 2026-12-31")
+        raise fault(place, f"expires is not a date: {notes.expires!r}; write it as 2026-12-31")
     return notes
 
 

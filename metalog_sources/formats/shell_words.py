@@ -179,7 +179,7 @@ class _Splitter:
         try:
             return b"".join(parts).decode()
         except UnicodeDecodeError:
-            raise fault(place, "the escapes in $'…' are no UTF-8") from None
+            raise fault(place, "the escapes in $'…' are not UTF-8") from None
 
     def _ansi_bytes(self, found: re.Match[str]) -> bytes:
         if found["text"]:

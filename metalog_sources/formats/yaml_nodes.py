@@ -20,7 +20,7 @@ _PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
 def yaml_documents(text: str, file: str) -> Iterator[Node]:
-    """Each document of a stream; ``InvalidRequest`` where it is no YAML."""
+    """Each document of a stream; ``InvalidRequest`` where it is not YAML."""
     builder = _Builder(file)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -94,6 +94,6 @@ def _mapping(nodes: list[Node], place: FilePosition) -> Fields:
     pairs = []
     for key, value in zip(nodes[::2], nodes[1::2], strict=True):
         if not isinstance(key, Text):
-            raise fault(key.place, "a key is no text")
+            raise fault(key.place, "a key is not text")
         pairs.append((key, value))
     return Fields(pairs, place)

@@ -168,11 +168,11 @@ def _credential(text: str, name: str, place: FilePosition) -> ScramCredential:
     parts = _Parts(**found)
     iterations = whole_number(parts.iterations)
     if iterations is None:
-        raise fault(place, f"{name}: its iterations are no number")
+        raise fault(place, f"{name}: its iterations are not a number")
     try:
         salt, stored, server = (b64decode(part, validate=True) for part in parts[:3])
     except (binascii.Error, ValueError):
-        raise fault(place, f"{name}: its salt or a key is no base64") from None
+        raise fault(place, f"{name}: its salt or a key is not base64") from None
     return ScramCredential(salt, stored, server, iterations)
 
 

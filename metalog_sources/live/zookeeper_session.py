@@ -110,7 +110,7 @@ class ZooKeeperSession:
         return found
 
     def _acls_above(self, paths: Iterable[str]) -> dict[str, Any]:
-        """The ZooKeeper ACL of each of ``paths``, which are made where they are not there."""
+        """The ZooKeeper ACL of each of ``paths``, which are made where they are missing."""
         for path in sorted(set(paths) - self._node_acls.keys()):
             self._node_acls[path] = self._acl_made_sure(path)
         return self._node_acls

@@ -71,7 +71,7 @@ _PARTS: Final = 4
 _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 """Parts of which none is a word of Kafka's."""
 _NONE: Final = -1
-"""The number of what is no word of Kafka's."""
+"""The number of what is not a word of Kafka's."""
 _BEFORE_LIVES: Final = 2
 """A life's number is so much more in columns: UNMATCHED and UNREACHED come first."""
 _UNREACHED: Final = UNREACHED + _BEFORE_LIVES

@@ -97,7 +97,7 @@ _ADMINISTERS: Final = frozenset(
     }
 )
 _PART: Final = "allow less than ALL, and the rest to another principal"
-_LOOK: Final = "look whether it is meant; metalog pipeline least-privilege shows what it needs"
+_LOOK: Final = "check whether it is intended; metalog pipeline least-privilege shows what it needs"
 
 
 _Grant = tuple[str, ResourceType, PatternType, str, frozenset[Operation]]

@@ -26,7 +26,7 @@ class Proof(NamedTuple):
     """The window replayed by today's ACLs and by the least set, in requests. Of those that
     brokers ``allowed``, super users made some, and ``revoked`` are not allowed today either;
     ``unsayable`` are allowed by default on names that no ACL means alone. ``lost`` would be
-    denied by the least set, ``gained`` allowed that are not today: none, or it is no least set.
+    denied by the least set, ``gained`` allowed that are not today: none, or it is not a least set.
     """
 
     requests: int = 0

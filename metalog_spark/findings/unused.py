@@ -68,8 +68,8 @@ _LOOK: Final = {
         "look again over a window without the lines that can be read in several ways, or are only"
         " half there: metalog pipeline report DIR --section unseen says where"
     ),
-    Reason.DISAGREES: "find out why brokers answered otherwise than the log says",
-    Reason.WAS_SUPER: "look again over a window in which it was no super user",
+    Reason.DISAGREES: "find out why brokers decided differently from the log",
+    Reason.WAS_SUPER: "look again over a window in which it was not a super user",
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
     Reason.COVERAGE: "log what is allowed on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,

@@ -44,7 +44,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
         raise InvalidTarget(
             f"{out}: what was read into it is no longer known, since {_CHECKPOINT} in it is gone;"
-            " begin another folder"
+            " use another folder"
         )
     tables.state(**{FOLLOWED: _followed(source, audit)})
     return tables

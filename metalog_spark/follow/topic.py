@@ -172,7 +172,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if end.stable < begin:
                 raise InvalidSource(
                     f"{self._topic.address}: partition {number} ends at offset {end.stable}, and"
-                    f" was read up to {begin}: its cluster lost records; begin another folder"
+                    f" was read up to {begin}: its cluster lost records; use another folder"
                 )
             news.append(Span(number, min(max(begin, end.start), end.stable), end.stable))
         return start | {str(each.partition): each.past for each in _shared(news, limit)}
@@ -193,7 +193,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._topic.id() != known:
             raise InvalidSource(
                 f"{self._topic.address}: is another topic than the one that was read before by"
-                " that name; begin another folder"
+                " that name; use another folder"
             )
 
 

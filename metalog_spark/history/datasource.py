@@ -96,7 +96,7 @@ def read_options(given: Mapping[str, str]) -> Options:
             raise InvalidRequest(f"there is no option {name}; there are {', '.join(_NAMES)}")
         options[known[name.lower()]] = value
     if "path" not in options:
-        raise InvalidRequest("no SOURCE was given; load(SOURCE)")
+        raise InvalidRequest("SOURCE is missing; load(SOURCE)")
     starting = options.get("startingOffset", EARLIEST).lower()
     most = options.get("maxOffsetsPerTrigger")
     config = options.get("commandConfig")
@@ -256,7 +256,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         if end < begin:
             raise InvalidSource(
                 f"{self.options.source}: ends at offset {end}, and was read up to {begin}: what was"
-                " read was never committed, or it is another log; begin the stream anew"
+                " read was never committed, or it is another log; restart the stream"
             )
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)
@@ -268,7 +268,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         if begin < archive.start:
             raise InvalidSource(
                 f"{self.options.source}: offsets {begin} to {archive.start - 1} are gone, and were"
-                " not read; name the folder that keeps them as well, or begin the stream anew"
+                " not read; name the folder that keeps them as well, or restart the stream"
             )
         return self._partitions(archive, RecordFilter(begin, end[_OFFSET]))
 

@@ -115,7 +115,7 @@ def read_lines(
 ) -> list[pa.RecordBatch]:
     """What ``lines`` say, which come from ``origin``: a batch of common ones, and others.
 
-    Lines with ``faults`` are rejected. Those at ``unended`` have no LF, and are no requests unless
+    Lines with ``faults`` are rejected. Those at ``unended`` have no LF, and are not requests unless
     they are whole; those ``packed`` share a record with others, and are ambiguous.
     """
     common = common_lines(lines, zone)

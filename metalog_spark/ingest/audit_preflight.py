@@ -26,7 +26,7 @@ _LOOKED_AT: Final = 64 << 20
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
     """The empty files, which Spark does not list. ``InvalidRequest`` where one of ``patterns``
-    names nothing, or what is no audit log, or what the pipeline's folder ``out`` has, or where
+    names nothing, or what is not an audit log, or what the pipeline's folder ``out`` has, or where
     ``pattern`` finds no broker in a path."""
     own, empty = Path(out).resolve(), dict[str, None]()
     for audit in patterns:

@@ -64,7 +64,7 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 def is_half(shown: Shown) -> Column:
     """Whether a row of REQUESTS is of half a line; false in rows of a table of requests, which is
-    no log."""
+    not a log."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]

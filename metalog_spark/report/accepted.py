@@ -66,7 +66,7 @@ def _entry(node: Node) -> Accepted:
             raise fault(node.place, f"an accepted finding has no {key}")
     section = text_of(words[_SECTION], _SECTION)
     if section not in FIELDS:
-        raise fault(words[_SECTION].place, f"{section} is no section; {near(section, FIELDS)}")
+        raise fault(words[_SECTION].place, f"{section} is not a section; {near(section, FIELDS)}")
     known = [_SECTION, _REASON, _UNTIL, *FIELDS[section]]
     fields_of(node, f"an accepted finding of {section}", known)
     fields = {key: text_of(words[key], key) for key in FIELDS[section] if key in words}
@@ -86,7 +86,7 @@ def _until(node: Node) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise fault(node.place, f"until: {text} is no day; write it as 2026-12-31")
+    raise fault(node.place, f"until: {text} is not a day; write it as 2026-12-31")
 
 
 def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked:

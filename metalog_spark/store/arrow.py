@@ -1,6 +1,6 @@
 """Rows of Python as Arrow, and as Spark's, by the same text of a schema.
 
-What goes to Spark as Arrow is part of the plan: to look at a few rows is no job of Spark's,
+What goes to Spark as Arrow is part of the plan: to look at a few rows is not a job of Spark's,
 and no Python is started to hand them over. This module must not know what a row means.
 """
 

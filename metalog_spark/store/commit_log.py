@@ -88,7 +88,9 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
     if not changes or changes[0].get("kind") != KIND:
         return None
     if changes[0].get("version") != VERSION:
-        raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
+        raise InvalidSource(
+            f"{path}: written by an incompatible version of the pipeline; rebuild it"
+        )
     contents = NOTHING
     for change in changes:
         if change["serial"] != contents.serial + 1:

@@ -41,7 +41,7 @@ _PASSED_OVER: Final = ("_", ".")
 
 
 def check_can_be_read(path: str) -> None:
-    """``InvalidSource`` where ``path`` is no pipeline's folder, or not whole."""
+    """``InvalidSource`` where ``path`` is not a pipeline's folder, or not whole."""
     if _contents(Path(literal(path)), path) is not None:
         return
     refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
@@ -155,7 +155,7 @@ def _named(source: str) -> list[Path]:
 
 def passed_over(audit: str) -> list[Path]:
     """The files in the folder ``audit``, or in those of a pattern, that Spark does not see, since
-    their names are no UTF-8; of the names that one hides a file by, nothing is said."""
+    their names are not UTF-8; of the names that one hides a file by, nothing is said."""
     files = (file for root in _named(audit) for file in files_below(root))
     return sorted(file for file in files if has_half_pair(str(file)))
 

@@ -324,7 +324,7 @@ def _rows(session: SparkSession, path: str) -> list[str] | None:
 
 
 def _check_is_empty(session: SparkSession, path: str | Path) -> None:
-    """``InvalidTarget`` where anything lies that is no folder."""
+    """``InvalidTarget`` where anything lies that is not a folder."""
     from pyspark.errors import AnalysisException
 
     read = session.read.format("binaryFile").option("recursiveFileLookup", "true")
@@ -340,7 +340,7 @@ def _check_is_empty(session: SparkSession, path: str | Path) -> None:
 
 def occupied(path: str | Path, *, by: str) -> InvalidTarget:
     """What to say where a file lies in what is to be a pipeline's folder, or is it."""
-    there = "is a file" if by == placed(path) else "holds files that are no pipeline's"
+    there = "is a file" if by == placed(path) else "holds files that are not a pipeline's"
     return InvalidTarget(
         f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
         " made"

@@ -1,6 +1,6 @@
 """Many questions from a file: audit lines, grouped and counted, or requests as JSON lines.
 
-A line that is no question is named on stderr and the others go on.
+A line that is not a question is named on stderr and the others go on.
 This module must not know how questions are answered.
 """
 
@@ -78,7 +78,7 @@ class Many:
                 except InvalidRequest as error:
                     self._complain(number, error, output)
         if not asked:
-            output.note(f"nothing was asked: {self._name} has no lines")
+            output.note(f"{self._name} has no lines, so there is no question")
         if self.bad > _NAMED:
             more = counted(self.bad - _NAMED, "more line")
             output.error(f"{self._name}: {more} cannot be read as questions")

@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 def need_somebody(shown_on: TextIO, otherwise: str) -> None:
     """``InvalidRequest`` where nobody reads ``shown_on`` or nobody can type an answer."""
     if not (sys.stdin is not None and sys.stdin.isatty() and shown_on.isatty()):
-        raise InvalidRequest(f"nobody is there to be asked; give {otherwise}")
+        raise InvalidRequest(f"not a terminal: to skip the prompt, pass {otherwise}")
 
 
 def says_yes() -> bool:

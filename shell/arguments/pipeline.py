@@ -38,7 +38,7 @@ class SparkFailed(MetalogError):
 def check_installed(output: Output) -> None:
     """Begins each verb of the pipeline: a terminal shows from now on what it is at.
     ``InvalidRequest`` where what such a verb imports is not there."""
-    output.begin_progress("looking at what there is")
+    output.begin_progress("looking at the input")
     from metalog_spark.session import not_installed
 
     for name in _EXTRA:
@@ -62,7 +62,9 @@ def add_spark(parser: ArgumentParser) -> None:
 
 
 def add_folder(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="what metalog pipeline build made")
+    parser.add_argument(
+        "folder", metavar="DIR", help="the folder that metalog pipeline build wrote"
+    )
 
 
 @contextmanager

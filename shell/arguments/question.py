@@ -73,12 +73,16 @@ def add_question(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help="the client's address (default: one that no ACL names)",
     )
-    listed = parser.add_argument_group("checklist: all that Kafka would ask")
+    listed = parser.add_argument_group("checklist: every permission that Kafka checks")
     listed.add_argument(
-        "--producer", action="store_true", help="of a producer (with --transactional-id: of one)"
+        "--producer",
+        action="store_true",
+        help="for a producer (transactional with --transactional-id)",
     )
-    listed.add_argument("--consumer", action="store_true", help="of a consumer (in --group)")
-    listed.add_argument("--api", metavar="NAME", help="of one request, by Kafka's name for it")
+    listed.add_argument(
+        "--consumer", action="store_true", help="for a consumer (in a group with --group)"
+    )
+    listed.add_argument("--api", metavar="NAME", help="for one request, such as Produce")
     many = parser.add_argument_group("many questions")
     many.add_argument(
         "--audit", metavar="FILE", help="audit lines of Kafka, equal ones grouped (- is stdin)"
@@ -102,7 +106,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
     if principal is None or operation is None or len(words) > taken + 1:
         raise InvalidRequest(FORM)
     if ":" in operation:
-        raise InvalidRequest(f"{operation!r} is no operation; {FORM}")
+        raise InvalidRequest(f"{operation!r} is not an operation; {FORM}")
     if len(words) > taken:
         named.append(parse_resource(words[taken]))
     if not named:
@@ -166,7 +170,9 @@ def _read_pasted(text: str) -> ParsedQuestion:
     """A line as a terminal or a ticket gives it: broken where the window ended, say."""
     text = text.strip()
     if "Principal = " not in text:
-        raise InvalidRequest(f"{text[:_SHOWN]!r} is no audit line of Kafka, nor a question; {FORM}")
+        raise InvalidRequest(
+            f"{text[:_SHOWN]!r} is not an audit line of Kafka, nor a question; {FORM}"
+        )
     if text.count("Principal = ") > 1 and "\n" in text:
         raise InvalidRequest("several audit lines; give them to --audit FILE, or to --audit -")
     line = text.replace("\r", "").replace("\n", "")
@@ -196,7 +202,7 @@ def text_of(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"byte {error.start} is no UTF-8; save it as UTF-8") from None
+        raise InvalidRequest(f"byte {error.start} is not UTF-8; save it as UTF-8") from None
 
 
 _REQUEST_KEYS: Final = ("principal", "operation", "resourceType", "resourceName", "host")
@@ -214,12 +220,12 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
             raise InvalidRequest(f"unknown key {key!r}: write {known}")
     for key in ("principal", "operation", "resourceType"):
         if not isinstance(request.get(key), str):
-            raise InvalidRequest(f"no {key}" if key not in request else f"{key} is no string")
+            raise InvalidRequest(f"no {key}" if key not in request else f"{key} is not a string")
     resource_type = parse_word(ResourceType, request["resourceType"], "resourceType")
     default_name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else None
     name, host = request.get("resourceName", default_name), request.get("host")
     if not isinstance(name, str):
-        raise InvalidRequest("no resourceName" if name is None else "resourceName is no string")
+        raise InvalidRequest("no resourceName" if name is None else "resourceName is not a string")
     if not isinstance(host, str | None):
         raise InvalidRequest("host is neither a string nor null")
     return asked(request["principal"], request["operation"], (resource_type, name), host)

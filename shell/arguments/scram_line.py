@@ -36,7 +36,7 @@ def parse_scram_line(text: str) -> ScramLine:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidRequest("a SCRAM credential that is no UTF-8") from None
+        raise InvalidRequest("a SCRAM credential that is not UTF-8") from None
     name, equals, components = text.strip().partition("=")
     mechanism = _MECHANISMS.get(name)
     if not equals or mechanism is None:

@@ -20,7 +20,7 @@ def literal(text: str) -> str:
 
 
 def unescaped(glob: str) -> str:
-    """What ``glob`` says when it is no pattern."""
+    """What ``glob`` says when it is not a pattern."""
     return _STEP.sub(lambda step: step[1] or step[2], glob)
 
 

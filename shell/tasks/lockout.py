@@ -36,7 +36,7 @@ def lockout(
     lost = sorted(host for who, host in could - can if who == caller)
     if lost:
         where = "" if lost[0] == _SOMEWHERE else f", at {lost[0]},"
-        return f"{caller} (who asks for it){where}"
+        return f"{caller} (the caller){where}"
     if could and not can and not config.super_users:
         return EVERYONE
     return None

@@ -54,7 +54,7 @@ def refuse_lost_login(
         by = getattr(target, "caller_mechanism", None)
         if deletion.is_whole or by in {each.mechanism_name for each in deletion.mechanisms}:
             raise InvalidRequest(
-                f"this takes from {shown(user)} (who asks for it) its login; {_ALL_THE_SAME}"
+                f"this removes the login of {shown(user)}, the caller; {_ALL_THE_SAME}"
             )
     if deletion.is_whole and _is_last(source, target, deletion, arguments, output):
         raise InvalidRequest(

@@ -32,7 +32,7 @@ class NodeFolders(NamedTuple):
 
 
 def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
-    """``InvalidRequest`` where it is no KRaft node's configuration."""
+    """``InvalidRequest`` where it is not a KRaft node's configuration."""
     if "zookeeper.connect" in properties:
         raise InvalidRequest(
             f"{file}: zookeeper.connect; nodes of Kafka 4 keep their metadata in a log of their own"

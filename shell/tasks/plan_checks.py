@@ -47,14 +47,16 @@ class PlanFinding(NamedTuple):
 
 def add_lockout(parser: ArgumentParser) -> None:
     """What ``lockout_of`` and ``caller_of`` go by, beside the broker's configuration."""
-    group = parser.add_argument_group("who may alter ACLs")
+    group = parser.add_argument_group("protection against lockout")
     group.add_argument(
         "--allow-lockout",
         action="store_true",
-        help="even if the caller, or everyone, can then alter no ACLs",
+        help="allow a change after which the caller, or nobody, can alter ACLs",
     )
     group.add_argument(
-        "--caller", metavar="TYPE:NAME", help="who asks (default: the user of --command-config)"
+        "--caller",
+        metavar="TYPE:NAME",
+        help="who makes the change (default: the user of --command-config)",
     )
 
 

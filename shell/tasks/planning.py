@@ -74,9 +74,9 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
     )
     add_command_config(parser)
-    changed = parser.add_argument_group("what may change")
+    changed = parser.add_argument_group("limits")
     changed.add_argument(
-        "--prune", action="store_true", help="remove what the files own and do not name"
+        "--prune", action="store_true", help="remove ACLs that the files own but do not list"
     )
     changed.add_argument("--max-removals", type=int, metavar="N", help="refuse to remove more")
     add_lockout(parser)

@@ -195,7 +195,7 @@ class Queries:
         if not self._replayed.ready:
             raise AuthorizerNotReady(
                 "no committed record was read, so no authorizer could answer yet; "
-                "metalog status says what there is"
+                "metalog status shows the log"
             )
         self._refuse_doubts()
 

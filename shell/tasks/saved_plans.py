@@ -128,7 +128,7 @@ def changed_since(
 ) -> Iterator[ChangeSincePlan]:
     """What came or went that the files own, then what gives the plan another effect.
 
-    Steps that an interrupted run has taken are undone first, so that they are no change.
+    Steps that an interrupted run has taken are undone first, so that they are not a change.
     """
     from authorizer.analysis.effect import SetChange, other_effects, reached_by
 

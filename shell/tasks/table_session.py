@@ -113,7 +113,7 @@ class TableQuestions:
             self._run_own(first)
         else:
             near = nearest_name(first, [*self._verbs, *_OWN, *SQL])
-            hint = f"did you mean {near}?" if near else "help says what may be asked"
+            hint = f"did you mean {near}?" if near else "help lists the commands"
             self.complain(f"{first}: no verb and no query; {hint}")
 
     def _run_own(self, word: str) -> None:

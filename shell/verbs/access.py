@@ -41,7 +41,7 @@ EPILOG: Final = """\
 metalog access /var/kafka/metadata User:billing
 metalog access SOURCE User:billing --host 10.0.4.12 --at 151
 
-READ, WRITE, DELETE and ALTER bring DESCRIBE with them; ALTER_CONFIGS brings DESCRIBE_CONFIGS.
+READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS.
 Exit code: 0 it may do something, 1 nothing, 2 no answer."""
 _NAMES_SHOWN: Final = 20
 
@@ -53,7 +53,7 @@ def configure(parser: ArgumentParser) -> None:
     asked.add_argument(
         "--host", metavar="ADDRESS", help="from this address only (default: from anywhere)"
     )
-    asked.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    asked.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)
 
 
@@ -109,17 +109,19 @@ def _print(
         _print_part(general, output, whole=whole)
     for part in others:
         assert part.host is not None
-        output.line(f"otherwise, from {output.paint(shown(part.host), 'strong')}")
+        output.line(f"from {output.paint(shown(part.host), 'strong')}, these differ")
         _print_part(part, output, whole=whole)
     if judge.context.config.allow_everyone:
-        output.line("and everything on whatever no ACL reaches (allow.everyone.if.no.acl.found)")
+        output.line(
+            "and everything on each resource that no ACL reaches (allow.everyone.if.no.acl.found)"
+        )
 
 
 def _print_part(part: PrincipalAccess, output: Output, *, whole: bool) -> None:
     output.aligned(_pattern_rows(part.patterns), indent="  ")
     if not part.names:
         return
-    output.line("  on the topics that there are")
+    output.line("  on existing topics")
     kept = part.names if whole else part.names[:_NAMES_SHOWN]
     output.aligned(
         ([Cell(shown(on.name), "strong"), _operations(on)] for on in kept), indent="    "

@@ -33,13 +33,13 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """\
 metalog apply cluster://broker:9092 acls/ --command-config admin.properties
-metalog apply @prod plan.json                       what metalog plan --save wrote
+metalog apply @prod plan.json                       a plan that metalog plan --save wrote
 metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
-To a folder all of it is one metadata transaction. Elsewhere DENYs are added first, then ALLOWs;
-ALLOWs are removed, then DENYs. A saved plan is refused if what its files own has changed since,
-if it would turn other answers than it did, or if other super users or another default rule are
-given; other changes do not matter to it.
+In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
+ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
+have changed, if it would change other decisions than before, or if the super users or the
+default rule differ. Other changes do not matter.
 Exit code: 0 done or nothing to do, 2 not done."""
 
 
@@ -95,7 +95,9 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     if plan is not None and len(arguments.wanted) > 1:
         raise InvalidRequest(f"{name}: a saved plan is applied alone")
     if plan is not None and arguments.include_credentials:
-        raise InvalidRequest(f"{name}: a saved plan has no credentials; give what it was made from")
+        raise InvalidRequest(
+            f"{name}: a saved plan has no credentials; apply the files that it was made from"
+        )
     if plan is not None and arguments.prune:
         raise InvalidRequest(f"{name}: a saved plan says already what is removed; omit --prune")
     return plan

@@ -25,22 +25,24 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """\
 metalog archive /var/kafka/metadata /archive/prod                 from cron, often enough
-metalog archive node-1+node-2+node-3 /archive/prod                what their majority has
+metalog archive node-1+node-2+node-3 /archive/prod                the records that a majority has
 metalog history /archive/prod --from 2026-01-01                   an archive is a SOURCE
 
-Only what is proven to be committed is kept, and it only grows. A run adds what came since the
-last; if the controller deleted some of that before, begin another folder.
-Exit code: 0 it is kept, 2 it is not."""
+The archive keeps only records that are proven to be committed, and only grows. Each run adds
+the records since the last run; if the controller deleted some of them, start another folder.
+Exit code: 0 archived, 2 not archived."""
 
 
 def configure(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is kept, and where")
+    group = parser.add_argument_group("input and output")
     add_place(group, ARCHIVED)
-    group.add_argument("folder", metavar="FOLDER", help="made if missing; for this log alone")
+    group.add_argument(
+        "folder", metavar="FOLDER", help="created if missing; one archive for each log"
+    )
     group.add_argument(
         "--cluster-id",
         metavar="ID",
-        help="of a log that does not tell it, once: the folder keeps it",
+        help="the cluster id, once, if the log does not tell it",
     )
     add_command_config(parser)
 

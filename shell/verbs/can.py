@@ -1,6 +1,6 @@
 """``metalog can SOURCE QUESTION``: yes or no, and by what.
 
-Exit code 0 is yes, 1 is no; of many questions 1 if any is denied, 2 if any was no question.
+Exit code 0 is yes, 1 is no; of many questions 1 if any is denied, 2 if any was not a question.
 This module must not know why an ACL does not match; ``explain`` does.
 """
 
@@ -109,7 +109,7 @@ def _print_next(arguments: Namespace, question: Question | None, output: Output)
         words[at : at + 1] = [question.principal, question.operation.name, resource, *host]
     command = " ".join(["metalog explain", *map(quoted, words)])
     output.line()
-    output.line("why, and what would allow it:")
+    output.line("why, and how to allow it:")
     output.line(f"  {output.paint(command, 'strong')}")
 
 

@@ -57,7 +57,8 @@ def configure(parser: ArgumentParser) -> None:
         "shell",
         choices=(*_WRITERS, _NAMES),
         metavar="SHELL",
-        help="bash, zsh or fish; names prints each @NAME of metalog.toml, for those",
+        help="bash, zsh or fish; names prints each @NAME of metalog.toml for the shell's "
+        "completion",
     )
 
 

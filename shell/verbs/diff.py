@@ -38,12 +38,12 @@ USAGE: Final = "A B [options], or SOURCE --from MOMENT [--to MOMENT]"
 FORMATS: Final = ("text", "json", "markdown", "commands")
 PAGED: Final = True
 EPILOG: Final = """\
-metalog diff cluster://broker:9092 acls/              what the files would add (+) and remove (-)
-metalog diff /var/kafka/metadata --from -24h          what a day has changed
+metalog diff cluster://broker:9092 acls/              ACLs the files would add (+) and remove (-)
+metalog diff /var/kafka/metadata --from -24h          the changes of a day
 metalog diff blue/metadata green/metadata --exit-code
 
-A --from before the log's start is its start. ACLs are compared by what they say, not by their
-ids. commands are what makes B of A.
+A --from before the log's start means its start. ACLs are compared by their fields, not by
+their ids. -o commands prints the commands that turn A into B.
 Exit code: 0, with --exit-code 1 if anything differs; 2 no answer."""
 
 
@@ -58,7 +58,7 @@ class _State(NamedTuple):
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, one_moment=False)
-    group = parser.add_argument_group("what it is compared with")
+    group = parser.add_argument_group("comparison")
     group.add_argument("other", nargs="?", metavar="B", help="another SOURCE (default: the same)")
     group.add_argument("--from", metavar="MOMENT", help=f"A as it was: {MOMENT_FORMS}")
     group.add_argument("--to", metavar="MOMENT", help="B as it was (default: its end)")
@@ -68,7 +68,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     start = getattr(arguments, "from")
     if arguments.other is None and start is None:
-        raise InvalidRequest("diff what with what? give two sources, or --from MOMENT")
+        raise InvalidRequest("nothing to compare: give two sources, or --from MOMENT")
     one = _state(arguments.source, start, arguments, output, begins=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
     if _has_users(one, other):

@@ -31,13 +31,13 @@ USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
-Of a snapshot (a .checkpoint) the records in it, with their places in the file as offsets.
+For a snapshot (.checkpoint) it prints the records with their positions in the file as offsets.
 --json has every field as it was written, salts and keys included; text masks them."""
 
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, kinds=LOGS)
-    parser.add_argument_group("what is shown").add_argument(
+    parser.add_argument_group("output").add_argument(
         "--show-secrets", action="store_true", help="salts, keys and passwords in text, too"
     )
 

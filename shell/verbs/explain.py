@@ -38,8 +38,8 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     add_question(parser)
     add_config(parser)
-    parser.add_argument_group("what is shown").add_argument(
-        "--all", action="store_true", help="leave nothing out of long lists"
+    parser.add_argument_group("output").add_argument(
+        "--all", action="store_true", help="print long lists in full"
     )
 
 

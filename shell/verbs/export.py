@@ -50,8 +50,8 @@ metalog export SOURCE -o checkpoint --to DIR --include-credentials
 csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources,
 avro holds ACLs only. A snapshot holds all metadata: checkpoint is Kafka's own, avro-snapshot
 the same records in Avro.
-Without --include-credentials users are named, but nothing is written that a password
-could be guessed from; a snapshot is then without users and without secret settings."""
+Without --include-credentials users are named without salts and keys; a snapshot then has
+neither users nor secret settings."""
 _SUFFIXES: Final = {
     "yaml": ".yaml",
     "json": ".json",
@@ -67,7 +67,7 @@ _NO_CREDENTIAL: Final = "its credential is not in the source"
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
-    written = parser.add_argument_group("what is written")
+    written = parser.add_argument_group("output")
     written.add_argument(
         "--to", metavar="PATH", help="a file, or with --split or a snapshot a folder"
     )
@@ -77,7 +77,7 @@ def configure(parser: ArgumentParser) -> None:
     written.add_argument(
         "--include-credentials",
         action="store_true",
-        help="salts and keys of SCRAM users, from which passwords can be guessed",
+        help="include salts and keys of SCRAM users; passwords can be guessed from them",
     )
     strimzi = parser.add_argument_group("KafkaUser resources")
     strimzi.add_argument(
@@ -366,7 +366,7 @@ def _write_snapshot(held: HeldDocument, arguments: Namespace, output: Output) ->
 def _quorum_records(
     held: HeldDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """What the log said of its voters by then, which is no part of an image."""
+    """What the log said of its voters by then, which is not part of an image."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if held.image is None:

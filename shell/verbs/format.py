@@ -57,7 +57,7 @@ def configure(parser: ArgumentParser) -> None:
         "-s",
         "--standalone",
         action="store_true",
-        help="the node alone is the quorum, and the log says so (KIP-853); the default without"
+        help="this node is the only voter, and the log records it (KIP-853); the default without"
         " --config",
     )
     quorum.add_argument(
@@ -70,16 +70,18 @@ def configure(parser: ArgumentParser) -> None:
         "-N",
         "--no-initial-controllers",
         action="store_true",
-        help="nothing says who is the quorum: for a node that joins one",
+        help="write no voters: for a node that joins an existing quorum",
     )
     node.add_argument(
         "-g",
         "--ignore-formatted",
         action="store_true",
-        help="leave folders that are formatted already as they are",
+        help="skip folders that are already formatted",
     )
-    begin = parser.add_argument_group("what the cluster begins with")
-    begin.add_argument("-t", "--cluster-id", metavar="ID", help="a random one if left out")
+    begin = parser.add_argument_group("the cluster's initial contents")
+    begin.add_argument(
+        "-t", "--cluster-id", metavar="ID", help="the cluster id (default: a random one)"
+    )
     begin.add_argument(
         "-r", "--release-version", metavar="VERSION", help="4.4, 4.4-IV0, … (default: 4.3)"
     )
@@ -228,7 +230,7 @@ def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controll
     from snapshot.formatting import Controller
 
     if arguments.standalone and config.controller is None:
-        raise InvalidRequest(f"{arguments.config} is no controller's; --standalone is for those")
+        raise InvalidRequest(f"{arguments.config} is not a controller's; --standalone is for those")
     wanted = "--standalone" if arguments.standalone else "--initial-controllers"
     if config.has_static_voters and (arguments.standalone or arguments.initial_controllers):
         raise InvalidRequest(

@@ -52,15 +52,15 @@ USAGE: Final = "SOURCE [QUESTION | filters] [--from MOMENT] [--to MOMENT] [--fol
 FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
-metalog history /var/kafka/metadata --from -7d            what a week has changed
-metalog history SOURCE --principal User:billing           what was done to one principal's ACLs
-metalog history SOURCE User:billing Read topic:payments   when the answer turned, and by what
+metalog history /var/kafka/metadata --from -7d            the changes of a week
+metalog history SOURCE --principal User:billing           the changes of one principal's ACLs
+metalog history SOURCE User:billing Read topic:payments   when the decision changed, and why
 metalog history /var/kafka/metadata --follow              each change as it is written
 
-Beside a change, here as in explain, --at N is the state with it, and --at N-1 the one before.
-A principal, an operation and a resource together are a question; fewer of them are filters,
-and a resource stands for all that reaches it. With --follow the oldest come first, and it
-begins now or at --from. A --from before the log's start is its start."""
+--at N beside a change is the state with the change; --at N-1 is the state before it. A
+principal, an operation and a resource together are a question; fewer of them are filters, and
+a resource selects every ACL that reaches it. --follow prints the oldest first, and starts now
+or at --from. A --from before the log's start means its start."""
 
 
 class Filter(NamedTuple):
@@ -106,7 +106,9 @@ def configure(parser: ArgumentParser) -> None:
     when = parser.add_argument_group("when")
     when.add_argument("--from", metavar="MOMENT", help=f"later than this: {MOMENT_FORMS}")
     when.add_argument("--to", metavar="MOMENT", help="up to this (default: the end)")
-    when.add_argument("--follow", action="store_true", help="go on with what is being written")
+    when.add_argument(
+        "--follow", action="store_true", help="keep printing changes as they are written"
+    )
     add_config(parser)
 
 
@@ -189,7 +191,7 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
     if not within.follows:
         _print(reversed(lines), output)
         if not lines:
-            output.note("nothing changed, of what was asked for")
+            output.note("nothing matching changed")
         return
     if within.shows_past:
         _print(lines, output)

@@ -60,7 +60,7 @@ metalog kafka-acls @prod --add --allow-principal User:app --operation Read --top
 metalog kafka-acls @prod --add --allow-principal User:app --consumer --topic a --group g
 metalog kafka-acls DIR --remove --allow-principal User:app --topic payments
 
-An option may be given more than once. --list takes any SOURCE. Exit code: 0 done, 2 not done
+Options may be repeated. --list takes any SOURCE. Exit code: 0 done, 2 not done
 or not in full."""
 _VALUED: Final = {
     "who": (
@@ -94,8 +94,8 @@ _FLAGS: Final = {
         ("--remove", "remove ACLs: those given, or without a principal all on the resources"),
     ),
     "may do what": (
-        ("--producer", "all that a producer to --topic needs"),
-        ("--consumer", "all that a consumer of --topic in --group needs"),
+        ("--producer", "every permission of a producer to --topic"),
+        ("--consumer", "every permission of a consumer of --topic in --group"),
         ("--idempotent", "with --producer: IdempotentWrite on the cluster too"),
     ),
     "on what": (("--cluster", "the cluster itself"),),

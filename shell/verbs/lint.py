@@ -51,23 +51,26 @@ _SEVERITIES: Final = {severity.name.lower(): severity for severity in reversed(S
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     add_config(parser)
-    group = parser.add_argument_group("what is looked for")
+    group = parser.add_argument_group("checks")
     group.add_argument("--only", action="append", metavar="ID", help="this check (or these)")
     group.add_argument("--except", action="append", metavar="ID", help="all but this (or these)")
     group.add_argument(
         "--fail-on",
         choices=_SEVERITIES,
         metavar="SEVERITY",
-        help="exit with 1 from this on: error, warning or info (default: info; of --for: error)",
+        help="exit with 1 for this severity or worse: error, warning, info (default: info; "
+        "with --for: error)",
     )
-    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    group.add_argument("--all", action="store_true", help="print long lists in full")
     group.add_argument(
         "--for",
         metavar="VERSION",
-        help="instead of the checks: what turns when Kafka 4.4 (or 4.3) decides by these ACLs",
+        help="instead of the checks: which decisions change if Kafka 4.4 (or 4.3) decides",
     )
     group.add_argument(
-        "--audit", metavar="FILE", help="with --for: how many requests logged there it turns"
+        "--audit",
+        metavar="FILE",
+        help="with --for: count the logged requests whose decision changes",
     )
     group.set_defaults(requests=None)
 

@@ -43,22 +43,22 @@ metalog passwd cluster://broker:9092 alice --command-config admin.properties
 pass show kafka/alice | metalog passwd @prod alice --password-file -
 metalog passwd DIR alice --delete
 
-Without --mechanism all that the user has are changed, so that no old password stays valid; a
-new user gets SCRAM-SHA-256 and SCRAM-SHA-512. A password policy (KIP-506) is asked only by a node
-of ours that is reached over TLS, and without --iterations. Exit code: 0 done, 2 not done."""
+Without --mechanism every mechanism of the user is changed, so that no old password stays valid;
+a new user gets SCRAM-SHA-256 and SCRAM-SHA-512. Only a metalog node applies a password policy
+(KIP-506), over TLS and without --iterations. Exit code: 0 done, 2 not done."""
 _MECHANISMS: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 _USER_TYPE: Final = "User:"
 
 
 def configure(parser: ArgumentParser) -> None:
     add_place(parser, USER_TARGETS, metavar="TARGET")
-    parser.add_argument("user", metavar="USER", help="its name, as it logs in")
+    parser.add_argument("user", metavar="USER", help="the user's login name")
     parser.add_argument("given", nargs="*", default=[], help=SUPPRESS)
     password = parser.add_argument_group("the password")
     password.add_argument(
         "--password-file",
         metavar="FILE",
-        help="has it as its only line; - is standard input (default: it is asked for, twice)",
+        help="file with the password as its only line; - is standard input (default: prompt twice)",
     )
     password.add_argument(
         "--mechanism",
@@ -246,7 +246,7 @@ def _password(arguments: Namespace, output: Output) -> str:
     try:
         password.encode()
     except UnicodeEncodeError:
-        raise InvalidRequest("the password is no UTF-8; nothing was changed") from None
+        raise InvalidRequest("the password is not UTF-8; nothing was changed") from None
     return password
 
 
@@ -259,7 +259,7 @@ def _asked(user: str, output: Output) -> str:
         again = getpass("Once more: ")
     except EOFError:
         output.err.write("\n")
-        raise InvalidRequest("no password was given; nothing was changed") from None
+        raise InvalidRequest("no password; nothing was changed") from None
     if password != again:
         raise InvalidRequest("the two passwords differ; nothing was changed")
     return password
@@ -279,6 +279,6 @@ def _only_line(name: str) -> str:
 def _standard_input() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
         raise InvalidRequest(
-            "--password-file -: standard input is a terminal, or closed; leave it out to be asked"
+            "--password-file -: standard input is a terminal, or closed; leave it out for a prompt"
         )
     return sys.stdin.buffer.read()

@@ -1,7 +1,7 @@
 """``metalog plan TARGET WANTED…``: what apply would change, and for whom.
 
 Exit code 0 is a plan, whether it changes anything or not; 1 where ``--exit-code`` or
-``--fail-on-broken`` says so; 2 is no plan, or one that ``apply`` would refuse. This module
+``--fail-on-broken`` says so; 2 is not a plan, or one that ``apply`` would refuse. This module
 must not change a target.
 """
 
@@ -48,12 +48,14 @@ _ANNOTATING: Final = ("markdown", "github", "junit")
 
 def configure(parser: ArgumentParser) -> None:
     add_planning(parser, is_for_any=True)
-    more = parser.add_argument_group("what is made of it")
+    more = parser.add_argument_group("output")
     more.add_argument(
-        "--audit", metavar="FILE", help="audit lines of Kafka: count those answered otherwise"
+        "--audit",
+        metavar="FILE",
+        help="Kafka's audit lines: count those whose decision would change",
     )
     more.add_argument(
-        "--requests", metavar="FILE", help="the same of JSON lines with the keys of can --json"
+        "--requests", metavar="FILE", help="the same for JSON lines with the keys of can --json"
     )
     more.add_argument(
         "--exit-code", action="store_true", help="exit with 1 where something would change"
@@ -68,7 +70,7 @@ def configure(parser: ArgumentParser) -> None:
         "--salvage",
         action="store_true",
         default=False,
-        help="go by what can be read where something cannot, and say what is missing",
+        help="continue past unreadable or missing records, and list them",
     )
     more.add_argument("--save", metavar="FILE", help="the plan, for metalog apply")
 

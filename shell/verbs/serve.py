@@ -35,8 +35,8 @@ EPILOG: Final = """\
 metalog serve
 metalog serve --config server.properties
 
-It stops at Ctrl-C or SIGTERM, and reads its certificates again at SIGHUP. Exit code: 0 stopped
-as asked, 2 it could not start."""
+Ctrl-C or SIGTERM stops it; SIGHUP makes it read its certificates again. Exit code: 0 stopped,
+2 it could not start."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,27 +50,30 @@ def configure(parser: ArgumentParser) -> None:
         choices=LOG_FORMATS,
         default=LOG_FORMATS[0],
         metavar="FORMAT",
-        help="of its log on stderr: text, as Kafka's, or json, one object a line",
+        help="format of the log on stderr: text like Kafka's, or json, one object per line",
     )
     parser.add_argument(
         "--audit-log",
         metavar="FILE",
-        help="append denials to FILE, as lines of Kafka's authorizer log (default: with the rest)",
+        help="append audit lines in Kafka's format to FILE (default: with other log lines)",
     )
     parser.add_argument(
         "--audit-level",
         choices=AUDIT_LEVELS,
         type=str.upper,
         metavar="LEVEL",
-        help="of the audit log, as of Kafka's logger: INFO has denials (default), DEBUG what is "
-        "allowed too, TRACE what a client only looks for too",
+        help="level of the audit log, as in Kafka: INFO logs denials (default), DEBUG also allowed "
+        "requests, TRACE also look-ups of a client",
     )
     trying = parser.add_argument_group("without --config")
     trying.add_argument(
-        "--dir", metavar="DIR", help=f"where its log is (default: ./{_FOLDER}, made if missing)"
+        "--dir", metavar="DIR", help=f"its log directory (default: ./{_FOLDER}, created if missing)"
     )
     trying.add_argument(
-        "--port", type=int, metavar="PORT", help="of 127.0.0.1 (default: 9092; 0 is any free one)"
+        "--port",
+        type=int,
+        metavar="PORT",
+        help="port on 127.0.0.1 (default: 9092; 0 picks a free one)",
     )
 
 
@@ -148,7 +151,7 @@ async def _serve(
         output.line(f"Listener {listener.name} ({listener.protocol}) is open on {address}.")
         if is_trial:
             output.line(
-                "Whoever is on this machine is the super user User:ANONYMOUS. Try\n"
+                "Every client on this machine is the super user User:ANONYMOUS. Try\n"
                 f"  kafka-acls.sh --bootstrap-server {address} --add --allow-principal User:app "
                 "--operation READ --topic orders\n"
                 f"  metalog acls cluster://{address}"

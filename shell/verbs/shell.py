@@ -16,13 +16,13 @@ USAGE: Final = "SOURCE [options] [-- COMMAND …]"
 FORMATS: Final = ("text",)
 PAGED: Final = False
 EPILOG: Final = """\
-metalog shell /var/kafka/metadata                      a prompt; help says what it knows
+metalog shell /var/kafka/metadata                      a prompt; type help for the commands
 metalog shell /var/kafka/metadata -- tree /acl         one command"""
 
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, kinds=LOGS)
-    group = parser.add_argument_group("what is done")
+    group = parser.add_argument_group("command")
     group.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
     group.add_argument("--show-secrets", action="store_true", help="salts and keys, too")
 

@@ -37,10 +37,9 @@ EPILOG: Final = """\
 metalog topics /var/kafka/metadata
 metalog topics SOURCE --describe --topic payments     its ACLs, and who may read and write it
 
-The ACLs are all that reach a topic, those on prefixes of its name and on * too, in the order in
-which Kafka asks them. A cluster tells only of the topics that the caller may describe. ACLs on a
---topic that is not there are shown all the same.
-Exit code: 0, 1 if a --topic is not there, 2 no answer."""
+The ACLs of a topic include those on prefixes of its name and on *, in Kafka's order. A cluster
+lists only topics that the caller may describe. ACLs on a missing --topic are shown, too.
+Exit code: 0, 1 if a --topic does not exist, 2 no answer."""
 
 _ASKED: Final = (Operation.READ, Operation.WRITE)
 
@@ -56,9 +55,9 @@ class _Topic(NamedTuple):
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, kinds=WITH_TOPICS)
-    shows = parser.add_argument_group("what is shown")
+    shows = parser.add_argument_group("output")
     shows.add_argument(
-        "--topic", action="append", metavar="NAME", help="this one (default: all there are)"
+        "--topic", action="append", metavar="NAME", help="only this topic (default: all)"
     )
     shows.add_argument(
         "--describe", action="store_true", help="the ACLs of each, and who may read and write it"

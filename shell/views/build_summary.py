@@ -60,7 +60,7 @@ def show_built(found: Summary, output: Output) -> None:
         (
             "rejected",
             found.not_audit + found.broken,
-            f"{counted(found.not_audit, 'that is no audit line', 'that are no audit lines')}, "
+            f"{counted(found.not_audit, 'that is not an audit line', 'that are not audit lines')}, "
             f"{found.broken:,} broken",
         ),
         ("coverage", found.seen.hours, _coverage_said(found.seen)),
@@ -72,7 +72,7 @@ def show_built(found: Summary, output: Output) -> None:
         (
             "decisions",
             requests,
-            f"{found.disagree:,} answered otherwise by the broker, {found.not_known:,} not known"
+            f"{found.disagree:,} that the broker decided differently, {found.not_known:,} not known"
             f"{_CAUSES if found.disagree else ''}",
         ),
         ("usage", found.questions, "different questions and answers, day by day"),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shell.tasks.queries import Queries
 
 _USER: Final = "User:"
-_GUTTER: Final = 10
+_GUTTER: Final = 12
 _INDENT: Final = " " * _GUTTER
 _CANDIDATES_SHOWN: Final = 12
 _NEAR_MISSES_SHOWN: Final = 4
@@ -71,7 +71,7 @@ _NEAR: Final = {
     NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside its block {acl_host}: in the other "
     "half of the next larger one",
     NearMissKind.HOST_RANGE: "its host is a range; Kafka compares it as text, so it matches nobody",
-    NearMissKind.HOST_NAME: "its host is no address, and a client's always is, "
+    NearMissKind.HOST_NAME: "its host is not an address, and a client's always is, "
     "so it matches nobody",
     NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",
     NearMissKind.NAME_TYPO: "its name is one character off",
@@ -115,7 +115,8 @@ def point_out(
     """What a person should know before believing the answer, on stderr."""
     if asked.host_as_typed is not None:
         output.note(
-            f"{asked.host_as_typed} is {asked.question.host} to a broker, and was asked as that"
+            f"brokers write {asked.host_as_typed} as {asked.question.host}, so that text was "
+            "checked"
         )
     principal, host = asked.question.principal, asked.question.host
     if asked.audit is None and not principal.startswith(_USER):
@@ -125,25 +126,24 @@ def point_out(
         )
     if host is not None and asked.audit is None and not can_be_a_client(host):
         output.note(
-            f"no client's host is {shown(host)}: brokers compare the text of an IP address, "
-            "no name, range or star"
+            f"a client never has the host {shown(host)}: brokers compare the text of an IP "
+            "address, "
+            "not a name, range or star"
         )
     if asked.was_broken:
         output.note("the pasted line was read without its line breaks")
     if asked.audit is not None and asked.audit.is_cut:
-        output.note("the line is cut off at its end: by what Kafka decided is not in it")
+        output.note("the end of the line is missing: it does not say which rule decided")
     elif asked.audit is not None and asked.audit.ambiguous:
-        output.warn(
-            "the line can be read in two ways, and a name in it may have been made for that"
-        )
+        output.warn("the line can be read in two ways: a name in it may be forged")
     then = changed_since(asked, allowed)
     if then:
         output.warn(
-            f"Kafka said {then.split()[0]} when it wrote the line: the ACLs were others then, or "
-            "super.users and allow.everyone.if.no.acl.found are"
+            f"Kafka said {then.split()[0]} when it wrote the line: the ACLs have changed, or "
+            "super.users or allow.everyone.if.no.acl.found differ"
         )
     if asked.moment is not None and may_go_back:
-        output.note(f"to ask as it was when the line was written: --at {asked.moment}")
+        output.note(f"for the state at the time of the line: --at {asked.moment}")
     for each in unknown:
         output.note(str(each))
 
@@ -168,7 +168,7 @@ def because(question: Question, traced: Trace) -> str:
     """Why the answer is what it is, in one sentence, with Kafka's name for the rule."""
     decision = traced.decision
     if decision.rule == SUPER_USER:
-        return f"{shown(question.principal)} is a super user, for whom no ACL is asked."
+        return f"{shown(question.principal)} is a super user; Kafka checks no ACLs for it."
     if decision.acl is not None:
         return f"This ACL matches: {sentence(decision.acl)}."
     count = len(traced.candidates)
@@ -211,15 +211,15 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
         return
     numbered = list(enumerate(candidates, 1))
     kept = numbered if whole else _telling(numbered)
-    order = ", in the order in which Kafka asks them" if len(candidates) > 1 else ""
+    order = ", in Kafka's order" if len(candidates) > 1 else ""
     resource = resource_said(explanation.question)
-    section("asked", [f"all that reaches {resource}{order}:"], output)
+    section("considered", [f"the ACLs that reach {resource}{order}:"], output)
     digits = len(str(len(candidates)))
     rows = ([f"{number:>{digits}}", *_candidate_cells(each)] for number, each in kept)
     output.aligned(rows, indent="  ")
     left_out = len(candidates) - len(kept)
     if left_out:
-        output.line(f"  … and {left_out:,} more that differ in more (--all)")
+        output.line(f"  … and {left_out:,} more with more differences (--all)")
 
 
 def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
@@ -279,8 +279,8 @@ def _near_misses(explanation: Explanation, judge: Queries, output: Output, whole
         lines += [sentence(miss.acl) + output.paint(path, "faint")]
         lines += [output.paint(f"  {near_said(miss, explanation.question)}", "warn")]
     if len(near) > len(kept):
-        lines.append(f"… and {len(near) - len(kept)} less near (--all)")
-    section("nearly", lines, output)
+        lines.append(f"… and {counted(len(near) - len(kept), 'other')} (--all)")
+    section("near miss", lines, output)
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
@@ -313,18 +313,18 @@ def _since(explanation: Explanation, judge: Queries, output: Output) -> None:
     if since is None or explanation.trace.decision.rule == SUPER_USER:
         return
     if since.acl is None:
-        section("since", [f"as far back as the log goes, offset {since.offset:,}"], output)
+        section("since", [f"the start of the log, offset {since.offset:,}"], output)
         return
     did = "added" if since.cause is Cause.ADDED else "removed"
     time = judge.time_of(since.offset)
     when = f"--at {since.at}" + (f", {time}" if time else "")
     said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
-    section("since", [*said, f"  --at {since.at - 1} shows how it was before"], output)
+    section("since", [*said, f"  --at {since.at - 1} shows the state before"], output)
 
 
 def _remedies(explanation: Explanation, judge: Queries, output: Output, whole: bool) -> None:
     if not explanation.remedies and not explanation.trace.allowed:
-        said = "no narrow change does: ask about one principal and one operation"
+        said = "no narrow change helps: ask about one principal and one operation"
         section("to allow", [said], output)
     elif explanation.remedies:
         label = "to deny" if explanation.trace.allowed else "to allow"

@@ -72,7 +72,7 @@ def add_tolerance(group: _ArgumentGroup) -> None:
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="so many of the brokers' hours may be without allowed lines, such as 0.5%% "
+        help="accept this share of broker hours without allowed lines, such as 0.5%% "
         "(default: none)",
     )
 
@@ -82,7 +82,7 @@ def share(text: str) -> float:
     match = _PERCENT.fullmatch(text)
     found = float(match[1]) / (100 if match[2] else 1) if match else 2.0
     if found > 1 or (found == 1 and not (match and match[2])):
-        raise InvalidRequest(f"{text} is no share; write it as 0.5% or 0.005")
+        raise InvalidRequest(f"{text} is not a fraction; use 0.5% or 0.005")
     return found
 
 

@@ -42,15 +42,15 @@ def remedy_lines(
     if question.principal == _ANONYMOUS and any(map(is_allow, _added(shown_ones))):
         yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"
     if shown_ones and shown_ones[0].powers:
-        yield "let somebody do it who already may: each change below gives more than an"
-        yield "  application should have"
+        yield "prefer a principal that already may: each change below grants more than an"
+        yield "  application needs"
     elif shown_ones and shown_ones[0].use is not None:
         kind = resource_kind(question.resource_type)
-        yield f"clients look a {kind} up before they use it, and DESCRIBE lets them do no more;"
+        yield f"clients describe a {kind} before they use it, and DESCRIBE allows nothing else;"
         if shown_ones[0].use is Operation.DELETE:
-            yield "  deleting it is asked for next"
+            yield "  it then needs DELETE, too"
         else:
-            yield "  --producer or --consumer gives all that an application needs"
+            yield "  --producer or --consumer gives every permission that an application needs"
     for number, remedy in enumerate(shown_ones):
         yield f"{_change_said(remedy)}{_caution(remedy, question)}"
         for power in remedy.powers:
@@ -71,9 +71,9 @@ def _change_said(remedy: Remedy) -> str:
     if remedy.use is not None and remedy.mends is None:
         return f"{_USES[remedy.use, remedy.add[0].resource_type]}: add one ALLOW"
     if remedy.mends is not None and remedy.remove:
-        return "replace what nearly matched by what was probably meant"
+        return "replace the near miss by the ACL that was probably meant"
     if remedy.mends is not None:
-        return "add what was probably meant"
+        return "add the ACL that was probably meant"
     if not remedy.add:
         return f"remove {_several(remedy.remove)}"
     if not remedy.remove:
@@ -93,7 +93,7 @@ def _caution(remedy: Remedy, question: Question) -> str:
     if remedy.ends_default:
         where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"
         more.append(f"shuts out all others whom allow.everyone.if.no.acl.found allows {where}")
-    return f", which {' and '.join(more)}" if more else ", no wider than the question"
+    return f", which {' and '.join(more)}" if more else ", no wider than the request"
 
 
 def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:

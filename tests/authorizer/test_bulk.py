@@ -121,7 +121,7 @@ def _hold_against_kafka(
         ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "row 0 of resource_names: None is no"),
         ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is not k"),
         ((["User:a"], ["h"], ["READ"], ["QUEUE"], ["t"]), "row 0 of resource_types: 'QUEUE' is"),
-        ((["User:a"], [None], ["READ"], ["TOPIC"], ["t"]), "row 0 of hosts: None is no text"),
+        ((["User:a"], [None], ["READ"], ["TOPIC"], ["t"]), "row 0 of hosts: None is not text"),
     ],
 )
 def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: str) -> None:

@@ -90,7 +90,7 @@ def test_stale_deny_after() -> None:
 )
 def test_a_slip_in_a_key_is_pointed_out(key: str, meant: str) -> None:
     _, [warning] = from_properties({key: "User:a"})
-    assert warning == f"{key} is no key of Kafka's; did you mean {meant}?"
+    assert warning == f"{key} is not a key of Kafka's; did you mean {meant}?"
 
 
 def test_kafkas_other_keys_are_left_alone() -> None:

@@ -28,7 +28,7 @@ def java(kafka_tools: KafkaTools) -> Any:
 
 def test_a_name_is_written_as_java_writes_it(java: Any) -> None:
     """Hundreds of names: all kinds of strings, escapes, several attributes of one part, unknown
-    types, empty and long values, bytes that are no text."""
+    types, empty and long values, bytes that are not text."""
     choose = Random(83)
     samples = ["=", "#", "a#", " a ", "a", "", " ", "\r", "\0", "a\0b", "é€", "\n a\n"]
     names = [
@@ -73,7 +73,7 @@ def any_text(choose: Random) -> str:
 
 def test_a_pattern_matches_what_it_matches_in_java(java: Any) -> None:
     """Whatever is carried out at all; the samples of the issue are in the letters: KELVIN SIGN is
-    no ``\\w``, nor K in either case."""
+    not a ``\\w``, nor K in either case."""
     choose, compared = Random(17), 0
     for _ in range(1200):
         text = ("(?i)" if choose.random() < 0.2 else "") + any_pattern(choose, 4)

@@ -254,7 +254,7 @@ def test_apply_and_prune(
     assert (code, [line["permissionType"] for line in lines]) == (0, ["DENY"] + ["ALLOW"] * 4)
     code, _, err = run(cluster, capsys, "apply", wanted, *SUPER)
     assert code == 2
-    assert "nobody is there to be asked; give --yes" in err
+    assert "not a terminal: to skip the prompt, pass --yes" in err
     assert listed(cluster, capsys) == before
     code, lines, _ = run(cluster, capsys, "apply", wanted, *SUPER, "--yes", "--json")
     assert (code, len(lines)) == (0, 5)

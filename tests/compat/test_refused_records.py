@@ -57,7 +57,8 @@ def written(record: RawRecord, *, is_control: bool = False) -> Batch:
 def test_a_record_that_kafka_refuses_stops_replay(
     kafka_tools: KafkaTools, form: Form, value: bytes
 ) -> None:
-    """Whatever its type: what wrote it was no controller. A tool shows what can be read of it."""
+    """Whatever its type: what wrote it was not a controller. A tool shows what can be read of
+    it."""
     record = form(value)
     check_stops(kafka_tools, written(record), shown={1} if record.value == ACL else set())
 

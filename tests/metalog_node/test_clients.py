@@ -29,7 +29,7 @@ GARBAGE = {
     "GET / HTTP/1.1\r\n\r\n": "it speaks HTTP",
     "\0\0\x20\1": "a frame of 8193 bytes, where at most 8192 are taken",
     "\0\0\0\2ab": "a request of 2 bytes, which is less than its header",
-    "\0\0\0\x0a\0\x1d\0\3\0\0\0\1\0\0": "API 29 is asked before the login",
+    "\0\0\0\x0a\0\x1d\0\3\0\0\0\1\0\0": "API 29 was requested before the login",
     "\0\0\0\x0a\x27\x0f\0\3\0\0\0\1\0\0": "API 9999 is not known in version 3",
 }
 
@@ -68,7 +68,7 @@ def test_who_does_not_say_who_it_is_is_closed(
         client.sendall(b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff")
         while client.recv(1000):
             continue
-    assert "connection closed: too slow to say who it is" in caplog.text
+    assert "connection closed: too slow to authenticate" in caplog.text
 
 
 def test_who_is_idle_is_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -64,7 +64,7 @@ def test_the_forms_of_a_moment(text: str, moment: Moment) -> None:
     ["", "yesterday", "-6", "-6y", "6h", "@", "@-1", "1e3", "٣", "9" * 40, "2026-13-01", "+5"],
 )
 def test_what_is_no_moment(text: str) -> None:
-    with pytest.raises(InvalidMoment, match="is no moment; give an offset"):
+    with pytest.raises(InvalidMoment, match="is not a moment; give an offset"):
         parse_moment(text)
 
 

@@ -154,7 +154,7 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
         (f'{HEAD},"before":[],"steps":[{{"change":"ad"}}]}}', "is add or remove, not 'ad'"),
         (f'{HEAD},"before":[],"steps":[{{}}]}}', "a step has no change"),
         (f'{HEAD},"before":[{{}}],"steps":[]}}', "an ACL has no resourceType"),
-        (f'{HEAD},"before":7,"steps":[]}}', "before is no list"),
+        (f'{HEAD},"before":7,"steps":[]}}', "before is not a list"),
     ],
 )
 def test_a_damaged_plan(text: str, said: str) -> None:

@@ -215,7 +215,7 @@ def test_a_log_that_is_cut_while_it_is_read_is_not_taken_for_whole(tmp_path: Pat
         source = open_source(str(tmp_path), environ={}, files=files)
         assert source.log.bounds().end == 3
         files.change = change
-        with pytest.raises(InvalidSource, match="cut while it was read"):
+        with pytest.raises(InvalidSource, match="truncated while it was read"):
             replay_source(source, tolerant=True)
         log_of_three_batches(tmp_path)
 

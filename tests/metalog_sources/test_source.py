@@ -96,18 +96,18 @@ class TestRefused:
     def test_nothing(self, tmp_path: Path) -> None:
         assert "there is no such file or folder" in refused(tmp_path / "missing")
         assert "there is no such folder" in refused(f"{DEMO / 'log-dir'}+{tmp_path / 'missing'}")
-        assert "no SOURCE was given" in refused("")
+        assert "SOURCE is missing" in refused("")
 
     def test_an_empty_folder(self, tmp_path: Path) -> None:
         assert "an empty folder" in refused(tmp_path)
 
     def test_a_folder_that_is_no_log(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        assert "no metadata log in it" in refused(tmp_path)
+        assert "not a metadata log" in refused(tmp_path)
 
     def test_a_file_of_another_kind(self, tmp_path: Path) -> None:
         (tmp_path / "file.txt").touch()
-        assert "a file of a kind that is not read" in refused(tmp_path / "file.txt")
+        assert "unknown kind of file" in refused(tmp_path / "file.txt")
 
     def test_a_log_of_an_ordinary_topic(self, tmp_path: Path) -> None:
         records = [RawRecord(0, 0, at, b"key", b'{"order": 1}', ()) for at in range(3)]
@@ -140,9 +140,9 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("url", "problem"),
         [
-            ("quorum://localhost", "'localhost' is no HOST:PORT; give quorum://HOST:PORT[,"),
-            ("quorum://", "'' is no HOST:PORT"),
-            ("quorum://a:9093/b", "'a:9093/b' is no HOST:PORT"),
+            ("quorum://localhost", "'localhost' is not HOST:PORT; give quorum://HOST:PORT[,"),
+            ("quorum://", "'' is not HOST:PORT"),
+            ("quorum://a:9093/b", "'a:9093/b' is not HOST:PORT"),
             ("topic://localhost:9092", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
             ("topic:///acls", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
             ("topic://localhost:9092/a/b", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
@@ -235,10 +235,10 @@ class TestNames:
             ("", "did you mean|is not in"),
             ('[sources.prod]\nurl = "x"', "did you mean @prod"),
             ("[sources", "not TOML"),
-            ("sources = 3", "no table"),
-            ("[sources]\nprdo = 3", "no table of texts"),
+            ("sources = 3", "not a table"),
+            ("[sources]\nprdo = 3", "not a table of texts"),
             ("[sources.prdo]", "needs a url"),
-            ('[sources.prdo]\nurl = "@x"', "needs a url that is no name"),
+            ('[sources.prdo]\nurl = "@x"', "needs a url that is not a name"),
             ('[sources.prdo]\nurl = "x"\ncofnig = "y"', "did you mean config"),
         ],
     )

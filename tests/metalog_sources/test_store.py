@@ -94,7 +94,7 @@ def test_folders_that_lie_too_deep_are_not_left_out(tmp_path: Path) -> None:
 def test_yaml_beside_a_log_does_not_hide_it(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
     (tmp_path / "meta.properties").write_text("version=1\n")
-    with pytest.raises(InvalidSource, match="no metadata log in it"):
+    with pytest.raises(InvalidSource, match="not a metadata log"):
         opened(tmp_path)
 
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_no_utf8(tmp_path: Path) -> None:
 def test_what_needs_offsets_says_so_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(RULE.format("User:a"))
-    said = "holds only what is now, without offsets and history; give a metadata.log.dir"
+    said = "has only the present state, without offsets and history; give a metadata.log.dir"
     source = opened(path)
     with pytest.raises(InvalidSource, match=said):
         replay_source(source, at=AtOffset(1))

@@ -349,6 +349,6 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     thesis.parent.mkdir()
     thesis.write_text("…")
     said = fault(pipeline, "--out", thesis.parent)
-    assert f"{thesis.parent}: holds files that are no pipeline's" in said
+    assert f"{thesis.parent}: holds files that are not a pipeline's" in said
     assert f"{thesis}: is a file; name a folder" in fault(pipeline, "--out", thesis)
     assert [each.read_text() for each in thesis.parent.iterdir()] == ["…"]

@@ -72,7 +72,10 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
         (["gone.properties"], "gone.properties: cannot be read: No such file or directory"),
         (["@1=gone.properties"], "gone.properties: cannot be read: No such file or directory"),
         (["."], ".: cannot be read: Is a directory"),
-        (["soon=old.properties"], "--config soon=old.properties: 'soon' is no moment; give an off"),
+        (
+            ["soon=old.properties"],
+            "--config soon=old.properties: 'soon' is not a moment; give an off",
+        ),
         (["50=old.properties"], "--config 50=old.properties: no log says when a configuration c"),
         (["-6h=old.properties"], "--config -6h=old.properties: no log says when a configuration"),
         (["old.properties"] * 2, "--config old.properties: old.properties holds from the beginn"),

@@ -332,7 +332,7 @@ def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "no SOURCE was given"),
+        ({}, "SOURCE is missing"),
         ({"path": "x", "comitted": "true"}, "there is no option comitted; there are path, comm"),
         ({"path": "x", "committed": "maybe"}, "the option committed is true or false, not maybe"),
         ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is a whole number from 1 on, not -1"),

@@ -234,7 +234,7 @@ def test_a_folder_that_is_none(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InvalidSource, match="not a pipeline's folder; metalog pipeline build"):
         Tables.open(spark, tmp_path / "nothing")
     (tmp_path / "thesis.txt").write_text("…")
-    with pytest.raises(InvalidTarget, match="holds files that are no pipeline's"):
+    with pytest.raises(InvalidTarget, match="holds files that are not a pipeline's"):
         Tables.make(spark, tmp_path)
     (tmp_path / "changes").mkdir()
     (tmp_path / "changes" / "notes").write_text("not ours\n")

@@ -107,7 +107,7 @@ def test_nobody_is_asked_where_nobody_is(
     target: MemoryTarget, wanted: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["apply", "memory", wanted, *SUPER]) == 2
-    assert "nobody is there to be asked" in capsys.readouterr().err
+    assert "not a terminal: to skip the prompt, pass " in capsys.readouterr().err
     assert main(["apply", "memory", wanted, *SUPER, "--yes"]) == 0
     assert target.acls == acls_of(WANTED) | acls_of(BEFORE)
     assert main(["apply", "memory", wanted, *SUPER]) == 0

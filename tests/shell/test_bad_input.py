@@ -293,7 +293,7 @@ def test_what_is_proven_to_be_committed_is_shown_without_a_word(run: Run) -> Non
 
 
 def test_a_moment_that_is_none(refused: Refused) -> None:
-    assert "is no moment" in refused("acls", LOG_DIR, "--at", "yesterday")
+    assert "is not a moment" in refused("acls", LOG_DIR, "--at", "yesterday")
 
 
 def test_a_moment_before_a_trimmed_log_starts(refused: Refused) -> None:
@@ -320,14 +320,14 @@ def test_an_unknown_word_is_told_the_nearest(
 
 @pytest.mark.parametrize("line", ["hello there", "Principal = User:a is Denied", "x" * 10_000])
 def test_a_pasted_line_that_is_no_audit_line(line: str, refused: Refused) -> None:
-    assert "no audit line" in refused("explain", LOG_DIR, line)
+    assert "not an audit line" in refused("explain", LOG_DIR, line)
 
 
 @pytest.mark.parametrize("option", ["--audit", "--requests"])
 def test_a_file_without_questions_is_pointed_out(option: str, run: Run) -> None:
     done = run("can", "@demo", option, "/dev/null")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith("note: nothing was asked: /dev/null has no lines")
+    assert done.stderr.startswith("note: /dev/null has no lines, so there is no question")
 
 
 def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
@@ -347,9 +347,9 @@ def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
 @pytest.mark.parametrize(
     ("option", "line", "said"),
     [
-        ("--requests", b'{"principal":"User:\xff","host":"a"}', "byte 19 is no UTF-8"),
+        ("--requests", b'{"principal":"User:\xff","host":"a"}', "byte 19 is not UTF-8"),
         ("--requests", b'{"host":"10.0.0.1","host":"10.0.0.2"}', "a key stands twice in it"),
-        ("--audit", b"INFO Principal = User:Ren\xe9 is Denied", "byte 25 is no UTF-8"),
+        ("--audit", b"INFO Principal = User:Ren\xe9 is Denied", "byte 25 is not UTF-8"),
     ],
 )
 def test_a_line_that_may_ask_something_else_is_not_answered(

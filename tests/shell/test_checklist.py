@@ -125,7 +125,7 @@ def test_what_is_denied_names_the_command_that_says_what_would_allow_it(
 ) -> None:
     assert main(["can", "@demo", *words]) == 1
     said, command = capsys.readouterr().out.splitlines()[-2:]
-    assert said == "why, and what would allow it:"
+    assert said == "why, and how to allow it:"
     metalog, *arguments = shlex.split(command)
     assert (metalog, arguments) == ("metalog", ["explain", "@demo", *words])
     assert main(arguments) == 0

@@ -71,7 +71,7 @@ def test_every_near_miss_can_be_said(kind: NearMissKind) -> None:
 def test_the_nearest_miss_and_what_to_type_come_before_the_evidence() -> None:
     text = explained([acl(host="10.0.0.2"), acl(principal="User:other")])
     sections = re.findall(r"^(\w+(?: \w+)?) +", text, re.MULTILINE)
-    assert sections == ["DENIED", "why", "nearly", "to allow", "asked"]
+    assert sections == ["DENIED", "why", "near miss", "to allow", "considered"]
     assert "its host is 10.0.0.2, not 10.0.0.1" in text
     assert "--add --allow-principal User:app --allow-host 10.0.0.1 --operation Read" in text
 
@@ -96,7 +96,7 @@ def test_each_candidate_says_in_what_it_differs() -> None:
 
 def test_long_lists_are_shortened_unless_all_is_asked_for() -> None:
     many = [acl(principal=f"User:{number:03}", operation=Operation.WRITE) for number in range(99)]
-    assert "… and 88 more that differ in more (--all)" in explained([*many, acl(host="h")])
+    assert "… and 88 more with more differences (--all)" in explained([*many, acl(host="h")])
     whole = explained([*many, acl(host="h")], whole=True)
     assert whole.count("User:0") >= 99
     assert "(--all)" not in whole

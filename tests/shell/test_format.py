@@ -136,7 +136,7 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path, run: Run) 
             ["-I", f"7@h:1:{DIRECTORY}"],
             "--initial-controllers wants controller.quorum.bootstrap.servers",
         ),
-        ({"process_roles": "broker"}, ["--standalone"], "is no controller's"),
+        ({"process_roles": "broker"}, ["--standalone"], "is not a controller's"),
         ({"process_roles": ""}, [], "no process.roles"),
         ({"node_id": "x"}, [], "node.id must be a number"),
         ({}, ["--standalone", "--node-id", "8"], "has node.id=7"),
@@ -189,7 +189,7 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path, run: Run) ->
         ),
         (["-I", "1@x:9093"], "'1@x:9093' is not of the form ID@HOST:PORT:DIRECTORY-ID"),
         (["-I", f"1@x:70000:{DIRECTORY}"], "is not of the form"),
-        (["-I", "1@x:9093:mine"], "'mine' is no Kafka UUID"),
+        (["-I", "1@x:9093:mine"], "'mine' is not a Kafka UUID"),
         (["-I", f"1@x:1:{DIRECTORY},1@y:2:{DIRECTORY}"], "node 1 stands in it twice"),
         (["-I", f"1@x:1:{DIRECTORY}", "--standalone"], "not allowed with argument"),
         (["--feature", "kraft"], "write NAME=LEVEL"),
@@ -278,5 +278,5 @@ def test_the_first_folder_holds_the_log_unless_another_is_named() -> None:
     assert config.metadata_dir == Path("/a")
     assert config.directories == (Path("/a"), Path("/b"))
     assert config.controller == ("C", "localhost", 9093)
-    with pytest.raises(InvalidRequest, match="C://host is no NAME://HOST:PORT"):
+    with pytest.raises(InvalidRequest, match="C://host is not NAME://HOST:PORT"):
         node_config({**CONTROLLER, "listeners": "C://host"}, "f")

@@ -47,7 +47,7 @@ def test_it_asks_before_it_removes(folder: str, capsys: pytest.CaptureFixture[st
     before = listed(folder, capsys)
     remove = ("--remove", "--topic", "t", "--topic", "u")
     assert main(["kafka-acls", folder, *remove]) == 2
-    assert capsys.readouterr().err == "metalog: nobody is there to be asked; give --force\n"
+    assert capsys.readouterr().err == "metalog: not a terminal: to skip the prompt, pass --force\n"
     command = [sys.executable, "-m", "shell.main", "kafka-acls", folder, *remove]
     printed, code = at_a_terminal(command, typed="n\n\n", environment={"NO_COLOR": "1"})
     assert (printed.count("? (y/n)\n"), printed.count("removed"), code) == (2, 0, 0)
@@ -147,7 +147,7 @@ def test_the_last_right_to_alter_acls_is_kept_until_it_is_told_otherwise(
     assert "this takes from everyone the right to alter ACLs" in capsys.readouterr().err
     root = ("--super-users", "User:root")
     assert main([*remove, *root, "--caller", "User:admin"]) == 2
-    assert "this takes from User:admin (who asks for it) the right" in capsys.readouterr().err
+    assert "this takes from User:admin (the caller) the right" in capsys.readouterr().err
     deny = ("--operation", "All", "--cluster", "--deny-principal", "User:*")
     assert main(["kafka-acls", folder, "--add", *deny, "--super-users", ""]) == 2
     assert listed(folder, capsys) == before

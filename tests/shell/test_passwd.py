@@ -110,7 +110,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["alice", "--", "top-secret-1"], "a password is never an argument"),
         (["alice", "--password", "top-secret-1"], "unknown option --password"),
         (["alice", "--password=top-secret-1"], "unknown option --password"),
-        (["alice"], "nobody is there to be asked; give --password-file"),
+        (["alice"], "not a terminal: to skip the prompt, pass --password-file"),
         (["alice", "--password-file", "no-such-file"], "no-such-file: No such file"),
         (["alice", "--password-file", "empty.txt"], "the password is empty"),
         (["alice", "--password-file", "two.txt"], "two.txt: more than one line"),
@@ -122,10 +122,10 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["alice", "--mechanism", "PLAIN"], "invalid choice: 'PLAIN'"),
         (["known", "--delete", "--iterations", "4096"], "--delete needs no --iterations"),
         (["known", "--delete", "--password-file", "one.txt"], "--delete needs no --password-file"),
-        (["known", "--delete"], "nobody is there to be asked; give --yes"),
+        (["known", "--delete"], "not a terminal: to skip the prompt, pass --yes"),
         (
             *(["known", "--delete", "--yes", "--caller", "User:known"],),
-            "this takes from known (who asks for it) its login; --allow-lockout does it",
+            "this removes the login of known, the caller; --allow-lockout does it",
         ),
         (
             *(
@@ -187,7 +187,7 @@ def test_a_terminal_is_no_file_since_it_would_show_what_is_typed(folder: Path) -
     command = [sys.executable, "-m", "shell.main", "passwd", str(folder), "alice"]
     printed, code = at_a_terminal([*command, "--password-file", "-"], answers={})
     words = " ".join(printed.split())
-    assert (code, "leave it out to be asked" in words) == (2, True)
+    assert (code, "leave it out for a prompt" in words) == (2, True)
 
 
 def at_the_prompts(folder: Path, *answers: str) -> tuple[str, int]:
@@ -209,7 +209,7 @@ def test_it_asks_twice_and_shows_nothing_that_is_typed(folder: Path) -> None:
     [
         (("top-secret-1\n", "top-secret-2\n"), "the two passwords differ; nothing was changed"),
         (("\n", "\n"), "the password is empty; nothing was changed"),
-        (("top-secret-1\n", "\x04"), "no password was given; nothing was changed"),
+        (("top-secret-1\n", "\x04"), "no password; nothing was changed"),
     ],
 )
 def test_what_is_typed_wrongly_changes_nothing(

@@ -160,7 +160,7 @@ class TestLockout:
 
     def test_the_caller(self, plan: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main([*plan, *SUPER, "--caller", "User:admin"]) == 2
-        assert "this takes from User:admin (who asks for it) the right" in capsys.readouterr().err
+        assert "this takes from User:admin (the caller) the right" in capsys.readouterr().err
         assert main([*plan, *SUPER, "--caller", "User:root"]) == 0
         assert main([*plan, *SUPER, "--caller", "admin"]) == 2
         assert "write it as User:admin" in capsys.readouterr().err

@@ -84,13 +84,19 @@ def test_what_is_no_question(words: list[str], answer: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["User:a", "topic:t", "read"], "'topic:t' is no operation; ask with PRINCIPAL OPERATION"),
-        (["read", "User:a", "topic:t"], "'User:a' is no operation; ask with PRINCIPAL OPERATION"),
+        (
+            ["User:a", "topic:t", "read"],
+            "'topic:t' is not an operation; ask with PRINCIPAL OPERATION",
+        ),
+        (
+            ["read", "User:a", "topic:t"],
+            "'User:a' is not an operation; ask with PRINCIPAL OPERATION",
+        ),
         (["User:a", "read", "topic", "t"], "ask with PRINCIPAL OPERATION TYPE:NAME"),
         (["User:a", "read", "topic"], "resource 'topic' has no name; write it as topic:NAME"),
         (["User:a", "read", "payments"], "'payments' has no type; write it as topic:payments"),
         (["a", "read", "topic:t"], "'a' has no type; write it as User:a"),
-        (["User:a read topic:t"], "'User:a read topic:t' is no audit line of Kafka"),
+        (["User:a read topic:t"], "'User:a read topic:t' is not an audit line of Kafka"),
         ([f"{AUDIT_LINE}\n{AUDIT_LINE}"], "several audit lines; give them to --audit"),
     ],
 )
@@ -113,13 +119,13 @@ def test_a_principal_that_kafka_itself_never_makes_is_pointed_out(answer: Any) -
 def test_a_host_that_no_client_has_is_pointed_out(host: str, answer: Any) -> None:
     _, [got], err = answer("can", LOG_DIR, "User:billing", "read", "topic:payments", "--host", host)
     assert got["host"] == host
-    assert "note: no client's host is " in err
+    assert "note: a client never has the host " in err
 
 
 def test_a_host_is_asked_as_java_writes_it(answer: Any) -> None:
     _, [got], err = answer("can", LOG_DIR, "User:a", "read", "topic:t", "--host", "::1")
     assert got["host"] == "0:0:0:0:0:0:0:1"
-    assert "::1 is 0:0:0:0:0:0:0:1 to a broker" in err
+    assert "brokers write ::1 as 0:0:0:0:0:0:0:1" in err
 
 
 def test_without_a_host_it_says_which_hosts_would_change_the_answer(answer: Any) -> None:
@@ -264,7 +270,7 @@ OTHER = "authorizer.class.name=com.example.Audited\n"
     ("text", "code", "said"),
     [
         (f"node.id=1\n{STANDARD}", 1, ""),
-        (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide otherwise"),
+        (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide differently"),
         ("super.users=User:root\n", 1, "Kafka without an authorizer allows everything"),
         ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
         ("node.id=1\nlisteners=PLAINTEXT://:9092\n", 2, "Kafka without an authorizer allows"),
@@ -284,7 +290,7 @@ def test_where_kafka_has_no_authorizer_denied_is_no_answer(
     got = answer("can", LOG_DIR, "User:nobody", "read", "topic:x", "--config", str(config))
     assert got[0] == code
     assert said in got[2]
-    assert ("decide otherwise" in got[2] or "allows everything" in got[2]) == bool(said)
+    assert ("decide differently" in got[2] or "allows everything" in got[2]) == bool(said)
 
 
 def test_what_does_not_decide_says_that_kafka_has_no_authorizer(run: Run, tmp_path: Path) -> None:
@@ -349,13 +355,13 @@ def test_a_line_cut_off_at_its_end_is_said_to_be_that(end: int, answer: Any) -> 
     assert "readable in two ways" not in err
     assert "can be read in two ways" not in err
     is_whole = AUDIT_LINE[:end].rstrip().endswith("resourceRefCount = 1")
-    assert is_whole or "note: the line is cut off at its end" in err
+    assert is_whole or "note: the end of the line is missing" in err
 
 
 def test_a_line_cut_off_within_its_acl(answer: Any) -> None:
     rule = "MatchingAcl(acl=StandardAcl[resourceType=TOPIC, resourceName=pay"
     _, _, err = answer("can", LOG_DIR, AUDIT_LINE.replace("DefaultDeny", rule))
-    assert "note: the line is cut off at its end" in err
+    assert "note: the end of the line is missing" in err
 
 
 def test_a_name_that_repeats_a_verdict_is_still_an_alarm(answer: Any) -> None:
@@ -369,11 +375,11 @@ def test_the_time_of_a_line_is_offered(answer: Any) -> None:
     dated = f"[2026-11-21 18:44:57,336] INFO {AUDIT_LINE} (kafka.authorizer.logger)"
     offer = "--at 2026-11-21T18:44:57.336Z"
     _, _, err = answer("explain", LOG_DIR, dated)
-    assert f"note: to ask as it was when the line was written: {offer}" in err
+    assert f"note: for the state at the time of the line: {offer}" in err
     _, _, err = answer("explain", LOG_DIR, dated, *offer.split())
-    assert "when the line was written" not in err
+    assert "at the time of the line" not in err
     _, _, err = answer("explain", LOG_DIR, AUDIT_LINE)
-    assert "when the line was written" not in err
+    assert "at the time of the line" not in err
 
 
 def test_a_line_from_stdin(run: Run) -> None:

@@ -76,7 +76,7 @@ def test_sql_is_shown_as_a_table_and_as_json() -> None:
     ("line", "complaint"),
     [
         ("unusd", "unusd: no verb and no query; did you mean unused?"),
-        ("DROP VIEW usage", "DROP: no verb and no query; help says what may be asked"),
+        ("DROP VIEW usage", "DROP: no verb and no query; help lists the commands"),
         ("select nope", "Spark: no column nope"),
         ("unused --frm -3d", "unknown option --frm; did you mean --from?"),
         ("unused 'x", "No closing quotation: close the quotes, or put a \\ before a single one"),

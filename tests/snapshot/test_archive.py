@@ -133,7 +133,7 @@ def test_what_proves_nothing_is_not_kept(
 ) -> None:
     segment = next((DEMO / "log-dir" / "__cluster_metadata-0").glob("*.log"))
     assert main(["archive", str(segment), str(tmp_path / "archive")]) == 2
-    assert "proves nothing to be committed" in capsys.readouterr().err
+    assert "cannot prove that records are committed" in capsys.readouterr().err
     assert not (tmp_path / "archive").exists()
 
 

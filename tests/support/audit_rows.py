@@ -74,7 +74,7 @@ def _splits(path: Path, split_bytes: int) -> Iterator[pa.RecordBatch]:
 def _without_cut(
     rows: list[dict[str, Any]], last: int, path: Path, zone: Zone
 ) -> Iterator[dict[str, Any]]:
-    """The last line has no LF, and is no request unless it is whole."""
+    """The last line has no LF, and is not a request unless it is whole."""
     for row in rows:
         is_request = row["reason"] is None and row["possible"] is None
         if row["line"] == last and is_request and row["rule"] is None:

@@ -121,7 +121,7 @@ def _unzipped(packed: Path, target: Path) -> Path:
             path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
             path.unlink()
         try:
-            os.rename(copy, target)  # noqa: PTH104 (a rename that loses a race is no error)
+            os.rename(copy, target)  # noqa: PTH104 (a rename that loses a race is not an error)
         except OSError:
             if not target.is_dir():
                 raise

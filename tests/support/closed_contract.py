@@ -6,7 +6,7 @@ In the terms of pyproject.toml:
     modules = [...]      # `a.b.*` is every module of `a.b`, and not `a.b` itself
     may_import = [...]   # what else they may import, beside the standard library
 
-Imports for type checkers only do not count: they are not there when the modules run.
+Imports for type checkers only do not count: they are missing when the modules run.
 """
 
 from __future__ import annotations

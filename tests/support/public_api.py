@@ -39,7 +39,7 @@ returned and what is raised. This page is made from the code by `make api`, and 
   (`DeprecationWarning`). Until 1.0 the CHANGELOG names each change.
 - Protocols and classes to derive from (`Publisher`, `Authorizer`) get no new method that you would
   have to write.
-- These are no promise: the words of messages, the text of a `repr`, the order of what has no
+- We do not promise the words of messages, the text of a `repr`, the order of what has no
   order, and how long anything takes.
 - Codes, keys of configuration and formats are Kafka's, and follow it: see
   [the formats](../formats/README.md).

@@ -24,4 +24,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(Severity.INFO, f"it stands in {counted(times, 'place')}", acl)
 
 
-CHECK = Check("bound-twice", "The same ACL is held more than once.", _find)
+CHECK = Check("bound-twice", "The same ACL is bound more than once.", _find)

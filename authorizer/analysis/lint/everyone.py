@@ -25,13 +25,14 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         reads = acl.operation is Operation.READ
         if reads and acl.resource_type is not ResourceType.TOPIC:
             continue
-        whence = "whoever can connect" if acl.host == WILDCARD else "whoever comes from there"
+        whence = "anyone who can connect" if acl.host == WILDCARD else "anyone from that host"
         yield Finding(
             Severity.WARNING if reads else Severity.ERROR,
             f"{whence} may do it, User:ANONYMOUS too",
             acl,
             remove=(acl,),
-            advice="first allow it to those who need it; metalog can --audit tells who asks",
+            advice="first allow it for the principals that need it; metalog can --audit "
+            "lists who uses it",
         )
 
 

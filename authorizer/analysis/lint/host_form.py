@@ -15,7 +15,7 @@ _SAID = {
     NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",
     NearMissKind.HOST_BLANK: "its host has blanks around it",
     NearMissKind.HOST_RANGE: "its host is a range that Kafka compares as text",
-    NearMissKind.HOST_NAME: "its host is no address, and a client's always is",
+    NearMissKind.HOST_NAME: "its host is not an address, and a client's always is",
 }
 
 

@@ -60,4 +60,4 @@ def _grants(acl: Acl, what: tuple[Operation, ResourceType]) -> bool:
     )
 
 
-CHECK = Check("incomplete-client", "Half of what a consumer or producer needs.", _find)
+CHECK = Check("incomplete-client", "Only half of a consumer's or producer's permissions.", _find)

@@ -11,9 +11,9 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     if subject.config.allow_everyone:
         yield Finding(
             Severity.WARNING,
-            "everyone may do everything with what no ACL reaches, a new topic for one",
+            "everyone may do everything with resources that no ACL reaches, such as a new topic",
             name="allow.everyone.if.no.acl.found=true",
         )
 
 
-CHECK = Check("open-by-default", "What no ACL reaches is open to everyone.", _find)
+CHECK = Check("open-by-default", "Resources without ACLs are open to everyone.", _find)

@@ -40,5 +40,5 @@ def _may_be_scram(principal: str) -> bool:
 
 
 CHECK = Check(
-    "principal-without-user", "A principal that is no SCRAM user.", _find, CheckInput.USERS
+    "principal-without-user", "A principal that is not a SCRAM user.", _find, CheckInput.USERS
 )

@@ -34,4 +34,4 @@ def _meant(acl: Acl) -> Acl | None:
     return acl._replace(resource_name=WILDCARD, pattern_type=PatternType.LITERAL)
 
 
-CHECK = Check("star-in-name", "A * where it is no wildcard.", _find)
+CHECK = Check("star-in-name", "A * where it is not a wildcard.", _find)

@@ -45,7 +45,7 @@ def simple_acl_config(
     path = _text(config, CONFIG_PATH)
     of_its_own = _own_file(Path(path), files) if path else {}
     for key in of_its_own.keys() & config.keys():
-        raise ConfigException(f"{key} is given here and in {path}; keep one of them")
+        raise ConfigException(f"{key} is set here and in {path}; keep one of them")
     settings = {**config, **of_its_own}
     if ZOOKEEPER_URL in settings:
         raise ConfigException(

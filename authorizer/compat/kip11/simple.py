@@ -175,7 +175,7 @@ class SimpleAclAuthorizer(Authorizer):
         if isinstance(acls, Resource):
             filters = [_on(acls)]
         elif resource is None:
-            raise InvalidRequest("remove_acls: on which resource?")
+            raise InvalidRequest("remove_acls: name a resource")
         else:
             filters = [_exactly(entry) for entry in entries_of(acls, resource)]
         results = _all(self.standard.delete_acls(_NOT_SAID, filters))

@@ -106,12 +106,12 @@ def _named_id(match: re.Match[str] | None) -> SnapshotId | None:
 
 
 def segments(names: Iterable[str]) -> list[int]:
-    """Base offsets of the segments among ``names``, lowest first; leftovers are no segments."""
+    """Base offsets of the segments among ``names``, lowest first; leftovers are not segments."""
     return sorted(base for name in names if (base := segment_base_offset(name)) is not None)
 
 
 def snapshots(names: Iterable[str]) -> list[SnapshotId]:
-    """Ids of the snapshots among ``names``, oldest first; leftovers are no snapshots."""
+    """Ids of the snapshots among ``names``, oldest first; leftovers are not snapshots."""
     return sorted(named for name in names if (named := snapshot_id(name)) is not None)
 
 

@@ -137,7 +137,7 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
     below = _log_dir_below(path, names, files)
     advice = "give a controller's metadata.log.dir" if below is None else f"did you mean {below}?"
     raise InvalidSource(
-        f"{path}: no metadata log in it, for lack of {layout.PARTITION_FOLDER}; {advice}"
+        f"{path}: not a metadata log: it has no {layout.PARTITION_FOLDER}; {advice}"
     )
 
 

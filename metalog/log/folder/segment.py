@@ -2,7 +2,7 @@
 
 Every batch is whole, its CRC is right and it follows the one before; else one
 ``CorruptLog`` names file, offset and byte. What a crash left at the end of the last
-segment is no damage but a ``TornTail``: the batch that was being written, cut short or with
+segment is not damage but a ``TornTail``: the batch that was being written, cut short or with
 zeros for the sectors that never came to the disk. Memory does not grow with the file.
 This module must not know what a folder holds, and it applies nothing.
 """

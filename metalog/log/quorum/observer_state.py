@@ -209,7 +209,7 @@ class Follower:
         self.position = batch.next_offset
 
     def _damage(self, asked: Address, problem: str) -> CorruptLog:
-        advice = "what this controller sends is no metadata log; look at its own copy"
+        advice = "what this controller sends is not a metadata log; look at its own copy"
         return CorruptLog(problem, file=str(asked), offset=self.position, advice=advice)
 
 

@@ -35,8 +35,9 @@ class Download:
         """``InvalidSource`` where the leader does not give it, ``CorruptSnapshot`` at damage."""
         if chunk.code:
             raise InvalidSource(
-                f"{self._name}: the snapshot {self.id} cannot be had: {error_name(chunk.code)}; "
-                "there may be a newer one by now, ask again"
+                f"{self._name}: the snapshot {self.id} cannot be fetched: "
+                f"{error_name(chunk.code)}; "
+                "there may be a newer one, retry"
             )
         if self._size is None:
             self._size = chunk.size

@@ -122,7 +122,7 @@ class TopicCluster:
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
         """``live`` ones are waited for at the cluster; of others it is said at once that there
-        are none, which is how a reader gets past what ends a log but is no message."""
+        are none, which is how a reader gets past what ends a log but is not a message."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 

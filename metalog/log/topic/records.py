@@ -111,7 +111,7 @@ def read_place(message: Stored, topic: str) -> AppendHeader:
             f"a message without the header {APPEND_HEADER}",
             file=topic,
             offset=message.offset,
-            advice="this is no metadata log, or somebody else wrote to it",
+            advice="this is not a metadata log, or somebody else wrote to it",
         )
     if len(packed) != _APPEND.size or packed[0] != _FORMAT:
         raise CorruptLog(

@@ -156,7 +156,7 @@ def _definitions(schema: Any) -> dict[str, object]:
         return name
 
     if not isinstance(schema, list) or not all(isinstance(each, dict) for each in schema):
-        raise _fault("its schema is no union of records")
+        raise _fault("its schema is not a union of records")
     meant(schema)
     return found
 

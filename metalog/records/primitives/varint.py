@@ -1,7 +1,7 @@
 """Variable-length integers of Kafka: unsigned, and signed in zigzag form.
 
 A reader takes ``(data, at)`` and returns the value and where the next one begins.
-Bytes that are no varint raise ``ValueError``, and bytes that end too soon
+Bytes that are not a varint raise ``ValueError``, and bytes that end too soon
 ``IndexError``; whoever decodes turns both into its own fault.
 
 Source: KIP-482 and Kafka's message format v2. This module must not know records.

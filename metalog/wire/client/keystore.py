@@ -30,8 +30,8 @@ class Identity(NamedTuple):
 def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
     """The one private key in the keystore, with its chain.
 
-    Raises ``ValueError`` where the bytes are no keystore, the password is wrong, or no key with a
-    certificate is in it.
+    Raises ``ValueError`` where the bytes are not a keystore, the password is wrong, or no key with
+    a certificate is in it.
     """
     given = None if store_password is None else store_password.encode()
     key, certificate, chain = load_key_and_certificates(data, given)

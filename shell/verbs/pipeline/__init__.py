@@ -24,7 +24,7 @@ metalog pipeline VERB --help says more.  Exit codes: 0 done, 1 findings, 2 could
 VERBS: Final[dict[str, Verb]] = {
     "build": Verb(
         "Make",
-        "The tables, from a metadata log, audit logs and a configuration",
+        "Build the tables from a metadata log, audit logs and a configuration",
         "shell.verbs.pipeline.build",
     ),
     "unused": Verb(
@@ -32,25 +32,27 @@ VERBS: Final[dict[str, Verb]] = {
     ),
     "least-privilege": Verb(
         "Find",
-        "The least ACLs for what each principal did, proven by replay",
+        "The fewest ACLs for each principal's requests, proven by replay",
         "shell.verbs.pipeline.least_privilege",
     ),
     "what-if": Verb(
         "Find",
-        "Whose real requests other ACLs would answer otherwise",
+        "Which real requests other ACLs would answer differently",
         "shell.verbs.pipeline.what_if",
     ),
     "requests": Verb(
         "Find",
-        "Requests one by one, such as those behind a finding",
+        "Single requests, such as those behind a finding",
         "shell.verbs.pipeline.requests",
     ),
     "report": Verb(
-        "Show", "All of it as one page, and one for each team", "shell.verbs.pipeline.report"
+        "Show",
+        "All findings as one HTML page, and one page for each team",
+        "shell.verbs.pipeline.report",
     ),
     "shell": Verb(
         "Show",
-        "One Spark for many questions: each a verb, or SQL of the tables",
+        "One Spark session for many verbs and SQL queries",
         "shell.verbs.pipeline.shell",
     ),
     "export": Verb(
@@ -60,12 +62,12 @@ VERBS: Final[dict[str, Verb]] = {
     ),
     "follow": Verb(
         "Watch",
-        "Requests decided as their lines come in, and alerts",
+        "Decide requests as their audit lines arrive, and raise alerts",
         "shell.verbs.pipeline.follow",
     ),
     "demo": Verb(
         "Try",
-        "A year of a small company, made up, and all of this on it",
+        "Generate a small company's year, and run the pipeline on it",
         "shell.verbs.pipeline.demo",
     ),
 }

@@ -38,18 +38,18 @@ metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*
     --config server.properties --out prod.tables
 metalog pipeline build --log @prod --audit new/ --out prod.tables       what came since
 
-Audit lines are those of any Kafka, behind any log layout, in JSON too, packed by gzip or not.
-What is given is added: rows of a file that is given again are replaced, whatever it is called
-by now, and those of files that are not given stay. A line that is no audit line, or a broken
-one, is kept in the table rejected, with the reason.
+Audit lines may be of any Kafka version, in any log layout or in JSON, gzipped or not.
+A build adds to the folder: a file that is read again replaces its own rows, even if it was
+renamed, and rows of other files stay. A line that is not an audit line, or is broken, goes into
+the table rejected, with the reason.
 
-Exit code: 0 built, 1 built, and something given was left out, 2 not built."""
+Exit code: 0 built, 1 built without some of the input, 2 not built."""
 _LOG: Final = "log"
 """What metalog pipeline demo calls the folder of its metadata log."""
 
 
 def configure(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is read, and where to")
+    group = parser.add_argument_group("input and output")
     group.add_argument(
         "--log",
         required=True,
@@ -69,9 +69,11 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PARQUET",
-        help="a table of requests that was made otherwise, with the same columns",
+        help="a Parquet table of requests with the same columns",
     )
-    group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
+    group.add_argument(
+        "--out", required=True, metavar="DIR", help="the pipeline's folder; created if missing"
+    )
     group.add_argument(
         "--dry-run",
         action="store_true",
@@ -94,12 +96,12 @@ def configure(parser: ArgumentParser) -> None:
         action=BooleanOptionalAction,
         help="allow.everyone.if.no.acl.found all the time",
     )
-    lines = parser.add_argument_group("how audit lines are read")
+    lines = parser.add_argument_group("audit lines")
     lines.add_argument(
         "--zone",
         default="UTC",
         metavar="ZONE",
-        help="of times that name none: Europe/Berlin, +02:00 (default: UTC)",
+        help="time zone of times without one: Europe/Berlin, +02:00 (default: UTC)",
     )
     lines.add_argument(
         "--broker-from",
@@ -109,12 +111,14 @@ def configure(parser: ArgumentParser) -> None:
     )
     log = parser.add_argument_group("how the log is read")
     log.add_argument(
-        "--committed", action="store_true", help="leave out what is not proven to be committed"
+        "--committed",
+        action="store_true",
+        help="ignore records that are not proven to be committed",
     )
     log.add_argument(
         "--skip-damaged",
         action="store_true",
-        help="go on where the log is damaged; what was skipped is in the table history",
+        help="continue past damage; the table history lists the skipped ranges",
     )
     add_spark(parser)
 
@@ -131,7 +135,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]) -> int:
     given = _given(arguments, output)
-    with output.busy("looking at what there is"):
+    with output.busy("looking at the input"):
         empty = _check(given, arguments)
     for each in given.log.unproven():
         output.warn(_unproven_said(each))
@@ -145,7 +149,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
 
         tables = Tables.make(session, arguments.out)
         watch(tables)
-        with output.busy("looking at what there is") as progress:
+        with output.busy("looking at the input") as progress:
             said: list[str] = []
             told = build(
                 tables,

@@ -34,10 +34,9 @@ EPILOG: Final = """\
 metalog pipeline demo                                five million requests: some minutes, 1 GB
 metalog pipeline demo --requests 200000 --days 30    a quick look
 
-What is made up: 16 teams with some hundred services on three brokers, 2,000 changes of their
-ACLs, and what the brokers logged, of which not all is there and not all is true. The metadata
-log is a real one, that Kafka can replay; the answers are those of the authorizer. The same
-seed makes the same year again."""
+It generates 16 teams with about a hundred services on three brokers, 2,000 changes of their ACLs,
+and the brokers' audit logs, with planned gaps and false lines. Kafka can replay the metadata
+log; the answers are the authorizer's own. The same seed makes the same year."""
 _DEFAULT: Final = "metalog-demo"
 _SINCE: Final = "2025-04-01"
 _TOLERATED: Final = 0.01
@@ -45,7 +44,7 @@ _TOLERATED: Final = 0.01
 
 
 def configure(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is made")
+    group = parser.add_argument_group("output")
     group.add_argument(
         "--out",
         default=_DEFAULT,
@@ -57,16 +56,16 @@ def configure(parser: ArgumentParser) -> None:
         type=at_least(1, "--requests"),
         default=5_000_000,
         metavar="N",
-        help="how many (default: 5,000,000)",
+        help="number of requests (default: 5,000,000)",
     )
     group.add_argument(
         "--days",
         type=at_least(1, "--days"),
         metavar="N",
-        help=f"audit logs of so many days from {_SINCE} on (default: of the whole year)",
+        help=f"audit logs for this many days from {_SINCE} on (default: the whole year)",
     )
     group.add_argument(
-        "--seed", type=int, default=7, metavar="N", help="another makes another year (default: 7)"
+        "--seed", type=int, default=7, metavar="N", help="seed of the random generator (default: 7)"
     )
     add_spark(parser)
 

@@ -20,8 +20,8 @@ metalog pipeline export prod.tables /data/acl-audit
 metalog pipeline export prod.tables s3a://lake/acl-audit --spark-conf …
 
 OUT has a folder for each table. requests, decisions and usage are divided by day:
-OUT/requests/day=2026-01-01/*.parquet. On this machine's disk OUT appears as a whole or not at
-all. Without a copy, DIR/current has the same as of the last build, where DIR is on a disk.
+OUT/requests/day=2026-01-01/*.parquet. On the local disk OUT appears whole or not at all. If DIR
+is on a local disk, DIR/current has the same files of the last build, without a copy.
 
 Exit code: 0 written, 2 not written."""
 

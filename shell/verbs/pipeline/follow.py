@@ -42,13 +42,13 @@ metalog pipeline follow --log quorum://c1:9093 --audit /logs/rotated --out /data
 metalog pipeline follow --log quorum://c1:9093 --audit topic://b1:9092/audit --out /data/now
 metalog pipeline follow … --once                      what there is now, from cron
 
-A line counts once, wherever the process was stopped or killed; start it again with the same
-DIR. Files are taken whole when they appear, so move them there when they are finished, and
-leave them their names. A topic's record holds an audit line, and its key is the broker. A
-request is decided by the ACLs of its own time, so it waits until the log is known up to then,
-and committed. Every other verb reads DIR, as of the last orderly end.
+Each line counts once, even if the process is killed; start it again with the same DIR. A file is
+read whole when it appears, so move finished files there and do not rename them. A record of the
+topic holds an audit line, and its key names the broker. A request is decided by the ACLs of its
+own time, so it waits until the log is known and committed up to then. Every other verb reads
+DIR as of the last orderly stop.
 
-Exit code: 0 stopped when asked, 2 it broke off."""
+Exit code: 0 stopped on request, 2 it failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
 """So long the end waits for a webhook that takes what it gets."""
@@ -56,7 +56,7 @@ _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
 def configure(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is followed, and where to")
+    group = parser.add_argument_group("input and output")
     group.add_argument("--log", required=True, metavar="SOURCE", help=f"{FOLLOWED}, or @NAME")
     group.add_argument(
         "--audit",
@@ -65,7 +65,9 @@ def configure(parser: ArgumentParser) -> None:
         help="where finished audit logs appear, a pattern of folders too; or the topic that "
         "audit lines come by, topic://HOST:PORT[,HOST:PORT]/TOPIC",
     )
-    group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
+    group.add_argument(
+        "--out", required=True, metavar="DIR", help="the pipeline's folder; created if missing"
+    )
     group.add_argument(
         "--config",
         action="append",
@@ -74,7 +76,10 @@ def configure(parser: ArgumentParser) -> None:
         help="the brokers' server.properties, from a moment on; repeatable",
     )
     group.add_argument(
-        "--zone", default="UTC", metavar="ZONE", help="of times without one (default: UTC)"
+        "--zone",
+        default="UTC",
+        metavar="ZONE",
+        help="time zone of times without one (default: UTC)",
     )
     group.add_argument(
         "--broker-from",
@@ -91,16 +96,16 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--uncommitted",
         action="store_true",
-        help="decide by what is not proven to be committed, too",
+        help="use records that are not proven to be committed, too",
     )
-    pace = parser.add_argument_group("how, and what is told")
-    pace.add_argument("--once", action="store_true", help="read what there is, and end")
+    pace = parser.add_argument_group("timing and alerts")
+    pace.add_argument("--once", action="store_true", help="process what is there, then stop")
     pace.add_argument(
         "--every",
         type=at_least(1, "--every"),
         default=10,
         metavar="SECONDS",
-        help="between looks (default: 10)",
+        help="seconds between polls (default: 10)",
     )
     pace.add_argument(
         "--at-once",
@@ -120,14 +125,14 @@ def configure(parser: ArgumentParser) -> None:
         type=at_least(1, "--storm"),
         default=100,
         metavar="N",
-        help="as many denials of a principal in five minutes are a storm (default: 100)",
+        help="alert on this many denials of a principal in five minutes (default: 100)",
     )
     _configure_outlets(parser)
     add_spark(parser)
 
 
 def _configure_outlets(parser: ArgumentParser) -> None:
-    outside = parser.add_argument_group("who else is told")
+    outside = parser.add_argument_group("other outputs")
     outside.add_argument(
         "--webhook", metavar="URL", help="post each alert there as JSON, again until it is taken"
     )
@@ -151,7 +156,7 @@ def run(arguments: Namespace, output: Output) -> int:
     hook, watch = _endpoint(arguments), watch_address(arguments.metrics)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
-    with output.busy("looking at what there is"):
+    with output.busy("looking at the input"):
         following = _following(arguments, configuration, zone, broker)
         unproven = following.log.unproven()
         foreign = following.log.look().foreign
@@ -216,7 +221,8 @@ def _check(arguments: Namespace) -> None:
     if not is_topic(arguments.audit):
         if arguments.audit_config is not None:
             raise InvalidRequest(
-                f"--audit-config {arguments.audit_config}: --audit {arguments.audit} is no topic;"
+                f"--audit-config {arguments.audit_config}: --audit {arguments.audit} is not "
+                "a topic;"
                 " leave it out"
             )
         if is_here(arguments, arguments.audit):

@@ -43,15 +43,15 @@ FORMATS: Final = ("text", "json", "commands", "yaml")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline least-privilege DIR --from -90d
-metalog pipeline least-privilege DIR --principal User:app            what would come and go
+metalog pipeline least-privilege DIR --principal User:app            ACLs to add and to remove
 metalog pipeline least-privilege DIR -o yaml > least.yaml
 metalog plan @prod least.yaml --prune
-metalog pipeline what-if DIR least.yaml                              whom it would break
+metalog pipeline what-if DIR least.yaml                              requests that it would break
 
-A principal gets literal ALLOWs for what it did, or a prefixed one where so many names share it
-up to a separator (. - _) and no other known name has it; never more than it has today. DENYs
-stay. What User:* allowed becomes each principal's own. The whole window is then replayed: every
-request that was allowed, and still is today, must be allowed by the least set.
+A principal gets a literal ALLOW for each resource that it used, or a prefixed one if enough
+names share the prefix up to a separator (. - _) and no other known name has it; never more than
+it has today. DENYs stay. Grants of User:* become each principal's own. The window is then
+replayed: every request that was allowed, and still is today, must be allowed by the proposal.
 
 Exit code: 0 nothing to change, 1 changes, 2 no answer."""
 _SHOWN: Final = 20
@@ -60,24 +60,24 @@ _HARDCODE: Final = "hardcode"
 
 def configure(parser: ArgumentParser) -> None:
     add_window(parser)
-    group = parser.add_argument_group("what is proposed")
-    group.add_argument("--principal", metavar="TYPE:NAME", help="for this one alone")
+    group = parser.add_argument_group("proposal")
+    group.add_argument("--principal", metavar="TYPE:NAME", help="only this principal")
     group.add_argument(
         "--prefix-from",
         type=at_least(0, "--prefix-from"),
         default=3,
         metavar="N",
-        help="so many names make a prefixed ACL; 0 is never (default: 3)",
+        help="propose a prefix for this many names or more; 0: never (default: 3)",
     )
     group.add_argument(
         "--slack",
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="of the known names under a prefix so many may be others, such as 10%% (default: 0)",
+        help="share of unused known names that a prefix may cover, such as 10%% (default: 0)",
     )
     add_tolerance(group)
-    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    group.add_argument("--all", action="store_true", help="print long lists in full")
     add_spark(parser)
 
 

@@ -32,22 +32,22 @@ PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline report DIR                                writes report.html
 metalog pipeline report DIR --owners owners.yaml           and report-TEAM.html for each team
-metalog pipeline report DIR --meant STAGING                with what differs from another cluster
+metalog pipeline report DIR --meant STAGING                with the differences from another cluster
 metalog pipeline report DIR --accepted accepted.yaml       with findings that somebody accepted
 metalog pipeline report DIR --section exposure -o csv      prints one of its tables, whole
 
-A page is one file of at most 5 MB. It loads nothing and needs no network, so it can be sent
-and kept. owners.yaml says what each team answers for, in the words of owns in a file of ACLs:
+A page is one file of at most 5 MB that loads nothing, so it can be mailed and archived.
+owners.yaml names each team's principals and resources, in the syntax of owns in a file of ACLs:
 
   payments:
     - principal: [User:billing, User:ledger]
     - {resourceType: [TOPIC, GROUP], resourceName: payments-, patternType: PREFIXED}
 
-accepted.yaml, kept in git, has the findings that somebody accepted, and until when:
+accepted.yaml, kept in git, lists accepted findings, each with a last day:
 
   - {section: exposure, principal: User:ops, kind: all-topics, reason: on call, until: 2026-12-31}
 
-Exit code: 0 it is written, 2 it is not."""
+Exit code: 0 written, 2 not written."""
 _DEFAULT: Final = "report.html"
 
 
@@ -55,10 +55,10 @@ def configure(parser: ArgumentParser) -> None:
     from metalog_spark.report.contents import SECTIONS
 
     add_window(parser)
-    group = parser.add_argument_group("what is written")
+    group = parser.add_argument_group("output")
     group.add_argument("--out", metavar="FILE", help=f"the page (default: {_DEFAULT})")
     group.add_argument(
-        "--name", metavar="NAME", help="what the cluster is called (default: from the log's place)"
+        "--name", metavar="NAME", help="the cluster's name (default: from the path of the log)"
     )
     group.add_argument("--owners", metavar="FILE", help="YAML: teams, each with a page of its own")
     group.add_argument(
@@ -69,11 +69,11 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--since",
         metavar="FILE",
-        help="say what changed since the report with these findings (default: those beside the "
+        help="list the changes since the report with these findings (default: those beside the "
         "page, of the last report that was written there)",
     )
     group.add_argument(
-        "--meant", metavar="DIR2", help="show what differs from another cluster's, meant to be so"
+        "--meant", metavar="DIR2", help="show the differences from the folder of another cluster"
     )
     group.add_argument(
         "--section",

@@ -22,24 +22,26 @@ EPILOG: Final = """\
 metalog pipeline requests DIR --from -1d --principal User:billing --result DENIED
 metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
 
-They come in order of time, with the broker's answer, what the ACLs of then say, and the file and
-line. The report prints such a command for each of its rows of denials and disagreements.
+Requests are sorted by time, each with the broker's answer, the decision by the ACLs of that
+time, and file and line. The report prints such a command for each denial and disagreement.
 
 Exit code: 0 printed, 2 no answer."""
 
 
 def configure(parser: ArgumentParser) -> None:
     add_window(parser)
-    group = parser.add_argument_group("which of them")
+    group = parser.add_argument_group("filters")
     group.add_argument("--principal", metavar="P", help="such as User:billing")
     group.add_argument("--operation", metavar="O", help="READ, WRITE, …")
     group.add_argument("--resource", metavar="TYPE:NAME", help="such as TOPIC:orders")
-    group.add_argument("--host", metavar="HOST", help="the address that asked")
+    group.add_argument("--host", metavar="HOST", help="the client's address")
     group.add_argument("--broker", metavar="NAME", help="the broker that answered")
     group.add_argument("--result", choices=("ALLOWED", "DENIED"), help="the broker's answer")
     group.add_argument("--acl", metavar="ID", help="the ACL that decides it")
     group.add_argument(
-        "--disagrees", action="store_true", help="the broker's answer is not that of the ACLs"
+        "--disagrees",
+        action="store_true",
+        help="only requests that the broker answered against the ACLs",
     )
     add_spark(parser)
 

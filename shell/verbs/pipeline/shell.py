@@ -22,14 +22,14 @@ USAGE: Final = "DIR [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """\
-metalog pipeline shell prod.tables                     a prompt; help says what it knows
+metalog pipeline shell prod.tables                     a prompt; type help for the commands
 echo 'SELECT count(*) FROM requests' | metalog pipeline shell prod.tables
 metalog pipeline shell prod.tables -o json < questions
 
-A line is a verb without DIR, such as unused --from -30d, or a query of the tables. Spark is
-started once, so all but the first answer come sooner than by themselves.
+A line is a verb without DIR, such as unused --from -30d, or an SQL query of the tables. Spark
+starts once, so every answer but the first comes sooner.
 
-Exit code: 0, or 2 where a line of a pipe could not be carried out."""
+Exit code: 0, or 2 if a line from a pipe failed."""
 _LEFT_OUT: Final = ("demo", "shell")
 
 
@@ -55,7 +55,7 @@ def run(arguments: Namespace, output: Output) -> int:
             return 2 if questions.failed else 0
         from shell.browser.prompt import converse
 
-        output.note("help says what may be asked; exit or Ctrl-D leaves")
+        output.note("help lists the commands; exit or Ctrl-D leaves")
         converse(questions, questions.complete, "")
     return 0
 

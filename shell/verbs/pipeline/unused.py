@@ -42,11 +42,11 @@ EPILOG: Final = """\
 metalog pipeline unused DIR --from -90d              over the last 90 days of the audit logs
 metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to read and to run
 
-An ACL is used where it decided a request, shadowed where others decided all that it matches.
-All that can go may go at once: every answer of the window stays as it was. What cannot be known
-is never called unused: ACLs younger than the window, hours without allowed lines (Kafka logs
-them only at DEBUG), gaps in the metadata log, and without the controllers' logs what only those
-are asked (CREATE, DELETE, ALTER, …).
+An ACL is used if it decided a request, and shadowed if others decided every request that it
+matches. All ACLs that can go may go at once: no decision of the window changes. An ACL is never
+called unused if that cannot be known: it is younger than the window, hours lack allowed lines
+(Kafka logs them at DEBUG only), the metadata log has gaps, or only controllers log its
+operation (CREATE, DELETE, ALTER, …) and their logs are missing.
 
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20
@@ -55,22 +55,22 @@ _WHY: Final = {
     "GAP": "it may have decided requests in a gap of the metadata log",
     "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
     "WAITS": "requests that wait for the log, or are not counted yet, may be its uses",
-    "DISAGREES": "brokers answered otherwise than the log says",
-    "WAS_SUPER": "who would have used it was a super user then, and is none now",
-    "SHADOW_GONE": "what decided in its stead is gone",
+    "DISAGREES": "brokers decided differently from the log",
+    "WAS_SUPER": "its principal was a super user then, and is not one now",
+    "SHADOW_GONE": "the ACL that decided instead is gone",
     "COVERAGE": "hours without the lines that would show it",
-    "CONTROLLER": "brokers pass on what needs it, and hours have no controller's log",
+    "CONTROLLER": "only controllers log its operation, and their log is missing for some hours",
     "UNLOGGED": "an idempotent producer may start by it, which leaves no audit line",
-    "OPENS": "with allow.everyone.if.no.acl.found, what no ACL reaches is open",
+    "OPENS": "with allow.everyone.if.no.acl.found, resources without ACLs are open",
 }
 """Why nothing is said of a grant, by the name of the ``Reason``."""
 
 
 def configure(parser: ArgumentParser) -> None:
     add_window(parser)
-    group = parser.add_argument_group("what is said")
+    group = parser.add_argument_group("options")
     add_tolerance(group)
-    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    group.add_argument("--all", action="store_true", help="print long lists in full")
     add_spark(parser)
 
 
@@ -130,8 +130,8 @@ def _sections(found: ClassifiedAcls) -> Iterable[tuple[str, Sequence[Verdict]]]:
     going = _going(found)
     for sight, title in (
         (Sight.NEVER, "No request matched"),
-        (Sight.ONLY_DENIED, "A DENY denied all that matched"),
-        (Sight.SHADOWED, "Another ACL decided all that matched"),
+        (Sight.ONLY_DENIED, "A DENY denied every matching request"),
+        (Sight.SHADOWED, "Another ACL decided every matching request"),
     ):
         yield title, [each for each in going if each.sight is sight]
     yield (

@@ -48,28 +48,28 @@ USAGE: Final = "DIR PROPOSED… [--from MOMENT] [--to MOMENT] [options]"
 FORMATS: Final = ("text", "json", "commands")
 PAGED: Final = True
 EPILOG: Final = """\
-metalog pipeline what-if DIR acls/ --from -30d          what git would break
+metalog pipeline what-if DIR acls/ --from -30d          requests that git would break
 metalog plan @prod acls/ --prune --save plan.json
-metalog pipeline what-if DIR plan.json                  whom that plan would break
-metalog pipeline what-if DIR cluster://staging:9092     had staging's ACLs been in force
+metalog pipeline what-if DIR plan.json                  requests that the plan would break
+metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
 
-Held against the ACLs in force where the history ends, so that what changed within the window
-says nothing. PROPOSED are all ACLs there would be; files that say what they own replace that
-alone, as metalog apply --prune does. -o commands prints what would keep the answers.
+The comparison is with the ACLs at the end of the history, so changes within the window do not
+count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own, as
+metalog apply --prune does. -o commands prints the ACLs that would keep today's decisions.
 
-Exit code: 0 every answer stays, 1 some change, or may where no line would tell, 2 no answer."""
+Exit code: 0 no decision changes, 1 some change, or may change unseen, 2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
 
 
 def configure(parser: ArgumentParser) -> None:
     add_window(parser)
-    group = parser.add_argument_group("what is proposed")
+    group = parser.add_argument_group("proposal")
     group.add_argument(
         "proposed", nargs="+", metavar="PROPOSED", help="files of ACLs, a saved plan, any SOURCE"
     )
     add_command_config(group)
-    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    group.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)
     add_spark(parser)
     parser.set_defaults(at=None, committed=False, salvage=False)
@@ -99,9 +99,9 @@ def run(arguments: Namespace, output: Output) -> int:
     if seen.ambiguous:
         output.warn(f"{seen.said_ambiguous()}: each is looked at in the likeliest way alone")
     if seen.without_allowed:
-        output.warn(f"{seen.said()}: whom it would break then is not known")
+        output.warn(f"{seen.said()}: requests that it would break then is not known")
     if seen.without_controller:
-        output.warn(f"{seen.said_controllers()}: whom it would break there is not known")
+        output.warn(f"{seen.said_controllers()}: requests that it would break there is not known")
     if lost:
         output.warn(
             f"{_names(lost)} could start no idempotent producer any more, of which no audit line"

@@ -381,7 +381,7 @@ class TestNoLog:
 
     def test_other_things(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("")
-        assert "no metadata log in it" in self.refused(tmp_path)
+        assert "not a metadata log" in self.refused(tmp_path)
 
     def test_an_ordinary_topic(self, tmp_path: Path) -> None:
         topic = tmp_path / "orders-0"

@@ -82,7 +82,7 @@ def test_a_topic_at_a_listener_that_wants_a_login() -> None:
         ("topic://localhost:1/t?at=1", "only snapshots=DIR is known"),
         ("missing", "there is no such file or folder"),
         ("a+", "a folder is missing beside a +"),
-        ("", "no SOURCE was given"),
+        ("", "SOURCE is missing"),
         (__file__, "a file of a kind that is not read"),
     ],
 )

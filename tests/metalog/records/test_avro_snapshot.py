@@ -112,7 +112,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
         read(written([*ACLS, *VOTERS]))
     out = io.BytesIO()
     fastavro.writer(out, "string", ["hello"])
-    with pytest.raises(CorruptSnapshot, match="its schema is no union of records"):
+    with pytest.raises(CorruptSnapshot, match="its schema is not a union of records"):
         read(out.getvalue())
     assert END == "kraftmetalog.SnapshotEnd"
 

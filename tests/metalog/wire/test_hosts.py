@@ -21,5 +21,5 @@ def test_addresses() -> None:
     "text", ["", "a", "a:", ":1", "a:0", "a:65536", "a:1,", "a:1/x", "::1:9", "a b:1"]
 )
 def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(InvalidRequest, match="is no HOST:PORT"):
+    with pytest.raises(InvalidRequest, match="is not HOST:PORT"):
         parse_addresses(text)

@@ -146,12 +146,12 @@ MISTAKES = {
     RULE.replace("User:a", "[]"): (
         "a, line 1, column 15: principal is an empty list; leave it out or name one"
     ),
-    RULE.replace("User:a", "{a: b}"): "a, line 1, column 15: principal is no text; write a text",
+    RULE.replace("User:a", "{a: b}"): "a, line 1, column 15: principal is not text; write a text",
     RULE.replace("t}", "t, resourceName: u}"): (
         "a, line 1, column 78: the key 'resourceName' stands twice in an ACL"
     ),
     RULE.replace("t}", "t, expires: soon}"): (
-        "a, line 1, column 87: expires is no date: 'soon'; write it as 2026-12-31"
+        "a, line 1, column 87: expires is not a date: 'soon'; write it as 2026-12-31"
     ),
     "- {operation: Read, resourceType: Topic, resourceName: t}": (
         "a, line 1, column 3: an ACL has no principal"
@@ -166,9 +166,10 @@ MISTAKES = {
     "owns: [{resourceType: Topic, patternType: prefixed}]": (
         "a, line 1, column 43: patternType without a resourceName owns nothing"
     ),
-    "acls: yes": "a, line 1, column 7: acls is no list; write each of them with a dash, or in [ ]",
+    "acls: yes": "a, line 1, column 7: acls is not a list; write each of them with a dash, "
+    "or in [ ]",
     "text": (
-        "a, line 1, column 1: the file is no mapping; write keys and values, "
+        "a, line 1, column 1: the file is not a mapping; write keys and values, "
         "such as owns, acls, users"
     ),
     "acls: [": ("a, line 2, column 1: no YAML: did not find expected node content"),
@@ -393,7 +394,7 @@ kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("rm -rf /", "a.sh, line 1, column 1: 'rm' is no kafka-acls command"),
+        ("rm -rf /", "a.sh, line 1, column 1: 'rm' is not a kafka-acls command"),
         ("kafka-acls --list", "--list says no ACL that is wanted; only --add does"),
         ("kafka-acls --topic t --allow-principal User:a", "has no --add"),
         (

@@ -109,7 +109,7 @@ def test_bash_has_the_same_words(tmp_path: Path) -> None:
         ("a $((1))", "$ is not read"),
         ('a $"b"', "$ is not read"),
         ("a $'b\\0c'", "line 1, column 6: \\0 is not read in $'…'"),
-        ("a $'\\ud800'", "the escapes in $'…' are no UTF-8"),
+        ("a $'\\ud800'", "the escapes in $'…' are not UTF-8"),
     ],
 )
 def test_what_bash_reads_otherwise_is_refused_with_its_place(script: str, said: str) -> None:

@@ -243,7 +243,7 @@ def test_what_everyone_has_and_is_denied_is_of_each_principal(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """frank alters configurations, and everyone the cluster; bob reads what nobody may; everyone
-    writes to every topic and has it deleted, which is no pair of bob's or frank's."""
+    writes to every topic and has it deleted, which is not a pair of bob's or frank's."""
     everyone = "User:*"
     alters, configures = (
         allow("kafka-cluster", power.operation, principal, kind=ResourceType.CLUSTER)

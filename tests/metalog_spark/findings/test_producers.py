@@ -177,8 +177,8 @@ def test_whoever_may_start_one_still_may_and_nobody_may_more(seed: int) -> None:
 
 
 def test_of_what_would_do_the_least_is_given() -> None:
-    """The right to it on the cluster is no right on any topic; a topic's name is less than a
-    prefix, and one that the principal has already is no new name."""
+    """The right to it on the cluster is not a right on any topic; a topic's name is less than a
+    prefix, and one that the principal has already is not a new name."""
     bob, on_cluster = [Asker(BOB, "*")], allow("kafka-cluster", ALL, BOB, kind=CLUSTER)
     cases: list[tuple[set[Acl], set[Acl], set[Acl]]] = [
         ({allow("a", ALL), on_cluster}, set(), {on_cluster._replace(operation=IDEMPOTENT_WRITE)}),

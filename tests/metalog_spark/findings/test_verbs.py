@@ -51,7 +51,7 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
         "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; of 1 that is not "
         "known."
     )
-    assert "Another ACL decided all that matched (1)" in rest
+    assert "Another ACL decided every matching request (1)" in rest
     assert any(
         "12 requests, by ALLOW User:bob READ on topic * from any host" in line for line in rest
     )
@@ -247,11 +247,11 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["unused", "DIR", "--from", "soon"], "'soon' is no moment"),
-        (["what-if", "DIR", "acls.yaml", "--to", "1 day"], "'1 day' is no moment"),
+        (["unused", "DIR", "--from", "soon"], "'soon' is not a moment"),
+        (["what-if", "DIR", "acls.yaml", "--to", "1 day"], "'1 day' is not a moment"),
         (["what-if", "DIR", "/logs/prod*"], "/logs/prod*: a pattern, which only --log takes; name"),
-        (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
-        (["unused", "DIR", "--tolerate", "1"], "1 is no share; write it as 0.5% or 0.005"),
+        (["unused", "DIR", "--tolerate", "120%"], "120% is not a fraction; use 0.5% or 0.005"),
+        (["unused", "DIR", "--tolerate", "1"], "1 is not a fraction; use 0.5% or 0.005"),
         (
             ["least-privilege", "DIR", "--prefix-from", "-1"],
             "--prefix-from -1: give a whole num",

@@ -111,8 +111,8 @@ def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another
         ("{section: may, principal: p, reason: r, until: 2026-01-01}", "it is one of unused"),
         ("{section: exposure, reason: r, until: 2026-01-01}", "accepts all of exposure"),
         ("{section: exposure, principle: p, reason: r, until: 2026-01-01}", "mean principal"),
-        ("{section: exposure, principal: p, reason: r, until: tomorrow}", "is no day"),
-        ("{section: exposure, principal: p, reason: r, until: 2026-02-30}", "is no day"),
+        ("{section: exposure, principal: p, reason: r, until: tomorrow}", "is not a day"),
+        ("{section: exposure, principal: p, reason: r, until: 2026-02-30}", "is not a day"),
         ("{section: exposure, principal: p, reason: ' ', until: 2026-01-01}", "reason is empty"),
     ],
 )
