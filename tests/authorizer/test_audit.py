@@ -109,9 +109,9 @@ def test_what_follows_a_line_of_2_4_may_be_a_part_of_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no audit line of Kafka"),
-        ("Principal = User:a", "no audit line of Kafka"),
-        ("nothing of the kind", "no audit line of Kafka"),
+        ("", "not an audit line of Kafka"),
+        ("Principal = User:a", "not an audit line of Kafka"),
+        ("nothing of the kind", "not an audit line of Kafka"),
         (KAFKA_4.replace("READ from", "REED from"), "operation REED is not known"),
         (KAFKA_4.replace("Topic:", "Tpoic:"), "resource type Tpoic is not known"),
         (KAFKA_4.replace("Topic:LITERAL:", "Topic:"), "no pattern type"),

@@ -231,7 +231,7 @@ def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path, run
         ScramMechanism.SCRAM_SHA_256, salted, credential.salt, credential.iterations
     )
 
-    for wrong, why in ((b"TOP\xff]", "no UTF-8"), (b"TOP", "stands in brackets")):
+    for wrong, why in ((b"TOP\xff]", "not UTF-8"), (b"TOP", "stands in brackets")):
         users.write_bytes(b"# one user\nSCRAM-SHA-256=[name=a,password=" + wrong + b"\n")
         done = run("format", tmp_path / "other", "--add-scram-file", users)
         assert done.returncode == 2
