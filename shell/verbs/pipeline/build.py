@@ -71,9 +71,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="PARQUET",
         help="a Parquet table of requests with the same columns",
     )
-    group.add_argument(
-        "--out", required=True, metavar="DIR", help="the pipeline's folder; created if missing"
-    )
+    group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder")
     group.add_argument(
         "--dry-run",
         action="store_true",
@@ -111,9 +109,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     log = parser.add_argument_group("how the log is read")
     log.add_argument(
-        "--committed",
-        action="store_true",
-        help="ignore records that are not proven to be committed",
+        "--committed", action="store_true", help="ignore records not proven to be committed"
     )
     log.add_argument(
         "--skip-damaged",

@@ -65,9 +65,7 @@ def configure(parser: ArgumentParser) -> None:
         help="where finished audit logs appear, a pattern of folders too; or the topic that "
         "audit lines come by, topic://HOST:PORT[,HOST:PORT]/TOPIC",
     )
-    group.add_argument(
-        "--out", required=True, metavar="DIR", help="the pipeline's folder; created if missing"
-    )
+    group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder")
     group.add_argument(
         "--config",
         action="append",
@@ -76,10 +74,7 @@ def configure(parser: ArgumentParser) -> None:
         help="the brokers' server.properties, from a moment on; repeatable",
     )
     group.add_argument(
-        "--zone",
-        default="UTC",
-        metavar="ZONE",
-        help="time zone of times without one (default: UTC)",
+        "--zone", default="UTC", metavar="ZONE", help="time zone of times that have none"
     )
     group.add_argument(
         "--broker-from",
@@ -94,9 +89,7 @@ def configure(parser: ArgumentParser) -> None:
         help="the same for the audit topic, where its cluster is another",
     )
     group.add_argument(
-        "--uncommitted",
-        action="store_true",
-        help="use records that are not proven to be committed, too",
+        "--uncommitted", action="store_true", help="use records not proven to be committed, too"
     )
     pace = parser.add_argument_group("timing and alerts")
     pace.add_argument("--once", action="store_true", help="process what is there, then stop")
@@ -118,7 +111,7 @@ def configure(parser: ArgumentParser) -> None:
         type=at_least(0, "--lateness"),
         default=30,
         metavar="SECONDS",
-        help="a change of ACLs may be so much later in the log than at a broker (default: 30)",
+        help="allowed lag of the metadata log behind the brokers, in seconds (default: 30)",
     )
     pace.add_argument(
         "--storm",
