@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.image.acls import AclsDelta
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.client_quotas import ClientQuotasDelta
 from metalog.image.cluster import ClusterDelta
 from metalog.image.configs import ConfigsDelta
@@ -43,7 +44,13 @@ class MetadataDelta:
     never None in a replacement.
     """
 
-    __slots__ = ("_changes", "image", "is_replacement", *(subject.name for subject in SUBJECTS))
+    __slots__ = (
+        "_changes",
+        "_uncertain",
+        "image",
+        "is_replacement",
+        *(subject.name for subject in SUBJECTS),
+    )
 
     features: FeaturesDelta | None
     cluster: ClusterDelta | None
@@ -59,6 +66,7 @@ class MetadataDelta:
         self.image = image
         self.is_replacement = is_replacement
         self._changes: dict[type, Callable[[Any], object]] = {}
+        self._uncertain: list[SubjectDelta] = []
         for subject in SUBJECTS:
             setattr(self, subject.name, None)
             if is_replacement:
@@ -76,7 +84,7 @@ class MetadataDelta:
     @property
     def doubtful(self) -> int:
         """How many of the records so far may not mean what they seem to."""
-        return sum(delta.doubtful for _, delta in self._opened_deltas())
+        return sum([delta.doubtful for delta in self._uncertain])
 
     def replay(self, message: Any) -> None:
         """Apply one metadata record; ``CorruptLog`` if it contradicts the state."""
@@ -118,6 +126,8 @@ class MetadataDelta:
             before = getattr(self.image, subject.name)
             delta = subject.delta(before, is_replacement=self.is_replacement)
             setattr(self, subject.name, delta)
+            if not isinstance(delta, CertainDelta):
+                self._uncertain.append(delta)
         return delta
 
     def _opened_deltas(self) -> Iterator[tuple[str, SubjectDelta]]:

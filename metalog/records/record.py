@@ -106,7 +106,8 @@ def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | No
         is_whole = end == value_end + 1 and payload[value_end] == _NO_HEADERS
     except IndexError:
         return None
-    if not is_whole or (size | value_size) & 1 or max(size, value_size) >= _THREE_BYTES:
+    sizes = size | value_size
+    if not is_whole or sizes & 1 or sizes >= _THREE_BYTES:
         return None
     return payload[value_at:value_end], end
 
