@@ -68,6 +68,27 @@ def test_users_and_acls_are_there_from_the_start(tmp_path: Path, run: Run) -> No
         assert secret not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("release", "host", "refusal"),
+    [
+        ("4.3", "10.0.0.0/33", ""),
+        ("4.4", "10.0.0.0/8", ""),
+        ("4.4", "10.0.0.0/33", "Invalid CIDR notation '10.0.0.0/33'"),
+    ],
+)
+def test_a_host_is_taken_as_by_the_kafka_that_will_start(
+    tmp_path: Path, run: Run, release: str, host: str, refusal: str
+) -> None:
+    """What it would refuse is not in the first records either."""
+    folder = tmp_path / "node"
+    acl = f"allow User:app read topic:payments --host '{host}'"
+    done = run("format", folder, "--release-version", release, "--add-acl", acl)
+    assert (done.returncode, folder.exists()) == ((2, False) if refusal else (0, True))
+    assert refusal in done.stderr
+    acls = [] if refusal else [a for a in first_records(folder) if hasattr(a, "host")]
+    assert [acl.host for acl in acls] == ([] if refusal else [host])
+
+
 def test_credentials_come_from_standard_input(tmp_path: Path, run: Run) -> None:
     line = "SCRAM-SHA-256=[name=eve,password=eve-secret]\n"
     done = run("format", tmp_path / "node", "--add-scram-file", "-", stdin=line)
