@@ -164,7 +164,8 @@ def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None
     """In the nearest error after which the clients of each API do so."""
     requests = every_request.requests()
     told = {}
-    with shut(damaged.folder, "User:nobody", "PLAINTEXT", "CONTROLLER") as node:
+    newest = {"kafka.version": "4.4"}
+    with shut(damaged.folder, "User:nobody", "PLAINTEXT", "CONTROLLER", **newest) as node:
         for listener, is_controllers in (("PLAINTEXT", False), ("CONTROLLER", True)):
             with Connection(node.addresses[listener], PLAINTEXT) as connection:
                 for key, api in apis_of(is_controllers=is_controllers).items():
