@@ -86,7 +86,7 @@ def test_a_reading_verb_does_not_load_pydantic(verb: str) -> None:
 
 def test_the_guide_names_the_packages_that_a_clusters_workers_load() -> None:
     guide = (REPOSITORY / "docs/guide/pipeline.md").read_text(encoding="utf-8")
-    listed = re.search(r"Spark's Python there .*? needs ([^;]*);", guide)
+    listed = re.search(r"Python of the workers .*? needs ([^;]*);", guide)
     assert listed is not None
     sent = [
         ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)

@@ -51,7 +51,7 @@ def test_docs_and_examples_import_what_the_fronts_export_and_nothing_else() -> N
     assert inner == []
 
 
-@pytest.mark.parametrize("path", sorted((REPOSITORY / "docs" / "guide").glob("*.md")), ids=str)
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "docs" / "guide").rglob("*.md")), ids=str)
 def test_a_guide_names_no_inner_module(path: Path) -> None:
     """In a sentence, too: ``metalog.open_log``, and not the module in which it is."""
     inner = [

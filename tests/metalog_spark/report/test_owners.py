@@ -47,9 +47,9 @@ def test_a_team_has_principals_and_resources() -> None:
 
 
 def test_the_example_of_the_guide_is_one() -> None:
-    guide = (REPOSITORY / "docs" / "guide" / "pipeline.md").read_text(encoding="utf-8")
+    guide = (REPOSITORY / "docs" / "guide" / "pipeline" / "report.md").read_text(encoding="utf-8")
     [text] = re.findall(r"^```yaml\n(payments:.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    assert [team.name for team in read_owners(text, "pipeline.md")] == ["payments", "search"]
+    assert [team.name for team in read_owners(text, "report.md")] == ["payments", "search"]
     assert textwrap.indent(text.partition("search:")[0].rstrip(), "  ") in EPILOG
 
 
