@@ -29,12 +29,6 @@ VENDOR := metalog_spark/report/vendor
 COMPILE := build/lock-venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
     --generate-hashes --no-annotate --custom-compile-command 'make lock'
 SECOND := .venv-3.13
-KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
-JARS := build/kafka/$(KAFKA_VERSION)/jars
-NEWEST_POM := tests/compat/kafka-4.4/pom.xml
-NEWEST_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(NEWEST_POM))/jars
-ZOOKEEPER_POM := tests/compat/kafka-3.9/pom.xml
-ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(ZOOKEEPER_POM))/jars
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # One more than there are cores: a test that waits, for a server or on purpose, costs none of them.
 PYTEST_WORKERS ?= $(shell expr $(CORES) + 1)
@@ -44,7 +38,7 @@ PYTEST = -m pytest -n $(PYTEST_WORKERS) $(DISTRIBUTED)
 
 .PHONY: help
 help: ## This list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: run
 run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, and why
@@ -120,17 +114,10 @@ format: .venv/test-ready ## Lay out the source as `make check` wants it
 .PHONY: setup
 setup: .venv/test-ready ## The Python environment alone, in .venv
 
-.PHONY: kafka
-kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
-
 .PHONY: $(IF_POSSIBLE)
 $(IF_POSSIBLE): %-if-possible:
 	@$(MAKE) --no-print-directory $* || { [[ "$${CI:-}" != true ]] \
 	&& echo 'make test: goes on without the tests that need $*'; }
-
-.PHONY: demo
-demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real Kafka
-	PYTHONPATH=tests/support $(BIN)/python tests/fixtures/make/make_demo.py
 
 .PHONY: figures
 figures: .venv/test-ready ## Count the README's figures again and write them into it
@@ -144,44 +131,6 @@ api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages exp
 transcripts: .venv/test-ready ## Write anew what the command prints: transcripts and the README's picture
 	METALOG_WRITE_TRANSCRIPTS=1 $(BIN)/python -m pytest --quiet tests/transcripts
 	$(BIN)/python docs/images/draw.py
-
-.PHONY: bench bench-quick
-bench: build/bench/ready build/compiled-venv/ready ## Kafka's authorizer and ours side by side, into bench/results.md
-	$(BIN)/python bench/run.py
-	METALOG_FIGURES=write $(BIN)/python -m pytest --quiet tests/house/test_bench_results.py
-
-bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under five minutes, too rough to keep: into build/bench
-	$(BIN)/python bench/run.py --quick
-
-.PHONY: bench-changes
-bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
-	PYTHONPATH=tests/support $(BIN)/python bench/changes.py $(if $(QUICK),--quick)
-
-.PHONY: report-picture
-report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
-	rm -rf build/metalog-demo
-	cd build && ../$(BIN)/metalog pipeline demo --requests 60000 --days 45
-	PYTHONPATH=tests/support $(BIN)/python docs/images/draw_report.py build/metalog-demo/report.html
-
-# The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
-.PHONY: vendor
-vendor: npm ## Make the report's charts again from the Apache ECharts that their lock names
-	@rm -rf build/vendor && mkdir -p build && cp -r $(VENDOR) build/vendor
-	@cd build/vendor && npm ci --silent --no-audit --no-fund --ignore-scripts && npm run --silent bundle
-	@cd build/vendor && cp node_modules/echarts/LICENSE node_modules/echarts/NOTICE . \
-	    && cp node_modules/zrender/LICENSE LICENSE-zrender && cp node_modules/echarts/licenses/LICENSE-d3 . \
-	    && { echo '/*!'; cat NOTICE LICENSE-zrender LICENSE-d3; echo '*/'; } >>echarts.js \
-	    && sha256sum echarts.js charts.js package-lock.json LICENSE* NOTICE >SHA256SUMS
-	@cd build/vendor && cp echarts.js LICENSE* NOTICE SHA256SUMS $(CURDIR)/$(VENDOR)
-	@cd $(VENDOR) && wc -c echarts.js
-
-.PHONY: bench-pipeline
-bench-pipeline: .venv/test-ready | jdk ## Requests decided on Spark, beside other ways, into bench/pipeline.md
-	$(BIN)/python bench/pipeline.py $(if $(QUICK),--quick)
-
-.PHONY: bench-node
-bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
-	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)
 
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for requirements*.lock
@@ -247,74 +196,8 @@ build/compiled-venv/ready: build/wheel/ready
 	    >$$(build/compiled-venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/dependencies.pth
 	@touch $@
 
-# What is missing on Debian, root installs; elsewhere, or as anybody else, the person is told.
-define INSTALL_OR_SAY
-if [[ "$$(id -u)" == 0 ]] && command -v apt-get >/dev/null; then \
-    export DEBIAN_FRONTEND=noninteractive; \
-    mkdir -p build; { flock 9; apt-get update -qq \
-        && apt-get install -y -qq --no-install-recommends $(1) >/dev/null </dev/null; } 9>build/apt-lock; \
-else echo 'make: $(2) is not installed; on Debian: sudo apt-get install $(1)' >&2; exit 2; fi
-endef
-
-.PHONY: java
-java:
-	@major=$$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' || true); \
-	if [[ "$${major:-0}" -lt 17 ]]; then $(call INSTALL_OR_SAY,openjdk-17-jre-headless,Java 17); fi
-
-.PHONY: maven
-maven: java
-	@if ! command -v mvn >/dev/null; then $(call INSTALL_OR_SAY,maven,Maven); fi
-
-.PHONY: npm
-npm:
-	@if ! command -v npm >/dev/null; then $(call INSTALL_OR_SAY,npm,npm); fi
-
-.PHONY: browser
-browser:
-	@if ! command -v chromedriver >/dev/null; then $(call INSTALL_OR_SAY,chromium chromium-driver,Chromium with its driver); fi
-
-.PHONY: zsh fish
-zsh fish:
-	@if ! command -v $@ >/dev/null; then $(call INSTALL_OR_SAY,$@,$@); fi
-
-.PHONY: jdk
-jdk: java
-	@if ! command -v javac >/dev/null; then $(call INSTALL_OR_SAY,openjdk-17-jdk-headless,a Java 17 compiler); fi
-
-define FETCH_JARS
-@echo 'make: fetching Apache Kafka $(notdir $(patsubst %/jars/,%,$(dir $@))) by Maven'
-@rm -rf $(@D)
-@export MAVEN_OPTS="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 $${MAVEN_OPTS:-}"; \
-fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
-    -DoutputDirectory='$(CURDIR)/$(@D)' </dev/null; }; fetch || fetch
-@touch $@
-endef
-
-$(JARS)/ready: tests/compat/kafka/pom.xml | maven
-	$(FETCH_JARS)
-
-# One after the other: two Mavens at once would fetch the same files into one place. Most jars of
-# the newest are those of the first, which Maven has by then.
-$(NEWEST_JARS)/ready: $(NEWEST_POM) | maven $(JARS)/ready
-	$(FETCH_JARS)
-
-$(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(NEWEST_JARS)/ready
-	$(FETCH_JARS)
-
-# Ten seconds of CPU, which two dozen nodes that start in half the time are worth.
-$(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka_classes.py
-	@echo 'make: having Java keep the classes of $(@D)'
-	@"$(PYTHON)" tests/support/kafka_classes.py $(@D)
-
-build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
-	@echo 'make: building bench/peer over Apache Kafka by Maven'
-	@build() { mvn --batch-mode --quiet -Dstyle.color=never --file bench/peer/pom.xml \
-	    -Dpeer.directory='$(CURDIR)/build/bench/peer' package dependency:copy-dependencies \
-	    -DoutputDirectory='$(CURDIR)/build/bench/peer/jars' </dev/null; }; build || build
-	@"$(PYTHON)" -m venv build/bench/libraries
-	@build/bench/libraries/bin/python -m pip install --quiet --disable-pip-version-check -r bench/libraries.txt
-	@touch $@
-
 build/lock-venv/bin/uv:
 	"$(PYTHON)" -m venv build/lock-venv
 	build/lock-venv/bin/python -m pip install --quiet uv
+
+include make/outside.mk

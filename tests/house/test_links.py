@@ -67,7 +67,7 @@ def test_every_page_that_source_or_docs_name_is_there() -> None:
     """In docstrings, too, and in the Makefile."""
     assert [
         (name, path)
-        for name, text in texts(".md", ".py", ".toml", "Makefile")
+        for name, text in texts(".md", ".py", ".toml", ".mk", "Makefile")
         for path in IN_DOCS.findall(text)
         if not (REPOSITORY / path).exists()
     ] == []

@@ -73,7 +73,8 @@ def test_each_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_each_make_target_that_a_page_names_is_there(page: Path) -> None:
-    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    parts = (REPOSITORY / "Makefile", REPOSITORY / "make" / "outside.mk")
+    makefile = "\n".join(part.read_text(encoding="utf-8") for part in parts)
     for span in re.findall(r"`(?:CI=true )?make ([a-z -]+)`", page.read_text(encoding="utf-8")):
         for target in span.split():
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
