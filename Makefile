@@ -92,6 +92,10 @@ test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
 	    --ignore ../../tests/metalog/records/test_generate.py \
 	    -n $(PYTEST_WORKERS) $(DISTRIBUTED) ../../tests
 
+.PHONY: test-examples
+test-examples: .venv/test-ready | jdk ## Every example of the pipeline's help, which takes minutes
+	METALOG_ALL_EXAMPLES=1 $(BIN)/python -m pytest --quiet tests/metalog_spark/test_help_examples.py
+
 .PHONY: check
 check: types collect lint ## Lint, format, types, layers, what is stale, tests that cannot be imported
 

@@ -7,7 +7,7 @@ window: when it was not there yet, or no more, or its log was lost, cannot be to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from math import ceil, floor, log10
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog.plurals import counted, plural
-from metalog_sources.moment import AtOffset, AtTime, Moment, parse_moment, time_text
+from metalog_sources.moment import AtOffset, AtTime, BeforeLast, Moment, parse_moment, time_text
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
 from metalog_spark.findings.pending import (
@@ -162,13 +162,20 @@ def broker_said(name: str) -> str:
     return f"broker {name}" if name.isdigit() else name
 
 
-def window_of(tables: Tables, start: str | None = None, end: str | None = None) -> Window:
+def window_of(
+    tables: Tables,
+    start: str | None = None,
+    end: str | None = None,
+    *,
+    say: Callable[[str], None] = lambda text: None,
+) -> Window:
     """Between two moments as people write them; without one, from or to where the audit logs
     begin or end, and never past the first request that waits or is not counted yet.
     ``InvalidMoment`` where nothing lies between them.
 
     An offset means the time at which the state at it began; ``-30d`` counts back from where the
-    audit logs end.
+    audit logs end, and no further than to where they begin. ``say`` is called with a line where
+    they are younger.
     """
     from pyspark.sql import functions as f
 
@@ -179,7 +186,11 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
     if row["first"] is None:
         raise InvalidRequest(f"{tables.path}: {_why_nothing(tables)}")
     last_us = row["last"] + HOUR_US
-    start_us = row["first"] if start is None else _time(tables, parse_moment(start), last_us)
+    begin = None if start is None else parse_moment(start)
+    start_us = row["first"] if begin is None else _time(tables, begin, last_us)
+    if isinstance(begin, BeforeLast) and start_us < row["first"]:
+        start_us = row["first"]
+        say(f"the audit logs begin at {time_text(start_us // 1000)}: {start} is before that")
     end_us = last_us if end is None else _time(tables, parse_moment(end), last_us)
     window = Window(max(0, start_us), min(_LAST_DAY_US, end_us))
     if window.start_us >= window.end_us:

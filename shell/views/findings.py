@@ -91,7 +91,7 @@ def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window
     from metalog_spark.findings.window import window_of
 
     with output.busy("looking for the window"):
-        window = window_of(tables, arguments.start, arguments.end)
+        window = window_of(tables, arguments.start, arguments.end, say=output.note)
     output.note(f"requests of {window}")
     if waiting := waiting_in(tables):
         output.warn(waiting.said_of_uses())

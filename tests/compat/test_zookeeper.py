@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from case_maker import bindings_listed
+from help_examples import examples, typed
 from kafka_tools import KafkaTools, RealKafka
 from kazoo.client import KazooClient
 from kazoo.security import make_acl, make_digest_acl
@@ -164,8 +165,12 @@ def test_moved_into_a_new_kafka(
     more.write_text("\n".join(json.dumps({**rule, "resourceName": name}) for name in many))
     kafka = RealKafka(kafka_tools, tmp_path, {}, dynamic=True)
     assert main(["format", str(kafka.log_dir), "--config", str(kafka.config), "--standalone"]) == 0
-    apply = ["apply", str(kafka.log_dir), url, str(more), "--include-credentials", *SUPER]
-    assert main(apply) == 0
+    places = {"FOLDER": str(kafka.log_dir), "zookeeper://zk:2181/kafka": url}
+    [printed] = [typed(text).words for _, text in examples("apply") if "zookeeper://" in text]
+    apply = [places.pop(word, word) for word in printed]
+    assert places == {}, "the example of --help names other places"
+    assert main([*apply, "--yes"]) == 0
+    assert main([*apply, str(more), *SUPER]) == 0
     capsys.readouterr()
     there = opened(url).state().document
     image = replay_source(open_source(str(kafka.log_dir), environ={})).image

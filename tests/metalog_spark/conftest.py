@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from shell.arguments.pipeline import SET_UP
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+collect_ignore = [] if os.environ.get("METALOG_ALL_EXAMPLES") else ["test_help_examples.py"]
 AS_USERS = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "true",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import run_here
+from help_examples import as_printed
 from plain_parquet import counts, rows_in
 from pyspark.sql import SparkSession
 from small_shop import SHOP
@@ -32,7 +33,9 @@ def test_duckdb_finds_every_row_of_an_export(
     tables: Tables, tmp_path: Path, capsys: Captured
 ) -> None:
     out = tmp_path / "lake" / "acls"
-    done = run_here(capsys, "pipeline", "export", tables.path, out, "--json")
+    places = {"prod.tables": tables.path, "/data/acl-audit": out}
+    example = "metalog pipeline export prod.tables /data/acl-audit"
+    done = run_here(capsys, *as_printed(example, places), "--json")
     assert done.returncode == 0, done.stderr
     ours = {name: tables.read(table).count() for name, table in TABLES.items()}
     assert counts(out) == ours

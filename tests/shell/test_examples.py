@@ -1,18 +1,21 @@
 """Every example that a ``--help`` prints runs as printed, on the demo and on a log of an hour.
 
 Readers have logs, files and clusters of their own: here one log stands for each. Those that
-change something or go on run in test_pasted_examples.py, those of the pipeline are parsed.
+change something or go on run in test_pasted_examples.py, those of the pipeline in its own tests.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import help_examples
 import pytest
-from cases import DEMO
+from cases import DEMO, REPOSITORY
 from log_of_an_hour import an_hour
 
 from shell.main import TABLE, main
@@ -99,3 +102,24 @@ def test_each_runs(command: str, log: str, here: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr()
     assert code in (0, 1), printed.err
     assert "metalog: " not in printed.err
+
+
+DEAR = {"build": 2, "requests": 2, "report": 4, "shell": 2, "export": 1, "follow": 1, "demo": 1}
+"""Examples by the pipeline's verb that no test of the verb runs as printed: another run of it takes
+seconds. ``make test-examples`` has them, but for a store, five million requests and ``…``."""
+
+
+def test_other_examples_of_the_pipeline_are_run_by_the_tests_of_its_verbs() -> None:
+    verbs = [words for words, _, _ in TABLE.commands() if words.startswith("pipeline ")]
+    run = {
+        node.value
+        for path in (REPOSITORY / "tests" / "metalog_spark").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+    }
+    left = Counter(
+        verb.removeprefix("pipeline ")
+        for verb, text in help_examples.examples(*verbs)
+        if f"metalog {verb}" in text and text not in run
+    )
+    assert left == DEAR

@@ -1,8 +1,8 @@
 """The examples of verbs that change something, go on, or prompt: pasted into a real bash.
 
 Only places are replaced: an address by that of a node which an example of serve started, a path
-by one in a scratch folder. Examples of the pipeline run where Spark does
-(tests/metalog_spark/findings/test_verbs.py), those that read in test_examples.py.
+by one in a scratch folder. Examples of the pipeline run where Spark does (as_printed finds each),
+that with ZooKeeper in tests/compat/test_zookeeper.py, those that read in test_examples.py.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from cases import DEMO, kafka_case
+from help_examples import examples
 from log_of_an_hour import an_hour
 from terminal import at_a_terminal
 
-from shell.main import TABLE
-
 pytestmark = pytest.mark.once
+
 LOG = str(DEMO / "log-dir")
 METALOG = f"{shlex.quote(sys.executable)} -m shell.main"
 OPEN = re.compile(r"Listener \S+ \(\S+\) is open on (\S+)\.")
@@ -40,16 +40,6 @@ ANSWERS = {
     "[y/N] ": "y\n",
     "(y/n)\r\n": "y\n",
 }
-
-
-def examples(*verbs: str) -> Iterator[tuple[str, str]]:
-    """By verb, each command as printed, without the remark beside it."""
-    for words, _, module in TABLE.commands():
-        if words not in verbs:
-            continue
-        for line in re.sub(r"\\\n +", "", module.EPILOG).splitlines():
-            if re.match(r"\s*(metalog|pass) ", line):
-                yield words, re.split(r"  +(?=\S)", line.strip())[0]
 
 
 def pasted(command: str, folder: Path, places: Mapping[str, str]) -> tuple[str, int]:
@@ -89,7 +79,7 @@ def test_what_changes_a_log_or_cluster(tmp_path: Path) -> None:
                 if "--save" in command:
                     assert pasted(command, tmp_path, places)[1] == 0
             for verb, command in examples("apply", "passwd", "kafka-acls"):
-                if "zookeeper://" in command:  # tests/compat/test_zookeeper.py runs it
+                if "zookeeper://" in command:
                     continue
                 printed, code = pasted(command, tmp_path, places)
                 assert code == 0, (verb, command, printed)

@@ -4,6 +4,9 @@ A week of simulated changes, many times on a target in memory, and once by the c
 running node. Between a plan and its apply the other team goes on, and so do people with
 kafka-acls on what neither team owns. A third team may own ACLs on ``*``, which reach the names of
 both. An apply that was killed half way is finished later, with others at work in between.
+
+Where the prefixes of two teams overlap, or a team writes ACLs outside its own, one may undo what
+the other did. Each such ACL is then among the findings on ownership of both repositories together.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from written_log import formatted
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidTarget
-from metalog_sources.formats.document import AclEntry, Document, Own, is_owned
-from metalog_sources.formats.yaml import write_yaml
+from metalog_sources.formats.document import AclEntry, Document, Own, is_owned, joined
+from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.source import open_source
+from metalog_sources.targets.ownership import added_outside, owned_twice
 from metalog_sources.targets.plan import SavedPlan, make_plan, remaining
 from metalog_sources.targets.target import carry_out
 from shell.main import main
@@ -74,6 +78,15 @@ class Team:
     def document(self) -> Document:
         return Document(tuple(map(AclEntry, sorted(self.wanted))), self.owns)
 
+    @property
+    def file(self) -> Document:
+        """Its repository as it is read: with the place of each thing."""
+        return read_yaml(write_yaml(self.document), f"{self.prefix}.yaml")
+
+    def reaches(self, other: Team) -> bool:
+        """Whether its ACLs may decide of the names of ``other``."""
+        return self.prefix[:2] == other.prefix[:2]
+
     def owned(self, acls: set[Acl]) -> set[Acl]:
         return {acl for acl in acls if is_owned(acl, self.owns)}
 
@@ -90,12 +103,25 @@ class Platform(Team):
         return some_acl(random, "*")._replace(resource_name="*", pattern_type=self.pattern_type)
 
 
-class Week:
-    """Of a target in memory; ``refused`` are the plans that were refused, with the reasons."""
+class Sprawling(Team):
+    """A team that now and then writes ACLs which it does not own: on the names of others too."""
 
-    def __init__(self, seed: int, *, has_platform: bool = False) -> None:
+    def some_acl(self, random: Random) -> Acl:
+        prefix = random.choice([self.prefix, self.prefix, self.prefix[:2], f"{self.prefix[:3]}-"])
+        return some_acl(random, prefix, denies=False)
+
+
+class Week:
+    """Of a target in memory; ``refused`` are the plans that were refused, with the reasons, and
+    ``undone`` the ACLs that one team removed while another wanted them."""
+
+    def __init__(
+        self, seed: int, *, has_platform: bool = False, others: tuple[str, ...] = ()
+    ) -> None:
         self.random = Random(seed)
         self.teams = [Team("pay-", self.random), Team("shop-", self.random)]
+        self.teams += [Sprawling(prefix, self.random) for prefix in others]
+        self.undone: set[Acl] = set()
         if has_platform:
             self.teams.append(Platform("*", self.random))
         self.finished = 0
@@ -145,17 +171,35 @@ class Week:
         else:
             self.applied += 1
             self.finished += was_killed
-            assert team.owned(self.target.acls) == team.reviewed
+            assert team.owned(self.target.acls) == team.owned(team.reviewed)
         self.target.left = 1 << 30
-        assert self.target.acls - team.owned(self.target.acls) == before - team.owned(before)
+        others = {acl for acl in before | self.target.acls if not is_owned(acl, team.owns)}
+        assert (others & self.target.acls) - team.reviewed == (others & before) - team.reviewed
         if self.target.acls != before:
             self._reach_others(team)
+        self._check_undone(team, before - self.target.acls)
+
+    def _check_undone(self, team: Team, removed: set[Acl]) -> None:
+        """What others want still, as they have reviewed it, is named by findings of all files."""
+        undone = removed & {
+            acl for other in self.teams if other is not team for acl in other.wanted
+        }
+        if not undone:
+            return
+        files = joined(each.file for each in self.teams)
+        named = {each.entry.acl for each in added_outside(files) if each.owner is not None}
+        twice = [(each.one.own, each.other.own) for each in owned_twice(files)]
+        assert all(
+            acl in named or any(one.covers(acl) and other.covers(acl) for one, other in twice)
+            for acl in undone
+        )
+        self.undone |= undone
 
     def _reach_others(self, team: Team) -> None:
         """What is on ``*`` decides of all names; what is on a name, of that name and of ``*``."""
         for other in self.teams:
             is_platforms = isinstance(team, Platform) or isinstance(other, Platform)
-            other.is_reached |= other is not team and is_platforms
+            other.is_reached |= other is not team and (is_platforms or team.reaches(other))
 
     def stranger(self) -> None:
         """Somebody with kafka-acls: mostly elsewhere, now and then in what a team owns or reads."""
@@ -186,9 +230,23 @@ def test_a_week_of_two_teams_many_times(has_platform: bool, weeks: int) -> None:
         refused += len(week.refused)
         applied += week.applied
         finished += week.finished
+        assert week.undone == set()
+        assert not [*owned_twice(joined(each.file for each in week.teams))]
     assert applied > 20 * weeks
     assert 0 < refused < applied
     assert finished > weeks
+
+
+def test_what_teams_with_overlapping_prefixes_undo_is_among_the_findings_on_ownership() -> None:
+    weeks = [Week(seed, others=("pay-eu", "shop-us")) for seed in range(WEEKS // 5)]
+    for seed, week in enumerate(weeks):
+        try:
+            week.run()
+        except AssertionError as failure:
+            failure.add_note(f"in Week({seed}, others=…)")
+            raise
+    assert all(week.undone for week in weeks)
+    assert sum(week.applied for week in weeks) > 10 * len(weeks)
 
 
 @pytest.mark.once

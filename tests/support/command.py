@@ -54,9 +54,16 @@ def run_here(
     capsys: pytest.CaptureFixture[str], *arguments: str | Path, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """As ``run_metalog``, in this process."""
-    words = list(map(str, arguments))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(REPOSITORY)
+        return run_words(capsys, list(map(str, arguments)), stdin=stdin)
+
+
+def run_words(
+    capsys: pytest.CaptureFixture[str], words: list[str], stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """The same, in the folder that is the current one."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin.encode())))
         for name, value in QUIET_ENVIRONMENT.items():
             patch.setenv(name, value)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command import run_here
+from help_examples import as_printed
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -31,8 +32,9 @@ def test_the_pipeline_finds_in_the_year_what_was_put_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "year"
-    size = ("--requests", str(REQUESTS_MADE), "--days", str(DAYS))
-    done = run_here(capsys, "pipeline", "demo", "--out", out, *size)
+    places = {"200000": str(REQUESTS_MADE), "30": str(DAYS)}
+    example = "metalog pipeline demo --requests 200000 --days 30"
+    done = run_here(capsys, *as_printed(example, places), "--out", out)
     assert done.returncode == 0, done.stderr
     truth = json.loads((out / "truth.json").read_text())
     tables = Tables.open(spark, out / "tables")

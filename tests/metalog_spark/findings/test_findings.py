@@ -342,6 +342,10 @@ def test_drift_between_two_moments_of_one_log(tables: Tables) -> None:
 
 def test_moments_of_the_window(tables: Tables, day: Window) -> None:
     assert window_of(tables, "-6h").start_us == day.end_us - 6 * 3_600_000_000
+    said: list[str] = []
+    assert window_of(tables, "-90d", say=said.append) == window_of(tables, say=said.append) == day
+    assert said == ["the audit logs begin at 2026-01-01T00:00:00.000Z: -90d is before that"]
+    assert window_of(tables, "2025-12-31").hours == 48
     assert window_of(tables, "2026-01-01T02:00").hours == 22
     assert window_of(tables, "120").start_us == moment(2).timestamp() * 1_000_000
     for start, end, words in (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command import run_here
+from help_examples import as_printed
 from small_acls import BOB, allow
 from small_pipeline import Ask, World, life
 
@@ -131,6 +132,7 @@ def test_where_there_is_nothing_to_propose_that_is_said(
 ) -> None:
     world = World((), (Ask("User:root", READ, "a"),), super_users=("User:root",))
     tables = world.folder(spark, tmp_path / "tables")
-    done = run_here(capsys, "pipeline", "least-privilege", tables.path)
+    example = "metalog pipeline least-privilege DIR --from -90d"
+    done = run_here(capsys, *as_printed(example, {"DIR": tables.path}))
     assert done.returncode == 0
     assert done.stdout.startswith("0 ALLOWs would do where there are 0 today.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command import run_here
+from help_examples import as_printed
 
 if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
@@ -24,7 +25,8 @@ def test_each_line_of_a_pipe_is_answered(
     tables: Tables, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alone = run_here(capsys, "pipeline", "unused", tables.path, "--json").stdout
-    words = ("pipeline", "shell", tables.path, "--json")
+    example = "metalog pipeline shell prod.tables -o json < questions"
+    words = as_printed(example, {"prod.tables": tables.path})
     done = run_here(capsys, *words, stdin=QUESTIONS)
     assert done.returncode == 2
     *unused, hours = done.stdout.splitlines()

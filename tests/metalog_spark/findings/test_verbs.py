@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from command import run_here
 from followed_world import WrittenLog
+from help_examples import as_printed
 from small_acls import allow, deny
 from small_pipeline import Ask, World, life
 from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHOP, WRITE
@@ -44,7 +45,8 @@ def without(*gone: Acl) -> list[Acl]:
 
 
 def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
-    done = run_here(capsys, "pipeline", "unused", tables.path)
+    example = as_printed("metalog pipeline unused DIR --from -90d", {"DIR": tables.path})
+    done = run_here(capsys, *example)
     assert done.returncode == 1
     first, *rest = done.stdout.splitlines()
     assert first == (
@@ -56,6 +58,7 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
         "12 requests, by ALLOW User:bob READ on topic * from any host" in line for line in rest
     )
     assert done.stderr == (
+        "note: the audit logs begin at 2026-01-01T00:00:00.000Z: -90d is before that\n"
         "note: requests of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z\n"
     )
 
@@ -88,7 +91,8 @@ def test_every_grant_that_is_not_used_has_its_command_or_its_reason(
     rows = run_here(capsys, "pipeline", "unused", tables.path, "--json").stdout.splitlines()
     grants = [row for row in map(json.loads, rows) if row["alive"]]
     grants = [row for row in grants if row["permissionType"] == "ALLOW" and row["state"] != "USED"]
-    done = run_here(capsys, "pipeline", "unused", tables.path, "-o", "commands").stdout
+    example = "metalog pipeline unused DIR -o commands > remove.sh"
+    done = run_here(capsys, *as_printed(example, {"DIR": tables.path})).stdout
     commands = [line for line in done.splitlines() if line.startswith("kafka-acls ")]
     kept = [line for line in done.splitlines() if line.startswith("# kept: ALLOW ")]
     assert len(commands) == sum(row["canGo"] for row in grants) > 0
@@ -116,7 +120,8 @@ def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
 
 
 def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
-    done = run_here(capsys, "pipeline", "least-privilege", tables.path, "--principal", BOB)
+    example = "metalog pipeline least-privilege DIR --principal User:app"
+    done = run_here(capsys, *as_printed(example, {"DIR": tables.path, "User:app": BOB}))
     assert done.returncode == 1
     assert done.stdout.splitlines()[:3] == [
         "1 ALLOW would do where there are 2 today.",
@@ -134,21 +139,25 @@ def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
 def test_the_yaml_of_the_least_set_is_a_plan_that_breaks_nobody(
     tables: Tables, tmp_path: Path, capsys: Captured
 ) -> None:
-    done = run_here(capsys, "pipeline", "least-privilege", tables.path, "-o", "yaml")
+    example = "metalog pipeline least-privilege DIR -o yaml > least.yaml"
+    done = run_here(capsys, *as_printed(example, {"DIR": tables.path}))
     document = read_yaml(done.stdout, "out")
     today = {each.acl for each in LIVES}
     plan = make_plan(today, document, prune=True)
     assert not plan.unowned
     assert set(document.acls) >= {AGAINST_DAVE, POWERS[0]}
     (tmp_path / "least.yaml").write_text(done.stdout)
-    asked = run_here(capsys, "pipeline", "what-if", tables.path, tmp_path / "least.yaml")
+    places = {"DIR": tables.path, "least.yaml": tmp_path / "least.yaml"}
+    example = "metalog pipeline what-if DIR least.yaml"
+    asked = run_here(capsys, *as_printed(example, places))
     assert asked.returncode == 0
     assert asked.stdout == "0 of 1,528 requests would get another answer.\n"
 
 
 def test_what_if_in_text(tables: Tables, tmp_path: Path, capsys: Captured) -> None:
-    proposed = written(tmp_path / "acls.yaml", without(EVERY_TOPIC, AGAINST_DAVE))
-    done = run_here(capsys, "pipeline", "what-if", tables.path, proposed)
+    written(tmp_path / "acls.yaml", without(EVERY_TOPIC, AGAINST_DAVE))
+    example = "metalog pipeline what-if DIR acls/ --from -30d"
+    done = run_here(capsys, *as_printed(example, {"DIR": tables.path, "acls/": tmp_path}))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == (
         "12 of 1,528 requests would get another answer: 8 denied that are allowed (User:bob), "
@@ -170,7 +179,9 @@ def test_what_if_takes_a_saved_plan_and_what_files_own(
     (tmp_path / "own.yaml").write_text(own)
     answers = []
     for name in ("plan.json", "own.yaml"):
-        done = run_here(capsys, "pipeline", "what-if", tables.path, tmp_path / name)
+        places = {"DIR": tables.path, "plan.json": tmp_path / name}
+        example = "metalog pipeline what-if DIR plan.json"
+        done = run_here(capsys, *as_printed(example, places))
         answers.append(done.stdout)
         assert done.stdout.startswith("20 of 1,528 requests would get another answer")
     assert answers[0] == answers[1]
@@ -183,7 +194,9 @@ def test_what_if_the_acls_were_those_of_a_log(
     log = WrittenLog(tmp_path / "log")
     for number, acl in enumerate(without(EVERY_TOPIC), 1):
         log.bind(number, number, acl)
-    done = run_here(capsys, "pipeline", "what-if", tables.path, log.folder)
+    places = {"DIR": tables.path, "cluster://staging:9092": log.folder}
+    example = "metalog pipeline what-if DIR cluster://staging:9092"
+    done = run_here(capsys, *as_printed(example, places))
     assert done.returncode == 1
     assert done.stdout.startswith(
         "8 of 1,528 requests would get another answer: 8 denied that are allowed (User:bob)."

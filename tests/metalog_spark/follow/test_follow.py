@@ -23,6 +23,7 @@ from cases import REPOSITORY
 from command import run_here
 from followed_topic import AuditTopic
 from followed_world import READ_T, WrittenLog, appears, line, time_ms
+from help_examples import as_printed
 from kafka_tools import RealKafka
 from plain_parquet import rows_in
 from pyspark.sql import DataFrame, SparkSession
@@ -93,12 +94,22 @@ class Followed:
         self.config.write_text(AS_OF_A_KRAFT_NODE)
 
     @property
-    def words(self) -> list[str | Path]:
-        return [
-            *("--log", self.log.folder, "--audit", self.audit, "--out", self.out),
-            *("--config", self.config),
-            *("--once", "--at-once", "2", "--storm", str(STORM)),
-        ]
+    def words(self) -> list[str]:
+        places: dict[str, str | Path] = {"quorum://c1:9093": self.log.folder, "/data/now": self.out}
+        if isinstance(self.audit, Path):
+            places |= {"/logs/rotated": self.audit, "server.properties": self.config}
+            example = as_printed(
+                "metalog pipeline follow --log quorum://c1:9093 --audit /logs/rotated --out"
+                " /data/now --config server.properties",
+                places,
+            )
+        else:
+            example = as_printed(
+                "metalog pipeline follow --log quorum://c1:9093 --audit topic://b1:9092/audit --out"
+                " /data/now",
+                {**places, "topic://b1:9092/audit": self.audit},
+            )
+        return [*example[2:], "--once", "--at-once", "2", "--storm", str(STORM)]
 
 
 class Found:
@@ -264,7 +275,7 @@ def check_decisions_stay_true(
     """The last decision is of second 55."""
     other = followed.out.parent / "other.properties"
     other.write_text("super.users=User:bad\n")
-    words = [other if word == followed.config else word for word in followed.words]
+    words = [str(other) if word == str(followed.config) else word for word in followed.words]
     done = run_here(capsys, "pipeline", "follow", *words)
     assert done.returncode == 2
     assert "what was asked up to 2026-01-01T00:00:55.000Z is decided by another" in done.stderr

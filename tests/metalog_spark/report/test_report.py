@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command import run_here
+from help_examples import as_printed
 from read_page import ReadPage
 from report_contents import HOSTILE
 from small_acls import allow, deny
@@ -102,8 +103,9 @@ def pages(folder: Path) -> Pages:
     out, owners, accepted = (folder / name for name in ("day.html", "owners.yaml", "known.yaml"))
     accepted.write_text(ACCEPTED)
     (folder / "day.json").write_text(as_json(Findings("the day before", {"disagreements": [GONE]})))
-    arguments = [folder / "tables", "--out", out, "--owners", owners, "--accepted", accepted]
-    assert main(["pipeline", "report", *map(str, arguments)]) == 0
+    places = {"DIR": folder / "tables", "owners.yaml": owners}
+    example = as_printed("metalog pipeline report DIR --owners owners.yaml", places)
+    assert main([*example, "--out", str(out), "--accepted", str(accepted)]) == 0
     files = {None: out, "shop": folder / "day-shop.html", "bank": folder / "day-bank.html"}
     files["guests"] = folder / "day-guests.html"
     assert {*folder.glob("*.html")} == {*files.values()}

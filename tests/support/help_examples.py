@@ -1,0 +1,53 @@
+"""The examples that each verb's ``--help`` prints, and what one means to a shell that is not there.
+
+This module must not know what an example is to show.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+from shell.main import TABLE
+
+
+def examples(*verbs: str) -> Iterator[tuple[str, str]]:
+    """By verb, each command as printed, without the remark beside it."""
+    for words, _, module in TABLE.commands():
+        if words not in verbs:
+            continue
+        for line in re.sub(r"\\\n +", "", module.EPILOG).splitlines():
+            if re.match(r"\s*(metalog|pass|echo) ", line):
+                yield words, re.split(r"  +(?=\S)", line.strip())[0]
+
+
+def as_printed(command: str, places: Mapping[str, str | Path]) -> list[str]:
+    """The words behind ``metalog`` of an example, each of ``places`` replaced. A test of the verb
+    runs it so where it would be dear to run the verb once more for its example."""
+    assert command in {each for _, each in examples(*(words for words, _, _ in TABLE.commands()))}
+    words = typed(command).words
+    assert places.keys() <= {*words}
+    return [str(places.get(word, word)) for word in words]
+
+
+class TypedCommand(NamedTuple):
+    """The words behind ``metalog``, what ``echo`` sends into it, and the redirections."""
+
+    words: list[str]
+    echoed: str | None
+    read: str | None
+    written: str | None
+
+
+def typed(command: str) -> TypedCommand:
+    """``command`` as bash would understand it, whose patterns are quoted."""
+    before, _, last = command.rpartition(" | ")
+    words = shlex.split(last)
+    read, written = (words[words.index(sign) + 1] if sign in words else None for sign in ("<", ">"))
+    ours = takewhile(lambda word: word not in ("<", ">"), words[1:])
+    echoed = " ".join(shlex.split(before)[1:]) + "\n" if before else None
+    return TypedCommand(list(ours), echoed, read, written)
