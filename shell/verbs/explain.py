@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from authorizer.analysis.commands import quoted
+from metalog.acl import ResourceType
+from metalog.files import is_descriptor
 from metalog.plurals import counted
 from shell.arguments.batch_questions import Many, QuestionGroup, asks_many, lines_of
 from shell.arguments.question import ParsedQuestion, add_question, read_question
@@ -22,6 +26,7 @@ from shell.views.other_kafka import say_other_answer
 
 if TYPE_CHECKING:
     from authorizer.analysis.explain import Explanation
+    from authorizer.trace import Question
 
 USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json", "markdown")
@@ -116,6 +121,28 @@ def _print(explanation: Explanation, judge: Queries, arguments: Namespace, outpu
     """As text; for Markdown fenced, so that columns stay columns in a ticket."""
     if output.format == "markdown":
         output.line(_FENCE)
-    render(explanation, judge, output, whole=arguments.all)
+    checklists = _checklists(explanation.question, judge, arguments)
+    render(explanation, judge, output, whole=arguments.all, checklists=checklists)
     if output.format == "markdown":
         output.line(_FENCE)
+
+
+def _checklists(question: Question, judge: Queries, arguments: Namespace) -> list[str]:
+    """The commands that explain all which a client of the question's topic needs."""
+    if question.resource_type is not ResourceType.TOPIC:
+        return []
+    options = {
+        "--topic": question.resource_name,
+        "--host": question.host,
+        "--at": arguments.at,
+        "--command-config": arguments.command_config,
+        "--config": arguments.config,
+        "--super-users": arguments.super_users,
+    }
+    given = [
+        f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
+        for option, value in options.items()
+        if value is not None and not is_descriptor(Path(value))
+    ]
+    words = f"metalog explain {quoted(judge.source.text)} {quoted(question.principal)}"
+    return [f"{words} {kind} {' '.join(given)}" for kind in ("--consumer", "--producer")]

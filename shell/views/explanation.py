@@ -180,15 +180,22 @@ def because(question: Question, traced: Trace) -> str:
     return f"{reach} {resource_said(question)}, and {match} ({decision.rule})."
 
 
-def render(explanation: Explanation, judge: Queries, output: Output, *, whole: bool) -> None:
-    """The whole explanation on ``output``; what matters most comes first."""
+def render(
+    explanation: Explanation,
+    judge: Queries,
+    output: Output,
+    *,
+    whole: bool,
+    checklists: Sequence[str] = (),
+) -> None:
+    """The whole explanation on ``output``; what matters most comes first. See ``remedy_lines``."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
     section("why", [because(question, traced)], output)
     _hosts(explanation, output)
     _near_misses(explanation, judge, output, whole)
     _since(explanation, judge, output)
-    _remedies(explanation, judge, output, whole)
+    _remedies(explanation, judge, output, whole, checklists)
     _candidates(explanation, output, whole)
 
 
@@ -322,11 +329,20 @@ def _since(explanation: Explanation, judge: Queries, output: Output) -> None:
     section("since", [*said, f"  --at {since.at - 1} shows the state before"], output)
 
 
-def _remedies(explanation: Explanation, judge: Queries, output: Output, whole: bool) -> None:
+def _remedies(
+    explanation: Explanation,
+    judge: Queries,
+    output: Output,
+    whole: bool,
+    checklists: Sequence[str],
+) -> None:
     if not explanation.remedies and not explanation.trace.allowed:
         said = "no narrow change helps: ask about one principal and one operation"
         section("to allow", [said], output)
     elif explanation.remedies:
         label = "to deny" if explanation.trace.allowed else "to allow"
         remedies, question = explanation.remedies, explanation.question
-        section(label, remedy_lines(remedies, question, judge.place, output, whole=whole), output)
+        lines = remedy_lines(
+            remedies, question, judge.place, output, whole=whole, checklists=checklists
+        )
+        section(label, lines, output)

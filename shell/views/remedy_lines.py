@@ -13,7 +13,7 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from shell.output.output import Output
 from shell.output.safe import shown
 from shell.views.acls import host_said, resource_kind
-from shell.views.pasted_commands import CommandTarget, command_lines, place_lines
+from shell.views.pasted_commands import CommandLine, CommandTarget, command_lines, place_lines
 
 if TYPE_CHECKING:
     from authorizer.analysis.remedies import Remedy
@@ -36,8 +36,10 @@ def remedy_lines(
     output: Output,
     *,
     whole: bool,
+    checklists: Sequence[str] = (),
 ) -> Iterator[str]:
-    """All of ``remedies``, or the first few."""
+    """All of ``remedies``, or the first few. ``checklists`` are commands that explain every
+    permission which a client of the topic needs."""
     shown_ones = remedies if whole else remedies[:_SHOWN]
     if question.principal == _ANONYMOUS and any(map(is_allow, _added(shown_ones))):
         yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"
@@ -46,12 +48,17 @@ def remedy_lines(
         yield "  application needs"
     elif shown_ones and shown_ones[0].use is not None:
         kind = resource_kind(question.resource_type)
-        yield f"clients describe a {kind} before they use it, and DESCRIBE allows nothing else;"
+        more = "--producer or --consumer gives every permission that an application needs"
         if shown_ones[0].use is Operation.DELETE:
-            yield "  it then needs DELETE, too"
-        else:
-            yield "  --producer or --consumer gives every permission that an application needs"
+            more, checklists = "it then needs DELETE, too", ()
+        end = "" if checklists else ";"
+        yield f"clients describe a {kind} before they use it, and DESCRIBE allows nothing else{end}"
+        if not checklists:
+            yield f"  {more}"
     for number, remedy in enumerate(shown_ones):
+        if checklists and remedy.use is None and number and shown_ones[number - 1].use is not None:
+            yield "every permission that a consumer or a producer needs, in one set of commands:"
+            yield from (CommandLine(f"  {output.paint(each, 'strong')}") for each in checklists)
         yield f"{_change_said(remedy)}{_caution(remedy, question)}"
         for power in remedy.powers:
             yield f"  beware: {power}"

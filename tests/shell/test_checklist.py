@@ -132,6 +132,28 @@ def test_what_is_denied_names_the_command_that_says_what_would_allow_it(
     assert "\nto allow  " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["orders", "-o'neil"])
+def test_a_look_up_that_is_denied_leads_to_the_checklists_commands(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After those for who reads or writes the topic, and before what lets a client look it up."""
+    empty = tmp_path / "no acls.yaml"
+    empty.write_text("acls: []\n")
+    words = ["User:app", "Describe", f"topic:{name}", "--host", "10.0.0.1", "--super-users", ""]
+    assert main(["explain", str(empty), *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.endswith("in one set of commands:"))
+    before, after = "\n".join(lines[:at]), "\n".join(lines[at:])
+    assert "--operation Read" in before
+    assert "--operation Write" in before
+    assert "--operation Describe" in after
+    for command, kind in zip(lines[at + 1 : at + 3], ("--consumer", "--producer"), strict=True):
+        metalog, *words = shlex.split(command)
+        assert (metalog, words[3]) == ("metalog", kind)
+        assert main(words) == 0
+        assert "to allow  all of it, asked again with this done:" in capsys.readouterr().out
+
+
 TASKS = (
     ("--consumer", "--topic", "a", "--group", "ab"),
     ("--consumer", "--topic", "abb"),
