@@ -33,9 +33,9 @@ from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questi
 from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.replay import Proof, replayed
+from metalog_spark.findings.tolerance import tolerance
 from metalog_spark.findings.unused import ClassifiedAcls, judged
 from metalog_spark.findings.usage_classes import Reason, UsageState, Verdict
-from metalog_spark.findings.window import tolerance
 from metalog_spark.store.arrow import Mapped, batch_of, frame_of, table_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
-from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Operation, PatternType, ResourceType
@@ -25,6 +24,7 @@ from metalog_spark.findings.pending import (
     uncounted_in,
     waiting_in,
 )
+from metalog_spark.findings.tolerance import tolerance
 from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
 from metalog_spark.store.table_store import FOLLOWED
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
@@ -38,8 +38,6 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 24 * HOUR_US
 _LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
 """Where the calendar ends, as it begins in 1970."""
-_DECIMALS: Final = 6
-"""Of a share in percent, as ``--tolerate`` takes it."""
 
 HOW_TO_LOG: Final = (
     "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
@@ -174,8 +172,7 @@ def window_of(
     ``InvalidMoment`` where nothing lies between them.
 
     An offset means the time at which the state at it began; ``-30d`` counts back from where the
-    audit logs end, and no further than to where they begin. ``say`` is called with a line where
-    they are younger.
+    audit logs end, but not past where they begin; then ``say`` is called with a line.
     """
     from pyspark.sql import functions as f
 
@@ -302,13 +299,6 @@ def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> WindowCovera
         worst,
         hours - allowed,
     )
-
-
-def tolerance(missing: float) -> str:
-    """As percent, rounded up to two digits, and no finer than may be written."""
-    percent = 100 * missing
-    scale = 10.0 ** min(_DECIMALS, 1 - floor(log10(percent)))
-    return f"{ceil(percent * scale) / scale:.{_DECIMALS}f}".rstrip("0").rstrip(".") + "%"
 
 
 def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:

@@ -122,7 +122,7 @@ def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
 
 
 def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
-    from metalog_spark.findings.window import tolerance
+    from metalog_spark.findings.tolerance import tolerance
 
     if seen.broken:
         yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"

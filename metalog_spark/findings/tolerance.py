@@ -1,0 +1,19 @@
+"""The share of unknown hours that a reader accepts, as ``--tolerate`` takes it.
+
+This module must not know what the hours are about.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+from typing import Final
+
+_DECIMALS: Final = 6
+"""Of a share in percent."""
+
+
+def tolerance(missing: float) -> str:
+    """As percent, rounded up to two digits, and no finer than may be written."""
+    percent = 100 * missing
+    scale = 10.0 ** min(_DECIMALS, 1 - floor(log10(percent)))
+    return f"{ceil(percent * scale) / scale:.{_DECIMALS}f}".rstrip("0").rstrip(".") + "%"
