@@ -151,7 +151,7 @@ def test_a_look_up_that_is_denied_leads_to_the_checklists_commands(
         metalog, *words = shlex.split(command)
         assert (metalog, words[3]) == ("metalog", kind)
         assert main(words) == 0
-        assert "to allow  all of it, asked again with this done:" in capsys.readouterr().out
+        assert " all of it, asked again with this done:" in capsys.readouterr().out
 
 
 TASKS = (
