@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit.layouts import Zone
+from authorizer.kafka_version import version_for
 from metalog.plurals import counted as counted_words
 from metalog_spark.coverage.coverage import counted, counted_before, covered
 from metalog_spark.coverage.usage import usage
@@ -134,7 +135,7 @@ def _fill(
 ) -> list[FileRead]:
     before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
-    lives, history = _log(tables, given, warn)
+    lives, history, given = _log(tables, given, warn)
     at("putting requests with those of other builds")
     told, touched = _take(tables, given, lines)
     at("counting what brokers logged")
@@ -159,11 +160,15 @@ def _days_from(tables: Tables, moment: int | None) -> Days:
 
 def _log(
     tables: Tables, given: BuildInputs, warn: Callable[[str], None]
-) -> tuple[pa.Table, pa.Table]:
-    """Rows of ACL_CHANGELOG and of HISTORY."""
-    found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged, warn=warn)
+) -> tuple[pa.Table, pa.Table, BuildInputs]:
+    """Rows of ACL_CHANGELOG and of HISTORY, and what is given, with the Kafka that the log says
+    decides where nothing else does."""
+    lives, history, level = fill_changelog(
+        tables, given.log, skip_damaged=given.skip_damaged, warn=warn
+    )
+    given = given._replace(configuration=given.configuration.deciding_as(version_for(level)))
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
-    return found
+    return lives, history, given
 
 
 def _take(tables: Tables, given: BuildInputs, lines: _Lines) -> tuple[list[FileRead], Days]:

@@ -77,6 +77,28 @@ class MeetingHosts:
         return [] if address is None else self._blocks.containing(address)
 
 
+def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
+    """Whether some client matches both hosts of ACLs."""
+    if one == other or WILDCARD in (one, other):
+        return True
+    if not kafka.matches_blocks or ("/" not in one and "/" not in other):
+        return False
+    blocks = [_as_block(one), _as_block(other)]
+    found = sorted(block for block in blocks if block is not None)
+    if len(found) < 2:
+        return False
+    wide, narrow = found
+    shift = narrow.length - wide.length
+    return wide.bits == narrow.bits and narrow.network >> shift == wide.network
+
+
+def _as_block(host: str) -> HostBlock | None:
+    address = client_address(host)
+    if address is not None:
+        return HostBlock(address.bits, address.bits, address.value)
+    return host_block(host)
+
+
 def is_client_host(host: str, kafka: KafkaVersion) -> bool:
     """Whether some client matches ``host``, which is not ``*``."""
     return can_be_a_client(host) or (kafka.matches_blocks and bool(host_regions([host], kafka)))

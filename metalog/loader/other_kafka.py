@@ -30,15 +30,22 @@ def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> d
 
 def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
     """``foreign_traces`` of records in log order, each with its offset, that no loader replays."""
-    level: int | None = None
+    told = list(records)
     skipped: dict[str, Skipped] = {}
-    for offset, message in records:
+    for offset, message in told:
         if isinstance(message, Undecodable):
             first = skipped.get(name_of(message), Skipped(0, offset, message.reason))
             skipped[name_of(message)] = first._replace(records=first.records + 1)
-        elif isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION:
+    return foreign_traces(FeaturesImage(metadata_version_in(told)), skipped)
+
+
+def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:
+    """The last metadata.version that ``records`` say; None where they say none."""
+    level: int | None = None
+    for _, message in records:
+        if isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION:
             level = message.feature_level
-    return foreign_traces(FeaturesImage(level), skipped)
+    return level
 
 
 def skipped_line(skipped: Skipped) -> str:

@@ -8,7 +8,6 @@ a request only picks from it. This module must not know Spark, nor where the col
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import product
@@ -28,14 +27,16 @@ from authorizer.engine.decide import (
     MATCHING_ACL,
     SUPER_USER,
 )
-from authorizer.history.decision_timeline import UNREACHED, DecisionTimeline, DecisionTimelines
+from authorizer.history.decision_timeline import UNREACHED, DecisionTimelines
 from authorizer.history.timeline import Edge, Timeline
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import resting_collector
 from metalog.ids import uuid_text
 from metalog.plurals import counted
 from metalog.records.primitives.text import decode_text
+from metalog_spark.decide.course_columns import BEFORE_LIVES, CourseColumns, Numbers, NumberSlots
 from metalog_spark.history.configuration import Era
 from metalog_spark.history.state import FolderState, unpacked
 
@@ -57,10 +58,6 @@ NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
 """So many names, and so many different questions, are remembered."""
 MOST_QUESTIONS: Final = np.iinfo(np.int64).max
-SLOT_BITS: Final = 20
-"""The courses of so many questions, as a power of two, are found without a search."""
-_SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
-"""Odd, and its bits like those of chance: by products with it, neighbours lie far apart."""
 _TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _BY_NUMBER: Final = tuple(Operation)
 _WORDS: Final = {
@@ -72,12 +69,9 @@ _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 """Parts of which none is a word of Kafka's."""
 _NONE: Final = -1
 """The number of what is not a word of Kafka's."""
-_BEFORE_LIVES: Final = 2
-"""A life's number is so much more in columns: UNMATCHED and UNREACHED come first."""
-_UNREACHED: Final = UNREACHED + _BEFORE_LIVES
+_UNREACHED: Final = UNREACHED + BEFORE_LIVES
 _LONG_AGO: Final = np.iinfo(np.int64).min
 
-Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 K = TypeVar("K", bound=Hashable)
 
@@ -107,23 +101,24 @@ class DecideWorker:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._moments = _Moments(state, eras)
         self._courses = DecisionTimelines(timeline)
-        self._sessions = len(self._courses.principals), len(self._courses.hosts)
+        self._sessions = len(self._courses.principals), self._courses.host_numbers
         self._principals = _in_bytes(self._courses.principals)
-        self._hosts = _in_bytes(self._courses.hosts)
+        self._versions = [era.config.kafka for era in eras]
+        self._of_host: dict[KafkaVersion, dict[bytes, int]] = {each: {} for each in KafkaVersion}
         self._super_users = [set(map(str.encode, era.config.super_users)) for era in eras]
         self._opens = np.array([era.config.allow_everyone for era in eras])
         lives = timeline.lives
         allows = (life.acl.permission_type is ALLOW for life in lives)
         by_lives = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
-        self._answers = np.array([_NOT_BY_DEFAULT] * _BEFORE_LIVES + by_lives, np.int32)
-        ids = [None] * _BEFORE_LIVES + [uuid_text(life.id) for life in lives]
+        self._answers = np.array([_NOT_BY_DEFAULT] * BEFORE_LIVES + by_lives, np.int32)
+        ids = [None] * BEFORE_LIVES + [uuid_text(life.id) for life in lives]
         self._ids = pa.array(ids, pa.string())
-        self._turns = _Turns(len(timeline))
+        self._turns = CourseColumns(len(timeline))
         self._is_open = bytearray()
         """By the number of a reach: whether anybody may be meant there."""
         self._named: set[int] = set()
         """Who may be meant elsewhere: the number of a reach and a principal as one."""
-        self._asked_lately = _Slots()
+        self._asked_lately = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
@@ -136,7 +131,7 @@ class DecideWorker:
         versions, eras = self._moments.versions[moments], self._moments.eras[moments]
         question = (
             principals.numbers(self._principals, 0),
-            hosts.numbers(self._hosts, 0),
+            self._hosts_by(hosts, eras),
             words.numbers(_WORDS, _NONE),
             names.places,
         )
@@ -158,6 +153,28 @@ class DecideWorker:
             self._ids.take(pa.array(by)),
         )
         return pa.StructArray.from_arrays(columns, DECIDED)
+
+    def _hosts_by(self, hosts: _Coded, eras: Numbers) -> Numbers:
+        """The number of each row's host for the Kafka that decides in its era."""
+        by_version = {
+            kafka: hosts.numbers(self._numbers_of(hosts, kafka), 0)
+            for kafka in dict.fromkeys(self._versions)
+        }
+        numbers = by_version.pop(self._versions[0])
+        for kafka, others in by_version.items():
+            is_its = np.array([each is kafka for each in self._versions])[eras]
+            numbers = np.where(is_its, others, numbers)
+        return numbers
+
+    def _numbers_of(self, hosts: _Coded, kafka: KafkaVersion) -> Mapping[bytes, int]:
+        """By the texts of ``hosts``, what each is to ``kafka``."""
+        known, courses = self._of_host[kafka], self._courses
+        texts: list[bytes] = hosts.different.to_pylist()
+
+        def number(text: bytes) -> int:
+            return courses.host(decode_text(text), kafka)
+
+        return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
     def _by(
         self,
@@ -298,62 +315,6 @@ class _Moments:
         return np.searchsorted(self._edges, times, "right").astype(np.int64, copy=False)
 
 
-class _Slots:
-    """Numbers found for others, a column at a time. Each has one slot, which it takes from
-    whichever had it: so nothing grows, and nothing is searched for."""
-
-    def __init__(self) -> None:
-        self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
-        self._found = np.empty(1 << SLOT_BITS, np.int64)
-
-    def find(self, asked: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each of ``asked``, none of which is negative; of those that have lost
-        their slot, or had none, by ``work_out``."""
-        slots = asked.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
-        found: Numbers = self._found[slots]
-        lacking = np.flatnonzero(self._asked[slots] != asked)
-        if len(lacking):
-            found[lacking] = work_out(asked[lacking])
-            taken = slots[lacking]
-            self._asked[taken] = asked[lacking]
-            self._found[taken] = found[lacking]
-        return found
-
-
-class _Turns:
-    """Courses, each different one once, in columns."""
-
-    def __init__(self, versions: int) -> None:
-        self._versions = versions
-        self._numbers: dict[DecisionTimeline, int] = {}
-        self._firsts = array("q")
-        self._counts = array("q")
-        self._since = array("q")
-        self._by = array("q")
-
-    def number(self, course: DecisionTimeline) -> int:
-        number = self._numbers.get(course)
-        if number is None:
-            number = self._numbers[course] = len(self._firsts)
-            self._firsts.append(len(self._by))
-            self._counts.append(len(course.by))
-            self._since.extend([number * self._versions + version for version in course.since])
-            self._by.extend([by + _BEFORE_LIVES for by in course.by])
-        return number
-
-    def at(self, courses: Numbers, versions: Numbers) -> Numbers:
-        """What each of ``courses``, by their numbers, came to as of a version."""
-        firsts, counts, since, by = map(
-            _column, (self._firsts, self._counts, self._since, self._by)
-        )
-        places = firsts[courses]
-        turning = np.flatnonzero(counts[courses] > 1)
-        if len(turning):
-            asked = courses[turning] * self._versions + versions[turning]
-            places[turning] = np.searchsorted(since, asked, "right") - 1
-        return by[places]
-
-
 def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
     """A column for each part. Of the bytes only those between parts are looked at."""
     whole = pc.fill_null(questions, _NO_QUESTION)
@@ -381,10 +342,6 @@ def _places(coded: pa.DictionaryArray) -> Numbers:
 
 def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
     return {text.encode(): number for text, number in numbers.items()}
-
-
-def _column(numbers: array[int]) -> Numbers:
-    return np.frombuffer(numbers, np.int64)
 
 
 def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int]) -> list[int]:

@@ -26,7 +26,7 @@ _LIVES: Final = (
 )
 _ENDS: Final = ("to_known", "to_offset", "to_time")
 _STRETCHES: Final = ("kind", "from_offset", "from_time")
-_ERAS: Final = ("super_users", "allow_everyone", "from_time")
+_ERAS: Final = ("super_users", "allow_everyone", "kafka_version", "from_time")
 
 Row = tuple[Any, ...]
 
@@ -52,7 +52,7 @@ def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table)
     return DecidingRows(
         dict(zip(_rows(changelog, _LIVES), _rows(changelog, _ENDS), strict=True)),
         frozenset(_rows(history, _STRETCHES)),
-        frozenset((str(sorted(users)), str(opens), begin) for users, opens, begin in eras),
+        frozenset((str(sorted(users)), *map(str, rest), begin) for users, *rest, begin in eras),
     )
 
 

@@ -50,10 +50,13 @@ class Lives:
     """Every life of every ACL, and an index over all of them.
 
     ``acls`` are all different, in the order of exports; a number is a place in it, the same for
-    equal lives in whatever order.
+    equal lives in whatever order. What matches a question is what ``kafka`` matches.
     """
 
-    def __init__(self, lives: Iterable[AclLifetime]) -> None:
+    def __init__(
+        self, lives: Iterable[AclLifetime], kafka: KafkaVersion = KafkaVersion.V4_3
+    ) -> None:
+        self._kafka = kafka
         self.by_acl: dict[Acl, list[AclLifetime]] = {}
         for life in sorted(lives, key=_order):
             self.by_acl.setdefault(life.acl, []).append(life)
@@ -67,9 +70,9 @@ class Lives:
         }
 
     @staticmethod
-    def of(data: bytes) -> Lives:
+    def of(data: bytes, kafka: KafkaVersion) -> Lives:
         """From what ``packed_lives`` made; the last few are remembered in each process."""
-        return _opened(data)
+        return _opened(data, kafka)
 
     def number(self, acl: Acl) -> int:
         return self._numbers[acl]
@@ -91,9 +94,12 @@ class Lives:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             names = self._begun(asked) if begins else (asked[-1],)
-            acls = (acl for name in names for acl in matching(self._index, (*asked[:-1], name)))
+            acls = (acl for name in names for acl in self._matching((*asked[:-1], name)))
             found = self._known[asked, begins] = [*dict.fromkeys(acls)]
         return found
+
+    def _matching(self, asked: Asked) -> list[Acl]:
+        return matching(self._index, asked, self._kafka)
 
     def _begun(self, asked: Asked) -> Iterator[str]:
         """Names of which one is matched by each ACL that matches any that is meant."""
@@ -117,16 +123,16 @@ class Lives:
 
 
 @lru_cache(maxsize=4)
-def _opened(data: bytes) -> Lives:
-    return Lives(lives_of(data))
+def _opened(data: bytes, kafka: KafkaVersion) -> Lives:
+    return Lives(lives_of(data), kafka)
 
 
 def _order(life: AclLifetime) -> tuple[object, ...]:
     return acl_order(life.acl), -1 if life.begin is None else life.begin.at, life.id
 
 
-def matching(index: AclIndex, asked: Asked) -> list[Acl]:
+def matching(index: AclIndex, asked: Asked, kafka: KafkaVersion) -> list[Acl]:
     """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
     principal, host, operation, kind, name = asked
-    who = session(host, principal, kafka=KafkaVersion.V4_3)
+    who = session(host, principal, kafka=kafka)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

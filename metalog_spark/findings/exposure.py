@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.coverage import meet
+from authorizer.analysis.host_regions import hosts_meet
 from authorizer.analysis.lint import (
     all_topics,
     deny_misses_star,
@@ -25,6 +26,7 @@ from authorizer.analysis.lint import (
 from authorizer.analysis.lint.checks import lint
 from authorizer.analysis.lint.finding import Finding, LintSubject, Severity
 from authorizer.engine.decide import ALLOWS, DENIES, SUPER_USER
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow, reaches
 from metalog.acl import (
     CLUSTER_NAME,
@@ -181,7 +183,8 @@ def access(tables: Tables, window: Window, *, requests: Counted | None = None) -
     """``ACCESS``, by principal and name, of the ACLs in force where the history ends;
     ``requests`` as for ``exposure``."""
     acls, uses = _used(tables, window, requests)
-    dangers = opening(acls, config_now(tables))
+    config = config_now(tables)
+    dangers = opening(acls, config)
     against = _denies_by_principal(acls)
     rows = []
     for (principal, kind, pattern_type, name, operations), allows in _grants(acls).items():
@@ -189,7 +192,8 @@ def access(tables: Tables, window: Window, *, requests: Counted | None = None) -
         denied = {
             operation
             for deny in denies
-            if meet(deny, allows[0]) and any(_meet_in_host(deny, allow) for allow in allows)
+            if meet(deny, allows[0])
+            and any(hosts_meet(deny.host, allow.host, config.kafka) for allow in allows)
             for operation in operations
             if deny.operation in (Operation.ALL, operation)
         }
@@ -276,7 +280,7 @@ def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use
         if not is_allow(acl) or acl.principal in config.super_users:
             continue
         against = chain(denies.get(acl.principal, ()), everyones)
-        deny = next((each for each in against if _takes_from(each, acl)), None)
+        deny = next((each for each in against if _takes_from(each, acl, config.kafka)), None)
         if deny is not None:
             finding = Finding(
                 Severity.INFO,
@@ -288,17 +292,12 @@ def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use
             yield _row("denied-overlap", acl.principal, finding, uses)
 
 
-def _takes_from(deny: Acl, allow: Acl) -> bool:
+def _takes_from(deny: Acl, allow: Acl, kafka: KafkaVersion) -> bool:
     return (
         bool(DENIES[deny.operation] & ALLOWS[allow.operation])
-        and _meet_in_host(deny, allow)
+        and hosts_meet(deny.host, allow.host, kafka)
         and meet(deny, allow)
     )
-
-
-def _meet_in_host(one: Acl, other: Acl) -> bool:
-    hosts = {one.host, other.host}
-    return len(hosts) == 1 or WILDCARD in hosts
 
 
 def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> Iterator[Row]:

@@ -213,7 +213,7 @@ def _let_start(parts: dict[str, _Part], used: ClassifiedAcls, unknown: Iterable[
     """Adds what lets those start producers of whom no line tells whether they do."""
     denies = (acl for acl in used.today if not is_allow(acl))
     least = [*denies, *unknown, *(acl for part in parts.values() for acl in part.acls)]
-    for acl in narrowest(used.unseen, used.today, least):
+    for acl in narrowest(used.unseen, used.today, least, used.config.kafka):
         own = parts.setdefault(acl.principal, _Part([], 0, 0)).acls
         implied = acl._replace(operation=Operation.DESCRIBE)
         own[:] = [acl, *(each for each in own if each != implied)]
@@ -236,7 +236,7 @@ def _needing(now: Rules) -> Mapped:
                 principal, host, operation, kind, name = question
                 if not allowed or principal in config.super_users:
                     continue
-                allows = [acl for acl in matching(index, question) if is_allow(acl)]
+                allows = [acl for acl in matching(index, question, config.kafka) if is_allow(acl)]
                 wide = [acl for acl in allows if acl.host == WILDCARD]
                 by = numbers[min(wide or allows)] if allows else _BY_DEFAULT
                 whence = WILDCARD if wide or not allows else host

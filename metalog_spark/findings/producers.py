@@ -7,15 +7,20 @@ used any such grant. docs/reference/unused-acls.md has the rules.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from authorizer.analysis.host_regions import HostRegion, host_regions
 from authorizer.api import Action, RequestContext, cluster, topic
+from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED, concerns
+from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.index import AclIndex
+from authorizer.kafka_version import KafkaVersion
 from authorizer.standard import StandardAuthorizer
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog.host_block import client_address, host_block
 from metalog_spark.findings.pending import with_waiting
 from metalog_spark.findings.state import config_now, known_from_ms, lives_in
 from metalog_spark.findings.usage_classes import lasts
@@ -48,7 +53,8 @@ class Asker(NamedTuple):
 class Starts:
     """Those of some ACLs that say who may start an idempotent producer."""
 
-    def __init__(self, acls: Iterable[Acl]) -> None:
+    def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
+        self._kafka = kafka
         self._by_principal: dict[str, list[Acl]] = {}
         for acl in acls:
             self.add(acl)
@@ -89,9 +95,9 @@ class Starts:
 
     def _asked(self, who: Asker, more: Iterable[Acl]) -> tuple[StandardAuthorizer, RequestContext]:
         acls = [*self.of(who), *more]
-        return StandardAuthorizer.from_acls(acls, tolerant=True), RequestContext(
-            who.principal, who.host
-        )
+        return StandardAuthorizer.from_acls(
+            acls, kafka_version=self._kafka.value, tolerant=True
+        ), RequestContext(who.principal, who.host)
 
 
 def starts_producers(acl: Acl) -> bool:
@@ -105,13 +111,13 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
     """Those who asked something in ``window``, or wait, and today's ACLs let start a producer, of
     whom it would not show in the audit logs. Who left no line at all is not among them."""
     lives = lives_in(tables)
-    today = Starts(lives.at(None))
+    kafka = config_now(tables).kafka
+    today = Starts(lives.at(None), kafka)
     if not today.has_allows or _shown_by_default(tables, lives.acls):
         return frozenset()
     edges = window.start_us // 1000, window.end_us // 1000, known_from_ms(tables)
-    all_the_time = Starts(
-        acl for acl, own in lives.by_acl.items() if not is_allow(acl) or lasts(own, *edges)
-    )
+    lasting = (acl for acl, own in lives.by_acl.items() if not is_allow(acl) or lasts(own, *edges))
+    all_the_time = Starts(lasting, kafka)
     return frozenset(
         who
         for who in _askers(tables, window, today)
@@ -135,22 +141,36 @@ def _is_always_open(configuration: DataFrame) -> bool:
 def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
     """As many as the ACLs have principals and hosts, however many asked."""
     asked = with_waiting(usage_in(tables, window), tables).select("principal", "host")
-    supers = config_now(tables).super_users
-    named = _naming(frozenset(today.principals), frozenset(today.hosts), frozenset(supers))
+    config = config_now(tables)
+    regions = host_regions(sorted(today.hosts), config.kafka)
+    named = _naming(frozenset(today.principals), tuple(regions), config.super_users)
     for principal, host in asked.distinct().mapInArrow(named, _ASKERS).distinct().collect():
         yield Asker(principal, host)
 
 
 def _naming(
-    principals: frozenset[str], hosts: frozenset[str], super_users: frozenset[str]
+    principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
+    """Each host of an asker is a client of the region in which it lies, or the wildcard."""
+    clients = {region.host: region.client for region in regions}
+    blocks = HostBlocks.of(clients)
+    by_block = {block: host for host in clients if (block := host_block(host)) is not None}
+
+    def client_of(host: str) -> str:
+        if host in clients:
+            return clients[host]
+        address = client_address(host) if by_block else None
+        around = None if address is None else blocks.narrowest(address)
+        client: str = WILDCARD if around is None else clients[by_block[around]]
+        return client
+
     def naming(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = (column.to_pylist() for column in batch.columns)
             found = {
                 (
                     principal if principal in principals else WILDCARD_PRINCIPAL,
-                    host if host in hosts else WILDCARD,
+                    client_of(host),
                 )
                 for principal, host in zip(*columns, strict=True)
                 if principal is not None and principal not in super_users
@@ -161,11 +181,15 @@ def _naming(
 
 
 def spared(
-    unseen: Iterable[Asker], today: Iterable[Acl], going: Mapping[Acl, int]
+    unseen: Iterable[Asker],
+    today: Iterable[Acl],
+    going: Mapping[Acl, int],
+    kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
     """Those of ``going`` without which one of ``unseen`` could start no producer any more, if all
     others of them went: at most one for each, that which matches the most requests."""
-    rest, candidates = Starts(acl for acl in today if acl not in going), Starts(going)
+    rest = Starts((acl for acl in today if acl not in going), kafka)
+    candidates = Starts(going, kafka)
     kept = set()
     for who in sorted(unseen):
         if rest.may(who):
@@ -179,11 +203,14 @@ def spared(
 
 
 def narrowest(
-    unseen: Iterable[Asker], today: Iterable[Acl], least: Iterable[Acl]
+    unseen: Iterable[Asker],
+    today: Iterable[Acl],
+    least: Iterable[Acl],
+    kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
     """What ``least`` lacks for all of ``unseen`` to start producers: of what one ALLOW of today's
     allows as little as will do, rather on a topic that the principal has in ``least``."""
-    has, enough, topics = Starts(today), Starts(()), dict[str, set[str]]()
+    has, enough, topics = Starts(today, kafka), Starts((), kafka), dict[str, set[str]]()
     for acl in least:
         enough.add(acl)
         if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL:
@@ -201,13 +228,11 @@ def narrowest(
     return frozenset(found)
 
 
-def losing(
-    unseen: Iterable[Asker], proposed: Iterable[Acl], super_users: Collection[str]
-) -> list[str]:
+def losing(unseen: Iterable[Asker], proposed: Iterable[Acl], config: AuthorizerConfig) -> list[str]:
     """The principals among ``unseen`` who could start no producer by ``proposed``."""
-    then = Starts(proposed)
+    then = Starts(proposed, config.kafka)
     lost = {who.principal for who in unseen if not then.may(who)}
-    return sorted(lost.difference(super_users))
+    return sorted(lost.difference(config.super_users))
 
 
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.config import AuthorizerConfig
+from authorizer.config import AuthorizerConfig, read_kafka_version
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
@@ -54,6 +54,7 @@ class Rules(NamedTuple):
     acls: bytes
     super_users: tuple[str, ...]
     allow_everyone: bool
+    kafka_version: str
 
     @property
     def opened(self) -> Opened:
@@ -74,14 +75,18 @@ class Opened(NamedTuple):
 def rules(acls: Iterable[Acl], config: AuthorizerConfig) -> Rules:
     text = json.dumps([words_of(acl) for acl in acls], ensure_ascii=False, separators=(",", ":"))
     return Rules(
-        zlib.compress(text.encode(), 1), tuple(sorted(config.super_users)), config.allow_everyone
+        zlib.compress(text.encode(), 1),
+        tuple(sorted(config.super_users)),
+        config.allow_everyone,
+        config.kafka.value,
     )
 
 
 @lru_cache(maxsize=4)
 def _opened(of: Rules) -> Opened:
     acls = tuple(map(acl_of, json.loads(zlib.decompress(of.acls))))
-    config = AuthorizerConfig(frozenset(of.super_users), of.allow_everyone)
+    kafka = read_kafka_version(of.kafka_version)
+    config = AuthorizerConfig(frozenset(of.super_users), of.allow_everyone, kafka_version=kafka)
     index = AclIndex.of(acls)
     allows: dict[str, list[Acl]] = {}
     for acl in filter(is_allow, acls):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from authorizer.config import AuthorizerConfig
 from metalog_spark.findings.acl_lifetimes import Lives
 from metalog_spark.history.archive_history import KNOWN
+from metalog_spark.history.configuration import deciding_config
 from metalog_spark.history.state import packed_lives
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
 
@@ -26,7 +27,7 @@ def packed_in(tables: Tables) -> bytes:
 
 
 def lives_in(tables: Tables) -> Lives:
-    return Lives.of(packed_in(tables))
+    return Lives.of(packed_in(tables), config_now(tables).kafka)
 
 
 def acls_now(tables: Tables) -> list[Acl]:
@@ -57,4 +58,4 @@ def _last(configuration: DataFrame) -> AuthorizerConfig:
     if not rows:
         return AuthorizerConfig()
     [row, *_] = rows
-    return AuthorizerConfig(frozenset(row["super_users"] or ()), bool(row["allow_everyone"]))
+    return deciding_config(row)

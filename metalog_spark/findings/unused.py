@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
@@ -159,7 +160,7 @@ def judged(
     lives, said = counted(tables, window) if requests is None else requests
     given = conditions(seen, window, config, tolerated, known_from_ms(tables))
     today, unseen = tuple(lives.at(None)), unseen_in(tables, window)
-    found = tuple(_spared(tuple(verdicts(lives, said, given)), today, unseen))
+    found = tuple(_spared(tuple(verdicts(lives, said, given)), today, unseen, config.kafka))
     dangers = opening((each.acl for each in found), config)
     return ClassifiedAcls(
         found, seen, answers, dangers, today, config, _last_uses(tables, lives), unseen
@@ -167,10 +168,13 @@ def judged(
 
 
 def _spared(
-    found: Sequence[Verdict], today: Iterable[Acl], unseen: Iterable[Asker]
+    found: Sequence[Verdict],
+    today: Iterable[Acl],
+    unseen: Iterable[Asker],
+    kafka: KafkaVersion,
 ) -> Iterator[Verdict]:
     going = {each.acl: each.matched for each in found if each.can_go}
-    kept = spared(unseen, today, going)
+    kept = spared(unseen, today, going, kafka)
     for each in found:
         spares = each.acl in kept
         yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if spares else each

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.engine.decide import SUPER_USER
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl
 from metalog_spark.findings.acl_lifetimes import Lives
 from metalog_spark.findings.pending import with_waiting
@@ -68,24 +69,27 @@ def counted(tables: Tables, window: Window) -> Counted:
     from pyspark.sql import functions as f
 
     data = packed_in(tables)
-    super_users = sorted(config_now(tables).super_users)
+    config = config_now(tables)
+    kafka, super_users = config.kafka, sorted(config.super_users)
     was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
     by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
     asked = askable(with_waiting(usage_in(tables, window), tables))
     asked = with_possible(asked, tables, window).na.fill(False, ["possible", "begins"])
     by_acls |= f.col("possible")
     telling = asked.where(by_acls | was_super)
-    parts = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(data), _TALLY)
+    parts = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(data, kafka), _TALLY)
     total = parts.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")
     )
     said = {(acl, UsageKind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
-    return Counted(Lives.of(data), said)
+    return Counted(Lives.of(data, kafka), said)
 
 
-def _counter(data: bytes) -> Mapped:
+def _counter(data: bytes, kafka: KafkaVersion) -> Mapped:
     def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        said = tally(Lives.of(data), (each for batch in batches for each in _requests(batch)))
+        said = tally(
+            Lives.of(data, kafka), (each for batch in batches for each in _requests(batch))
+        )
         yield batch_of(
             [(acl, kind.value, by, *count) for (acl, kind, by), count in said.items()], _TALLY
         )

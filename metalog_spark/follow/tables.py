@@ -46,7 +46,9 @@ def keep(tables: Tables, configuration: Configuration) -> None:
     from pyspark.sql import functions as f
 
     if tables.has(CONFIGURATION):
-        from_us = _differ_from(Configuration.of(tables.read(CONFIGURATION)), configuration)
+        held = Configuration.of(tables.read(CONFIGURATION))
+        configuration = configuration.deciding_as(held.eras[-1].config.kafka)
+        from_us = _differ_from(held, configuration)
         if from_us is None:
             return
         [last] = tables.read(DECISIONS).agg(f.unix_micros(f.max("time"))).collect()

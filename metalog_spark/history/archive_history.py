@@ -18,7 +18,7 @@ from authorizer.history.timeline import Edge, TimelineChange, lives
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId, Uuid
-from metalog.loader.other_kafka import traces_in_records
+from metalog.loader.other_kafka import metadata_version_in, traces_in_records
 from metalog.log.folder.single_file import SegmentSplit
 from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch
@@ -89,11 +89,13 @@ class AclLife(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """``foreign`` are lines about what in the log is another Kafka's."""
+    """``foreign`` are lines about what in the log is another Kafka's; ``metadata_version`` is the
+    last one, None where no record says one."""
 
     stretches: Sequence[KnownRange]
     lives: Sequence[AclLife]
     foreign: Sequence[str] = ()
+    metadata_version: int | None = None
 
 
 def scan(piece: LogSplit) -> ScannedSplit:
@@ -171,9 +173,14 @@ def history_of(
         stretches.append(KnownRange(KNOWN, base.offset, run.end, start_ms, end_ms))
         followed.append(_Followed(base, start_ms, run.end, end_ms, records))
     read = ((at, message) for each in followed for at, _, message in each.records)
-    foreign = traces_in_records(chain(*(each.base.foreign for each in followed), read))
+    told = [
+        (at, message)
+        for at, message in chain(*(each.base.foreign for each in followed), read)
+        if isinstance(message, Undecodable | FeatureLevelRecord)
+    ]
     lives = list(_lives(followed, archive.who_has()))
-    return ArchiveHistory(_with_times(stretches), lives, [*foreign.values()])
+    foreign = [*traces_in_records(told).values()]
+    return ArchiveHistory(_with_times(stretches), lives, foreign, metadata_version_in(told))
 
 
 class _Run(NamedTuple):

@@ -48,8 +48,9 @@ def fill_changelog(
     *,
     skip_damaged: bool = False,
     warn: Callable[[str], None] = lambda line: None,
-) -> tuple[pa.Table, pa.Table]:
-    """Replaces ACL_CHANGELOG and HISTORY by what ``logs`` tell, and returns their rows.
+) -> tuple[pa.Table, pa.Table, int | None]:
+    """Replaces ACL_CHANGELOG and HISTORY by what ``logs`` tell, and returns their rows, and the
+    last metadata.version.
 
     ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
     ``warn`` is told what in the log is another Kafka's, a line each.
@@ -66,7 +67,7 @@ def fill_changelog(
     stretches = history_table(history.stretches, logs.text)
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
-    return lives, stretches
+    return lives, stretches, history.metadata_version
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which super users and which default rule held when: what the log does not say.
+"""Which super users, which default rule and which Kafka held when: what the log does not say.
 
 ``--config FILE`` holds from the beginning, ``--config MOMENT=FILE`` from a time on, until
 the next one. This module must not know what is decided by it.
@@ -12,7 +12,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.config import ALLOW_EVERYONE, SUPER_USERS, AuthorizerConfig, from_properties
+from authorizer.config import (
+    ALLOW_EVERYONE,
+    SUPER_USERS,
+    AuthorizerConfig,
+    from_properties,
+    read_kafka_version,
+)
+from authorizer.kafka_version import KafkaVersion
 from authorizer.loading import has_no_authorizer, other_decision
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidMoment, InvalidRequest
@@ -23,7 +30,7 @@ from metalog_spark.store.tables import CONFIGURATION
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 ASSUMED: Final = "assumed"
 """The source of what no file says."""
@@ -34,8 +41,8 @@ class Era(NamedTuple):
     """``config`` held from ``from_us`` (microseconds since 1970; None is the beginning) on,
     until the next one; ``source`` is the file that says so, or ``ASSUMED``.
 
-    ``config`` has what decides a request, super users and the default rule, and the defaults
-    of all other keys: those are a broker's own, and the tables do not keep them.
+    ``config`` has what decides a request, super users, the default rule and the version of Kafka,
+    and the defaults of all other keys: those are a broker's own, and the tables do not keep them.
     """
 
     from_us: int | None
@@ -63,19 +70,33 @@ class Configuration:
         """Rows of the table CONFIGURATION."""
         edges = [None, *map(_time, self.starts), None]
         rows = [
-            (begin, end, sorted(era.config.super_users), era.config.allow_everyone, era.source)
+            (
+                begin,
+                end,
+                sorted(era.config.super_users),
+                era.config.allow_everyone,
+                era.config.kafka_version and era.config.kafka_version.value,
+                era.source,
+            )
             for era, begin, end in zip(self.eras, edges, edges[1:], strict=False)
         ]
         return table_of(rows, CONFIGURATION.schema)
 
+    def deciding_as(self, default: KafkaVersion) -> Configuration:
+        """The same, where ``default`` decides in the eras that no version is said of."""
+        return Configuration(
+            era._replace(
+                config=era.config._replace(kafka_version=era.config.kafka_version or default)
+            )
+            for era in self.eras
+        )
+
     @staticmethod
     def of(table: DataFrame) -> Configuration:
         """What CONFIGURATION says; where it has no row, nothing is said."""
-        columns = ("unix_micros(from_time)", "super_users", "allow_everyone", "source")
-        eras = [
-            Era(row[0], AuthorizerConfig(frozenset(row[1]), row[2]), row[3])
-            for row in table.selectExpr(*columns).collect()
-        ]
+        columns = ("super_users", "allow_everyone", "kafka_version", "source")
+        rows = table.selectExpr("unix_micros(from_time) from_us", *columns).collect()
+        eras = [Era(row["from_us"], deciding_config(row), row["source"]) for row in rows]
         return Configuration(sorted(eras, key=_begin)) if eras else Configuration()
 
 
@@ -131,7 +152,9 @@ def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
         config, warnings = from_properties(properties)
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error}") from None
-    decides = AuthorizerConfig(config.super_users, config.allow_everyone)
+    decides = AuthorizerConfig(
+        config.super_users, config.allow_everyone, kafka_version=config.kafka_version
+    )
     odd = [f"{path}: {warning}" for warning in warnings]
     if has_no_authorizer(properties):
         odd.append(f"{path}: {other_decision(properties)}; the ACLs decide here all the same")
@@ -149,6 +172,15 @@ def _properties(path: Path, files: Files) -> Mapping[str, str]:
         raise InvalidRequest(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise InvalidRequest(f"{path}: {error}") from None
+
+
+def deciding_config(row: Mapping[str, Any] | Row) -> AuthorizerConfig:
+    """The configuration in a row of CONFIGURATION."""
+    return AuthorizerConfig(
+        frozenset(row["super_users"] or ()),
+        bool(row["allow_everyone"]),
+        kafka_version=read_kafka_version(row["kafka_version"] or ""),
+    )
 
 
 def _begin(era: Era) -> Any:

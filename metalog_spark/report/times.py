@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from authorizer.kafka_version import KafkaVersion
 from metalog.plurals import counted
 from metalog_spark.report.words import day, moment
 
@@ -60,7 +61,8 @@ def _different(eras: Iterator[Era] | Sequence[Era]) -> Iterator[Era]:
 
 def _rules(config: AuthorizerConfig) -> str:
     rule = "open by default" if config.allow_everyone else "closed by default"
-    return f"{counted(len(config.super_users), 'super user')}, {rule}"
+    version = "" if config.kafka is KafkaVersion.V4_3 else f", as Kafka {config.kafka.value}"
+    return f"{counted(len(config.super_users), 'super user')}, {rule}{version}"
 
 
 def _at(era: Era) -> str:

@@ -119,9 +119,10 @@ often. Findings read this one, which is smaller by the skew of the traffic."""
 CONFIGURATION: Final = TableSchema(
     "configuration",
     "from_time TIMESTAMP, to_time TIMESTAMP, super_users ARRAY<STRING>, allow_everyone BOOLEAN,"
-    " source STRING",
+    " kafka_version STRING, source STRING",
 )
-"""Which super users and default rule held when; null times are open ends."""
+"""Which super users and default rule held when, and whether ``4.3`` or ``4.4`` decided, null
+being the former; null times are open ends."""
 
 WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
 """Rows of ``requests`` that ``follow`` has read and not decided yet, since the log is not known

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
 from metalog_spark.history.configuration import Configuration, Era, read_configuration
 from metalog_spark.store.tables import CONFIGURATION
@@ -54,6 +55,18 @@ def test_keys_that_decide_no_request_make_no_other_configuration(files: Path) ->
     of_node, _ = read_configuration(["node.properties"])
     of_old, _ = read_configuration(["old.properties"])
     assert of_node.at(0) == of_old.at(0)
+
+
+def test_the_kafka_that_decides_is_each_files_own_or_the_logs(files: Path) -> None:
+    (files / "upgraded.properties").write_text("super.users=User:a;User:b\nkafka.version=4.4\n")
+    configuration, _ = read_configuration(["old.properties", "@5=upgraded.properties"])
+    versions = [era.config.kafka_version for era in configuration.eras]
+    assert versions == [None, KafkaVersion.V4_4]
+    for default in KafkaVersion:
+        eras = configuration.deciding_as(default).eras
+        assert [era.config.kafka for era in eras] == [default, KafkaVersion.V4_4]
+        columns = configuration.deciding_as(default).table()["kafka_version"].to_pylist()
+        assert columns == [default.value, "4.4"]
 
 
 def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:

@@ -17,6 +17,7 @@ from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
@@ -66,7 +67,10 @@ def answers(deciding: DecideWorker, rows: Sequence[Row | None]) -> list[dict[str
 
 
 configs = st.builds(
-    AuthorizerConfig, st.sampled_from([frozenset[str](), frozenset(["User:b"])]), st.booleans()
+    AuthorizerConfig,
+    st.sampled_from([frozenset[str](), frozenset(["User:b"])]),
+    st.booleans(),
+    kafka_version=st.sampled_from([None, *KafkaVersion]),
 )
 eras = st.lists(
     st.tuples(st.integers(95_000, 115_000), configs), max_size=2, unique_by=lambda e: e[0]
@@ -84,7 +88,7 @@ def some_rows(choose: Random, changes: list[TimelineChange]) -> list[Row]:
     return [
         Row(
             choose.choice(PRINCIPALS),
-            choose.choice([HOST, "10.0.0.2"]),
+            choose.choice([HOST, "10.0.0.2", "10.0.0.3", "10.9.9.9", "11.0.0.0", "10.0.0.0/8"]),
             choose.choice([*OPERATIONS, Operation.ALTER_CONFIGS]).name,
             choose.choice([ResourceType.TOPIC, ResourceType.GROUP]).name,
             choose.choice([*NAMES, "abbey", "*ab", "c"]),
@@ -119,6 +123,7 @@ def test_each_row_is_decided_as_of_its_microsecond(
                 ResourceType[row.resource_type],
                 row.resource_name,
                 config.allow_everyone,
+                config.kafka,
             )
             if row.principal in config.super_users:
                 expected = ALLOWED_TO_SUPER_USER
@@ -199,7 +204,7 @@ def test_of_no_rows_none_come_back() -> None:
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metalog_spark.decide.decide_worker.REMEMBERED", 2)
-    monkeypatch.setattr("metalog_spark.decide.decide_worker.SLOT_BITS", 1)
+    monkeypatch.setattr("metalog_spark.decide.course_columns.SLOT_BITS", 1)
     deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     operations = ("READ", "WRITE", "ALTER", "DESCRIBE", "DELETE", "READ")
     for _ in range(3):

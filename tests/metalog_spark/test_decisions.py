@@ -22,6 +22,7 @@ from authorizer.engine.decide import (
     Decision,
 )
 from authorizer.history.timeline import AclLifetime, TimelineChange, lives
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog_spark.coverage.usage import usage
@@ -44,7 +45,11 @@ CONFIGURATION = Configuration(
     [
         Era(None, AuthorizerConfig(), "first"),
         Era(120_500, AuthorizerConfig(frozenset(["User:b"]), allow_everyone=True), "second"),
-        Era(140_000, AuthorizerConfig(frozenset(["User:a"])), "third"),
+        Era(
+            140_000,
+            AuthorizerConfig(frozenset(["User:a"]), kafka_version=KafkaVersion.V4_4),
+            "third",
+        ),
     ]
 )
 ROWS = 2_000
@@ -96,7 +101,7 @@ def some_changes(choose: Random) -> list[TimelineChange]:
             choose.choice(NAMES),
             choose.choice([PatternType.LITERAL, PatternType.PREFIXED]),
             choose.choice(PRINCIPALS),
-            choose.choice(["*", HOSTS[0]]),
+            choose.choice(["*", HOSTS[0], "10.0.0.0/8", "10.0.0.3/31"]),
             choose.choice(OPERATIONS),
             choose.choice([PermissionType.ALLOW, PermissionType.ALLOW, PermissionType.DENY]),
         )
@@ -164,7 +169,7 @@ def specified(
         return ALLOWED_TO_SUPER_USER
     who = {principal}, host
     asked = Operation[operation], ResourceType[resource_type], name
-    return spec.decide(set(bound.values()), who, *asked, config.allow_everyone)
+    return spec.decide(set(bound.values()), who, *asked, config.allow_everyone, config.kafka)
 
 
 def test_what_no_authorizer_answers_has_no_answer(spark: SparkSession) -> None:

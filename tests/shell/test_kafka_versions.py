@@ -100,7 +100,7 @@ def test_hosts_are_told_by_their_blocks(blocks: Path, capsys: pytest.CaptureFixt
     done = run_here(capsys, "explain", blocks, *ASKED, "11.0.0.1", *newer)
     assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
     done = run_here(capsys, "access", blocks, "User:app", *newer)
-    assert "otherwise, from 10.0.0.0/8\n  topic pay  READ" in done.stdout
+    assert "from 10.0.0.0/8, these differ\n  topic pay  READ" in done.stdout
 
 
 def test_lint_says_what_an_upgrade_turns(

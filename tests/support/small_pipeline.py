@@ -92,7 +92,9 @@ class World(NamedTuple):
             HISTORY: [("test", "KNOWN", *offsets, *times, None)],
             ACL_CHANGELOG: [_life_row(life) for life in self.lives],
             COVERAGE: self._coverage(decided),
-            CONFIGURATION: [(None, None, list(self.super_users), self.allow_everyone, "test")],
+            CONFIGURATION: [
+                (None, None, list(self.super_users), self.allow_everyone, None, "test")
+            ],
             USAGE: _usage(decided),
             DECISIONS: [row for row in decided for row in _both_ends(row)],
         }

@@ -13,14 +13,30 @@ if TYPE_CHECKING:
 
 _ALIVE = """
     (a.from_time IS NULL OR a.from_time <= r.time) AND (a.to_time IS NULL OR r.time < a.to_time)"""
+_CONFIGURED = """
+    (c.from_time IS NULL OR c.from_time <= r.time) AND (c.to_time IS NULL OR r.time < c.to_time)"""
 _REACHES = """
     a.resource_type = r.resource_type AND CASE
         WHEN a.pattern_type <> 'LITERAL' THEN startswith(r.resource_name, a.resource_name)
         WHEN a.resource_name = '*'
             THEN r.resource_name = '*' OR NOT startswith(r.resource_name, '*')
         ELSE a.resource_name = r.resource_name END"""
-_MATCHES = """
-    a.principal IN (r.principal, 'User:*') AND a.host IN (r.host, '*') AND (
+
+
+def _number(host: str) -> str:
+    """That of an IPv4 address; null where it has not four numbers."""
+    parts = (f"try_cast(split_part({host}, '.', {place}) AS BIGINT)" for place in (1, 2, 3, 4))
+    return "((({} * 256 + {}) * 256 + {}) * 256 + {})".format(*parts)
+
+
+_LENGTH = "try_cast(split_part(a.host, '/', 2) AS INT)"
+_IN_BLOCK = f"""
+    c.kafka_version = '4.4' AND coalesce(
+        shiftright({_number("split_part(a.host, '/', 1)")}, 32 - {_LENGTH})
+        = shiftright({_number("r.host")}, 32 - {_LENGTH}), false)"""
+"""Of plain IPv4 blocks and addresses alone."""
+_MATCHES = f"""
+    a.principal IN (r.principal, 'User:*') AND (a.host IN (r.host, '*') OR {_IN_BLOCK}) AND (
         a.operation IN ('ALL', r.operation)
         OR a.permission_type = 'ALLOW' AND (
             r.operation = 'DESCRIBE' AND a.operation IN ('READ', 'WRITE', 'DELETE', 'ALTER')
@@ -47,7 +63,8 @@ WITH edges AS (
             FILTER (WHERE a.permission_type <> 'ALLOW' AND {_MATCHES}) AS denying,
         max_by(a.id, struct({_ORDER}, -coalesce(a.from_offset, -1)))
             FILTER (WHERE a.permission_type = 'ALLOW' AND {_MATCHES}) AS allowing
-    FROM {{requests}} r LEFT JOIN {{changelog}} a ON {_ALIVE} AND {_REACHES}
+    FROM {{requests}} r JOIN {{configuration}} c ON {_CONFIGURED}
+        LEFT JOIN {{changelog}} a ON {_ALIVE} AND {_REACHES}
     GROUP BY r.line
 ), moments AS (
     SELECT r.line, max(e.at) AS log_offset
@@ -69,8 +86,7 @@ WITH edges AS (
         END AS rule_then
     FROM {{requests}} r JOIN found f USING (line) JOIN moments m USING (line)
         JOIN holes h USING (line)
-        JOIN {{configuration}} c ON (c.from_time IS NULL OR c.from_time <= r.time)
-            AND (c.to_time IS NULL OR r.time < c.to_time)
+        JOIN {{configuration}} c ON {_CONFIGURED}
 )
 SELECT line, log_offset,
     CASE

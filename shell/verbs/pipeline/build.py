@@ -24,6 +24,7 @@ from shell.views.build_summary import show_built
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
+    from metalog_sources.names import NamedSource
     from metalog_spark.build import BuildInputs
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
@@ -78,22 +79,7 @@ def configure(parser: ArgumentParser) -> None:
         help="say which files, days and gaps there are, and decide and write nothing",
     )
     add_command_config(group)
-    brokers = parser.add_argument_group("the brokers' configuration, which the log does not hold")
-    brokers.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="[MOMENT=]FILE",
-        help="their server.properties, from a moment on; repeatable",
-    )
-    brokers.add_argument(
-        "--super-users", metavar="USERS", help="super.users all the time, separated by semicolons"
-    )
-    brokers.add_argument(
-        "--allow-everyone",
-        action=BooleanOptionalAction,
-        help="allow.everyone.if.no.acl.found all the time",
-    )
+    _add_brokers(parser)
     lines = parser.add_argument_group("audit lines")
     lines.add_argument(
         "--zone",
@@ -117,6 +103,30 @@ def configure(parser: ArgumentParser) -> None:
         help="continue past damage; the table history lists the skipped ranges",
     )
     add_spark(parser)
+
+
+def _add_brokers(parser: ArgumentParser) -> None:
+    brokers = parser.add_argument_group("the brokers' configuration, which the log does not hold")
+    brokers.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="[MOMENT=]FILE",
+        help="their server.properties, from a moment on; repeatable",
+    )
+    brokers.add_argument(
+        "--super-users", metavar="USERS", help="super.users all the time, separated by semicolons"
+    )
+    brokers.add_argument(
+        "--allow-everyone",
+        action=BooleanOptionalAction,
+        help="allow.everyone.if.no.acl.found all the time",
+    )
+    brokers.add_argument(
+        "--kafka",
+        metavar="VERSION",
+        help="decide as Kafka 4.3 or 4.4 all the time (default: 4.4 from metadata.version 32 on)",
+    )
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -266,11 +276,13 @@ def _unproven_said(each: Unproven) -> str:
 
 def _configuration(arguments: Namespace, output: Output) -> Configuration:
     """By the files, and by what overrides them."""
-    from authorizer.config import from_properties
+    from authorizer.config import from_properties, read_kafka_version
     from metalog_spark.history.configuration import Configuration, read_configuration
 
     texts = arguments.config or named_config(arguments.log)
     users, everyone = arguments.super_users, arguments.allow_everyone
+    kafka = read_kafka_version(arguments.kafka or "")
+    named = read_kafka_version(_named(arguments.log).kafka_version or "")
     told, warnings = from_properties({} if users is None else {SUPER_USERS_KEY: users})
     read, odd = read_configuration(texts)
     if texts or users is None:
@@ -282,6 +294,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
         return config._replace(
             super_users=config.super_users if users is None else told.super_users,
             allow_everyone=config.allow_everyone if everyone is None else everyone,
+            kafka_version=kafka or config.kafka_version or named,
         )
 
     return Configuration(era._replace(config=over(era.config)) for era in read.eras)
@@ -289,13 +302,17 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 def named_config(log: str) -> list[str]:
     """What metalog.toml says of a name."""
-    if not log.startswith("@"):
-        return []
-    from metalog.files import LOCAL_FILES
-    from metalog_sources.names import look_up
-
-    config = look_up(log, os.environ, Path(), LOCAL_FILES).config
+    config = _named(log).config
     return [] if config is None else [str(config)]
+
+
+def _named(log: str) -> NamedSource:
+    from metalog.files import LOCAL_FILES
+    from metalog_sources.names import NamedSource, look_up
+
+    if not log.startswith("@"):
+        return NamedSource(log, Path())
+    return look_up(log, os.environ, Path(), LOCAL_FILES)
 
 
 def broker_pattern(text: str | None) -> re.Pattern[str] | None:

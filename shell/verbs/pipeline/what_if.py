@@ -20,6 +20,7 @@ from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.context import (
     ALLOW_EVERYONE_KEY,
+    KAFKA_VERSION_KEY,
     SUPER_USERS_KEY,
     add_command_config,
     add_config,
@@ -93,7 +94,7 @@ def run(arguments: Namespace, output: Output) -> int:
             timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
             rows = [row.asDict(recursive=True) for row in timed.collect()]
             total = answers_in(tables, window)
-            lost = losing(unseen_in(tables, window), proposed, config.super_users)
+            lost = losing(unseen_in(tables, window), proposed, config)
     if seen.broken:
         output.warn(f"{seen.said_broken()} that is not looked at")
     if seen.ambiguous:
@@ -162,6 +163,8 @@ def _settings(arguments: Namespace) -> Mapping[str, str]:
         properties[SUPER_USERS_KEY] = arguments.super_users
     if arguments.allow_everyone is not None:
         properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
+    if arguments.kafka is not None:
+        properties[KAFKA_VERSION_KEY] = arguments.kafka
     from_properties(properties)
     return properties
 
@@ -176,7 +179,8 @@ def _config(
         SUPER_USERS_KEY: ";".join(sorted(now.super_users)),
         ALLOW_EVERYONE_KEY: str(now.allow_everyone).lower(),
     }
-    config, warnings = from_properties(settings if arguments.config else {**today, **settings})
+    rest = {KAFKA_VERSION_KEY: now.kafka.value} | ({} if arguments.config else today)
+    config, warnings = from_properties({**rest, **settings})
     for warning in warnings:
         output.warn(warning)
     return config

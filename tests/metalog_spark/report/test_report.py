@@ -76,8 +76,8 @@ ACCEPTED = f"""\
 - {{section: drift, name: nothing, reason: long ago, until: 9999-12-31}}
 """
 CONFIGURED = [
-    (None, moment(100), [], False, "before.properties"),
-    (moment(100), None, ["User:root"], False, "after.properties"),
+    (None, moment(100), [], False, None, "before.properties"),
+    (moment(100), None, ["User:root"], False, "4.4", "after.properties"),
 ]
 DENIED = 7 + len(TRIED)
 REQUESTS = 20 + 5 + 3 + DENIED + 2
