@@ -9,11 +9,14 @@ This module must not know what an id is the id of.
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
+from binascii import b2a_base64
 from collections.abc import Callable
 from typing import Final, NamedTuple, NewType
 
 Uuid = NewType("Uuid", bytes)
+
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 ZERO_UUID = Uuid(bytes(16))
 METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
@@ -22,7 +25,7 @@ METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
 
 def uuid_text(uuid: Uuid) -> str:
     """The 22 characters by which Kafka shows ``uuid``."""
-    return urlsafe_b64encode(uuid)[:22].decode("ascii")
+    return b2a_base64(uuid, newline=False).translate(_URL_SAFE)[:22].decode("ascii")
 
 
 def parse_uuid(text: str) -> Uuid:

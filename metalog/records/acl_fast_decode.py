@@ -38,7 +38,14 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
-from metalog.records.record import SMALLEST, check_end, plain_value, read_record, refusal
+from metalog.records.record import (
+    SMALLEST,
+    check_end,
+    plain_start,
+    plain_value,
+    read_record,
+    refusal,
+)
 
 MAX_REMEMBERED = 1 << 16
 """Names, and as many ends of ACLs, and texts in those; then they are forgotten."""
@@ -173,14 +180,8 @@ def _deltas(count: int) -> list[bytes]:
     known = _first_deltas
     count = min(count, _SPANS[-1][1])
     if len(known) < count:
-        known = _first_deltas = [*known, *map(_delta, range(len(known), count))]
+        known = _first_deltas = [*known, *map(plain_start, range(len(known), count))]
     return known[:count]
-
-
-def _delta(index: int) -> bytes:
-    delta = bytearray(2)
-    write_varint(delta, index)
-    return bytes(delta)
 
 
 def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Shape:

@@ -146,29 +146,35 @@ class Batch(NamedTuple):
         yield from map(self._record, self.raw_records())
 
     def _record(self, raw: RawRecord) -> BatchRecord:
-        appended = self.attributes & _TIMESTAMP_TYPE_BIT
         return BatchRecord(
             self.base_offset + raw.offset_delta,
-            self.max_timestamp if appended else self.base_timestamp + raw.timestamp_delta,
+            self._timestamp(raw),
             raw.key,
             raw.value,
             raw.headers,
             raw.attributes,
         )
 
+    def _timestamp(self, raw: RawRecord) -> int:
+        if self.attributes & _TIMESTAMP_TYPE_BIT:
+            return self.max_timestamp
+        return self.base_timestamp + raw.timestamp_delta
+
     def entries(self) -> Iterator[MessageEntry]:
         """The records with their decoded messages; ``CorruptLog`` where one is damaged."""
+        is_control = self.is_control
         for raw in self.raw_records():
-            record, value = self._record(raw), raw.value or b""
-            why = refusal(raw, is_control=self.is_control)
+            value = raw.value or b""
             message: AnyMessage
-            if self.is_control:
+            if is_control:
                 version, message = decode_control(raw.key, value)
             else:
                 version, message = decode_value(value)
+            why = refusal(raw, is_control=is_control)
             if why is not None:
                 message = refused(message, value, why)
-            yield MessageEntry(record.offset, record.timestamp, version, message)
+            offset = self.base_offset + raw.offset_delta
+            yield MessageEntry(offset, self._timestamp(raw), version, message)
 
     def parts(self) -> list[Part]:
         """What the records say, in order: runs of ACLs, and the messages between them.

@@ -70,8 +70,14 @@ def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
     """All records of a payload, which must hold ``count``, no more and no less."""
     at = 0
     for index in range(count):
-        record, at = read_record(payload, at, index)
-        yield record
+        start = _FIRST_STARTS[index] if index < len(_FIRST_STARTS) else plain_start(index)
+        plain = plain_value(payload, at, start)
+        if plain is None:
+            record, at = read_record(payload, at, index)
+            yield record
+        else:
+            value, at = plain
+            yield tuple.__new__(RawRecord, (0, 0, index, None, value, ()))
     check_end(payload, at, count)
 
 
@@ -80,12 +86,22 @@ def check_end(payload: bytes, at: int, count: int) -> None:
         raise MalformedRecord(f"{len(payload) - at} bytes follow the last record", count - 1, at)
 
 
+def plain_start(index: int) -> bytes:
+    """Attributes, timestamp delta and offset delta of plain record number ``index``."""
+    start = bytearray(2)
+    write_varint(start, index)
+    return bytes(start)
+
+
+_FIRST_STARTS: Final = tuple([plain_start(index) for index in range(64)])
+
+
 def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | None:
     """The value of the record that begins at ``at``, and where the next begins; None for a
     record that ``read_record`` is to read.
 
-    A plain record has nothing beside its value. ``start`` is what follows its length:
-    attributes, timestamp delta and offset delta. Lengths have two bytes at most here.
+    A plain record has nothing beside its value, and lengths of two bytes at most. ``start``
+    follows its length, see ``plain_start``.
     """
     try:
         size = payload[at]

@@ -17,7 +17,15 @@ from metalog.records.acl_fast_decode import AclRun, messages_of, numbered
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
 from metalog.records.frame import encode_value
 from metalog.records.messages import AccessControlEntryRecord, NoOpRecord, RemoveTopicRecord
-from metalog.records.record import Header, RawRecord
+from metalog.records.record import (
+    Header,
+    MalformedRecord,
+    RawRecord,
+    check_end,
+    plain_start,
+    read_record,
+    read_records,
+)
 
 ACL_SCHEMA, CHANGE_SCHEMA = (
     next(s for s in METADATA_RECORDS if s.name == name)
@@ -47,7 +55,24 @@ def outcome(read, batch: Batch):
         return fault.problem, fault.offset, fault.byte
 
 
+def one_by_one(payload: bytes, count: int):
+    """The records without a shorter way for any of them."""
+    at = 0
+    for index in range(count):
+        record, at = read_record(payload, at, index)
+        yield record
+    check_end(payload, at, count)
+
+
+def raw_outcome(read, batch: Batch):
+    try:
+        return list(read(batch.data, batch.record_count))
+    except MalformedRecord as fault:
+        return fault.problem, fault.index, fault.at
+
+
 def assert_same_either_way(batch: Batch) -> None:
+    assert raw_outcome(read_records, batch) == raw_outcome(one_by_one, batch)
     fast = outcome(Batch.messages, batch)
     slow = outcome(lambda batch: [entry.message for entry in batch.entries()], batch)
     assert fast == slow
@@ -158,7 +183,7 @@ def test_threads_may_decode_at_once(monkeypatch):
             for _ in range(10):
                 monkeypatch.setattr(acl_fast_decode, "_first_deltas", [])
                 found = list(threads.map(lambda _: acl_fast_decode._deltas(1000), range(4)))
-                assert found == [[acl_fast_decode._delta(index) for index in range(1000)]] * 4
+                assert found == [[plain_start(index) for index in range(1000)]] * 4
                 assert acl_fast_decode._first_deltas == found[0]
     finally:
         sys.setswitchinterval(interval)
