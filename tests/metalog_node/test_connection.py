@@ -212,7 +212,7 @@ def test_who_is_not_let_in_with_the_right_password(first: bytes, reason: str) ->
 def test_who_has_too_few_iterations_is_not_let_in() -> None:
     with pytest.raises(LoginRefused) as refused:
         exchanged(FewIterations(), first_message(NAME), NAME, PASSWORD)
-    assert "less than 4096 iterations" in refused.value.reason
+    assert "fewer than 4096 iterations" in refused.value.reason
 
 
 @pytest.mark.parametrize("final", ["c=biws,r=abc,p=AAAA", "c=eSws,r=R,p=AAAA", "c=biws,r=R,p="])
