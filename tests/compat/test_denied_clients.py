@@ -228,7 +228,8 @@ def _commands(printed: str, kind: str, tool: str) -> list[str]:
     """Of the first remedy, or of the one for an application that reads, or writes: the commands of
     ``tool``."""
     section = printed[printed.index("\nto allow") :]
-    remedies = re.split(r"\n {10}(?! )", section)
+    indent = len(section) - 1 - len(section.removeprefix("\nto allow").lstrip(" "))
+    remedies = re.split(rf"\n {{{indent}}}(?! )", section)
     wanted = [each for each in remedies if f"if it {kind}" in each] if kind else []
     if "if it " not in section or not wanted:
         wanted = [each for each in remedies if f" {tool} " in f" {each}"]
