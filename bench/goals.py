@@ -51,6 +51,7 @@ def all_of(results: Results) -> list[Goal]:
         *_of_decisions(results),
         *_of_compiled_decisions(results),
         *_of_many(results),
+        *_of_blocks(results),
         *_of_changes(results),
         *_of_replay(results),
     ]
@@ -88,6 +89,14 @@ def _of_many(results: Results) -> Iterator[Goal]:
         yield Goal(
             f"bulk {rows}", f"decisions on columns, {rows}, pure", bound, a_second, "a second"
         )
+
+
+def _of_blocks(results: Results) -> Iterator[Goal]:
+    for side in ("pure", "compiled"):
+        found = getattr(results.blocks, side)
+        slower = middle(found, "with") / middle(found, "without")
+        said = f"CIDR blocks in a tenth of the ACLs, {side}: time over that without"
+        yield Goal(f"blocks {side}", said, 1.2, slower, is_most=True)
 
 
 def _of_changes(results: Results) -> Iterator[Goal]:

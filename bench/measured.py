@@ -39,6 +39,7 @@ class Results(NamedTuple):
     many: int
     many_actions: Sides
     bulk: Sides
+    blocks: Sides
     load: Sides
     update: Sides
     heap: Sides

@@ -199,6 +199,7 @@ def measure(effort: Effort) -> Results:
         many=MANY,
         many_actions=side_by_side("many actions", effort, "many", "plain", "uniform", str(MANY)),
         bulk=side_by_side("bulk", effort, "bulk", "plain", with_kafka=False),
+        blocks=side_by_side("blocks", effort, "blocks", "uniform", with_kafka=False),
         load=side_by_side("load", whole, "load", "load"),
         update=side_by_side("update", effort, "update", "load"),
         heap=heap(whole),

@@ -31,6 +31,7 @@ CLIENT = "127.0.0.1"
 _MASK = (1 << 64) - 1
 
 SUMS = {
+    "blocks.acls.tsv": "4c3df2a800cb2334e84ffccfeec92c29d59c1d00238f9e691b67530a4e205969",
     "bench.acls.tsv": "47c310235beb5c97bfee2699ec2d1fed21032e372050115343992d2d1bffd536",
     "chain.acls.tsv": "a33b8ce6451c0a471a6bea7f67f30e12560fc3b16df28aba12ddce198068e4f6",
     "chain.requests.tsv": "19f24438082fb8c487153cf010889ce4e5e237583ad672a69af0f02404dbc9ee",
@@ -155,9 +156,21 @@ def _one() -> Iterator[Grant]:
     return (Grant("TOPIC", "one", "LITERAL", f"User:user-{u}") for u in range(50_000))
 
 
+def _blocks() -> Iterator[Grant]:
+    """``plain``, but that a tenth of the ACLs, which every request reaches, have CIDR blocks."""
+    for grant in _bench(1):
+        if grant.principal != user(0) or grant.host != "*":
+            yield grant
+            continue
+        i = int(grant.name.removeprefix(PREFIX))
+        inside, outside = f"127.0.0.0/{8 + i % 17}", f"10.{i >> 8}.{i & 255}.0/{16 + i % 9}"
+        yield grant._replace(host=inside if i % 2 else outside)
+
+
 ACL_SETS: dict[str, Callable[[], Iterable[Grant]]] = {
     "bench": lambda: _bench(5_000),
     "plain": lambda: _bench(1),
+    "blocks": _blocks,
     "load": lambda: _grants(RESOURCES),
     "long": _long,
     "nested": _nested,
