@@ -88,10 +88,6 @@ class HostBlocks:
             lengths = {**others, key: blocks} if blocks else others
         return HostBlocks(self._texts.changed({block: after or None}), lengths)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HostBlocks) and (self._texts, self._lengths) == (
-            other._texts,
-            other._lengths,
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    def counted(self) -> dict[HostBlock, dict[str, int]]:
+        """How many ACLs have each text of each block."""
+        return {block: dict(texts) for block, texts in self._texts.items()}
