@@ -47,7 +47,8 @@ def keep(tables: Tables, configuration: Configuration) -> None:
 
     if tables.has(CONFIGURATION):
         held = Configuration.of(tables.read(CONFIGURATION))
-        configuration = configuration.deciding_as(held.eras[-1].config.kafka)
+        if (kafka := held.eras[-1].config.kafka_version) is not None:
+            configuration = configuration.deciding_as(kafka)
         from_us = _differ_from(held, configuration)
         if from_us is None:
             return

@@ -77,7 +77,7 @@ ACCEPTED = f"""\
 """
 CONFIGURED = [
     (None, moment(100), [], False, None, "before.properties"),
-    (moment(100), None, ["User:root"], False, "4.4", "after.properties"),
+    (moment(100), None, ["User:root"], False, None, "after.properties"),
 ]
 DENIED = 7 + len(TRIED)
 REQUESTS = 20 + 5 + 3 + DENIED + 2
