@@ -48,6 +48,10 @@ vendor: npm ## Make the report's charts again from the Apache ECharts that their
 bench-pipeline: .venv/test-ready | jdk ## Requests decided on Spark, beside other ways, into bench/pipeline.md
 	$(BIN)/python bench/pipeline.py $(if $(QUICK),--quick)
 
+.PHONY: bench-builds
+bench-builds: .venv/test-ready | jdk ## Whole builds, of one large file and of many small ones, into bench/builds.md
+	$(BIN)/python bench/builds.py $(if $(QUICK),--quick)
+
 .PHONY: bench-node
 bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
 	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)

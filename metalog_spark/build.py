@@ -10,24 +10,24 @@ This module must not know where Spark runs, nor how anything is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit.layouts import Zone
 from authorizer.kafka_version import version_for
 from metalog.plurals import counted as counted_words
 from metalog_spark.coverage.coverage import counted, counted_before, covered
-from metalog_spark.coverage.usage import usage
-from metalog_spark.decide.decide_job import decided
+from metalog_spark.coverage.usage import added_up, usage
 from metalog_spark.decide.invalidation import deciding_by, deciding_in, differ_from
-from metalog_spark.history.changelog import check_log, fill_changelog
+from metalog_spark.history.changelog import check_log, read_changelog, replace_changelog
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import packed_rows
 from metalog_spark.ingest.audit_preflight import no_audit_line
-from metalog_spark.ingest.audit_source import listed, read_audit
-from metalog_spark.ingest.file_context import resolved
-from metalog_spark.ingest.file_facts import FileFacts, FileRead, facts_of
+from metalog_spark.ingest.audit_source import listed
+from metalog_spark.ingest.file_context import broken_lines
+from metalog_spark.ingest.file_facts import FileFacts, FileRead
 from metalog_spark.ingest.known_files import (
     ClassifiedFiles,
     ListedFile,
@@ -36,15 +36,12 @@ from metalog_spark.ingest.known_files import (
     sorted_out,
     unread,
 )
-from metalog_spark.ingest.line_forms import FORMS, as_read, divided, is_half
-from metalog_spark.ingest.requests import (
-    possible_of,
-    read_table,
-    rejected_of,
-    requests_of,
-)
+from metalog_spark.ingest.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
+from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
+from metalog_spark.staging import AuditInput, Decider, Staged, stage
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.table_store import check_is_built, placed
+from metalog_spark.store.refusals import check_is_built
+from metalog_spark.store.table_store import placed
 from metalog_spark.store.tables import (
     CONFIGURATION,
     COVERAGE,
@@ -59,7 +56,7 @@ from metalog_spark.store.tables import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from metalog_spark.history.archive import Logs
     from metalog_spark.store.table_store import Tables
@@ -68,8 +65,6 @@ _NAMED: Final = "file STRING, name STRING, is_named BOOLEAN"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Days = frozenset[date]
-Files = Mapping[str, ListedFile]
-"""Those to be read, by their paths."""
 
 
 class BuildInputs(NamedTuple):
@@ -82,15 +77,6 @@ class BuildInputs(NamedTuple):
     requests: Sequence[str] = ()
     broker_from: re.Pattern[str] | None = None
     skip_damaged: bool = False
-
-
-class _Lines(NamedTuple):
-    """What was read: ``rows`` of ``requests.READ``, of which ``files``, and the ``facts`` of
-    each."""
-
-    rows: DataFrame
-    files: Files
-    facts: Mapping[str, FileFacts]
 
 
 def check(given: BuildInputs) -> None:
@@ -107,118 +93,171 @@ def build(
 ) -> list[FileRead]:
     """Fills every table from what ``check`` let pass; ``at`` is told what is being done, ``warn``
     what is odd about the log."""
-    from pyspark import StorageLevel
-
     check_is_built(tables.path, tables.contents)
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
     at("looking for audit files")
     found = listed(tables.session, given.audit)
-    files = {each.path: each for each in unread(found, tables.read(FILES))}
-    lines = _read(tables, given, list(files)).persist(StorageLevel.DISK_ONLY)
-    try:
-        at(f"reading {counted_words(len(files), 'audit file')}")
-        facts = facts_of(lines)
-        if not tables.has(REQUESTS) and not given.requests:
-            _check_has_lines(facts, files)
-        with tables.at_once():
-            return _fill(tables, given, _Lines(lines, files, facts), at, warn)
-    finally:
-        lines.unpersist()
+    files = unread(found, tables.read(FILES))
+    at("reading the metadata log")
+    *log, level = read_changelog(
+        tables.session, given.log, skip_damaged=given.skip_damaged, warn=warn
+    )
+    given = given._replace(configuration=given.configuration.deciding_as(version_for(level)))
+    with tables.at_once():
+        return _fill(tables, given, files, (log[0], log[1]), at)
 
 
 def _fill(
     tables: Tables,
     given: BuildInputs,
-    lines: _Lines,
+    files: Sequence[ListedFile],
+    log: tuple[pa.Table, pa.Table],
     at: Callable[[str], None],
-    warn: Callable[[str], None],
 ) -> list[FileRead]:
-    before = deciding_in(tables) if tables.has(DECISIONS) else None
-    at("reading the metadata log")
-    lives, history, given = _log(tables, given, warn)
+    decider = Decider(packed_rows(*log), given.configuration)
+    at(f"reading {counted_words(len(files), 'audit file')}, and deciding")
+    audit = AuditInput(files, given.requests, given.zone, given.broker_from)
+    staged = stage(tables, audit, decider) if files or given.requests else None
+    is_new = not tables.has(DECISIONS)
+    if is_new and not given.requests:
+        _check_has_lines(staged, files)
+    stale = None if is_new else _stale_days(tables, log, given.configuration)
+    replace_changelog(tables, *log)
+    tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     at("putting requests with those of other builds")
-    told, touched = _take(tables, given, lines)
+    taken = _take(tables, given, files, staged, decider, stale or frozenset())
     at("counting what brokers logged")
-    _cover(tables, None if before is None else touched)
-    if before is not None:
-        now = deciding_by(lives, history, given.configuration.table())
-        touched |= _days_from(tables, differ_from(before, now))
-    at(f"deciding the requests of {counted_words(len(touched), 'day')}")
-    state = packed_rows(lives, history)
-    _decide(tables, state, given.configuration, None if before is None else touched)
-    return told
+    hours = None if staged is None else staged.hours(taken.paths)
+    _cover(tables, taken.touched, taken.fresh, hours)
+    at("counting uses")
+    every = taken.touched | (stale or frozenset())
+    _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
+    return taken.told
 
 
-def _days_from(tables: Tables, moment: int | None) -> Days:
-    """The days with requests from ``moment`` on, microseconds since 1970; None is never."""
+def _stale_days(
+    tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration
+) -> Days:
+    """The days with requests that may be decided otherwise than they were."""
+    moment = differ_from(deciding_in(tables), deciding_by(*log, configuration.table()))
     if moment is None:
         return frozenset()
     first = (_EPOCH + timedelta(microseconds=moment)).date()
-    covered = tables.read(COVERAGE).where("allowed + denied > 0")
-    return frozenset(day for day in _days(covered) if day >= first)
+    return frozenset(day for day in _days_with_requests(tables) if day >= first)
 
 
-def _log(
-    tables: Tables, given: BuildInputs, warn: Callable[[str], None]
-) -> tuple[pa.Table, pa.Table, BuildInputs]:
-    """Rows of ACL_CHANGELOG and of HISTORY, and what is given, with the Kafka that the log says
-    decides where nothing else does."""
-    lives, history, level = fill_changelog(
-        tables, given.log, skip_damaged=given.skip_damaged, warn=warn
-    )
-    given = given._replace(configuration=given.configuration.deciding_as(version_for(level)))
-    tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
-    return lives, history, given
+def _days_with_requests(tables: Tables) -> Days:
+    return _days(tables.read(COVERAGE).where("allowed + denied > 0"))
 
 
-def _take(tables: Tables, given: BuildInputs, lines: _Lines) -> tuple[list[FileRead], Days]:
-    """REQUESTS, POSSIBLE and REJECTED with what is given, in place of the rows that give way to
-    it; and the days whose requests are not what they were."""
-    session, known = tables.session, tables.read(FILES)
-    told = {**dict.fromkeys([*lines.files, *given.requests], FileFacts()), **lines.facts}
-    read_files = [ReadFile(each, *told[path].sorted_by) for path, each in lines.files.items()]
+def _take(
+    tables: Tables,
+    given: BuildInputs,
+    files: Sequence[ListedFile],
+    staged: Staged | None,
+    decider: Decider,
+    stale: Days,
+) -> _Taken:
+    """DECISIONS, POSSIBLE and REJECTED with what is given, in place of the rows that give way to
+    it, and with what is ``stale`` decided again."""
+    session, known, is_new = tables.session, tables.read(FILES), not tables.has(DECISIONS)
+    old = tables.read(REQUESTS)
+    facts = {} if staged is None else staged.facts
+    paths = [each.path for each in files]
+    told = {**dict.fromkeys([*paths, *given.requests], FileFacts()), **facts}
+    read_files = [ReadFile(each, *told[each.path].sorted_by) for each in files]
     found = sorted_out(read_files, known)
     shown_before = tables.facts.get(FORMS, {})
-    read, shown = resolved(_called(lines.rows, found), shown_before)
-    requests, rejected, possible = requests_of(read), rejected_of(read), possible_of(read)
+    read = _Lines.of(session, staged, found, shown_before)
+    names = [each.file for each in found.gone] + list(given.requests)
+    gone = frame_of(session, [(name,) for name in names], "file STRING")
     touched = {day for path, each in told.items() for day in each.days if path not in found.same}
     touched.update(day for each in found.gone for day in each.days)
-    if tables.has(REQUESTS):
-        old = tables.read(REQUESTS)
-        names = [each.file for each in found.gone] + list(given.requests)
-        gone = frame_of(session, [(name,) for name in names], "file STRING")
-        if given.requests:
-            touched |= _days(old.join(gone, "file", "left_semi"))
-        if shown != shown_before:
-            touched |= _days(old.where(is_half(shown)))
-        kept = divided(as_read(_left(old.where(_is_of(touched)), gone)), shown)
-        requests = requests.unionByName(requests_of(kept))
-        rejected = rejected.unionByName(_left(tables.read(REJECTED), gone))
-        rejected = rejected.unionByName(rejected_of(kept))
-        possible = possible.unionByName(_left(tables.read(POSSIBLE), gone))
-        possible = possible.unionByName(possible_of(kept))
-    days = frozenset(touched)
-    if told or not tables.has(REQUESTS):
-        tables.replace(REJECTED, rejected)
-        tables.replace(POSSIBLE, possible)
-        _put(tables, REQUESTS, requests, days if tables.has(REQUESTS) else None)
+    if given.requests:
+        touched |= _days(old.join(gone, "file", "left_semi"))
+    if read.shown != shown_before:
+        touched |= _days(old.where(is_half(read.shown)))
+    anew = read.odd_days() | stale | (touched & _days_with_requests(tables))
+    anew |= {day for path, _ in found.names() for day in told[path].days}
+    rows = read.resolved(_left(old.where(_is_of(anew)), gone), anew)
+    if told or is_new:
+        rejected = [rejected_of(read.rows), rejected_of(rows)]
+        possible = [possible_of(read.rows), possible_of(rows)]
+        tables.replace(REJECTED, _all(_left(tables.read(REJECTED), gone), *rejected))
+        tables.replace(POSSIBLE, _all(_left(tables.read(POSSIBLE), gone), *possible))
         tables.replace(FILES, after(read_files, found, known))
-        tables.state(**{FORMS: shown})
-    return [each.told(path, found.same.get(path)) for path, each in sorted(told.items())], days
+        tables.state(**{FORMS: read.shown})
+    if staged is not None and (is_new or touched - anew):
+        tables.put(DECISIONS, staged.place, touched - anew)
+    if anew or not tables.has(DECISIONS):
+        _put(tables, DECISIONS, decider.of(requests_of(rows)), frozenset(anew))
+    every = [each.told(path, found.same.get(path)) for path, each in sorted(told.items())]
+    return _Taken(every, [*found.taken], frozenset(touched | anew), frozenset(touched - anew))
 
 
-def _check_has_lines(facts: Mapping[str, FileFacts], files: Files) -> None:
+class _Taken(NamedTuple):
+    """What is ``told`` of files, the ``paths`` of those whose rows are in force, the days
+    ``touched``, and those of them that are ``fresh``: all their rows are as they were staged."""
+
+    told: list[FileRead]
+    paths: Sequence[str]
+    touched: Days
+    fresh: Days
+
+
+class _Lines(NamedTuple):
+    """``rows`` of ``requests.READ`` that were staged, by their files' names in the tables; the
+    forms ``shown`` by then; whether a request ``lacks_rule``; and which lines are ``broken``."""
+
+    rows: DataFrame
+    shown: Shown
+    lacks_rule: bool
+    broken: DataFrame | None
+
+    @classmethod
+    def of(
+        cls,
+        session: SparkSession,
+        staged: Staged | None,
+        found: ClassifiedFiles,
+        shown: Shown,
+    ) -> _Lines:
+        if staged is None:
+            return cls(frame_of(session, [], READ), shown, False, None)
+        rows = _called(staged.read(), found)
+        sums = [each for path, each in staged.sums.items() if path not in found.same]
+        lacks_rule = staged.lacks_rule or any(each.lacks_rule for each in sums)
+        may_be_broken = lacks_rule and any(each.has_end or each.is_cut for each in sums)
+        shown = earliest(shown, staged.forms(found.taken))
+        return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
+
+    def odd_days(self) -> Days:
+        """Those with lines that are not what they seem alone."""
+        if not self.lacks_rule:
+            return frozenset()
+        requests = requests_of(self.rows)
+        days = _days(requests.where(is_half(self.shown)))
+        if self.broken is not None:
+            days |= _days(requests.join(self.broken, ["file", "line"], "left_semi"))
+        return days
+
+    def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
+        """The requests of ``days`` with ``others``, rows of REQUESTS; half lines are rejected."""
+        if not days:
+            return frame_of(others.sparkSession, [], READ)
+        own = requests_of(self.rows).where(_is_of(days))
+        return divided(as_read(own.unionByName(others)), self.shown, self.broken)
+
+
+def _all(*rows: DataFrame) -> DataFrame:
+    return reduce(lambda one, more: one.unionByName(more), rows)
+
+
+def _check_has_lines(staged: Staged | None, files: Sequence[ListedFile]) -> None:
     """``InvalidRequest`` where all that is given would make a folder without a request."""
-    if not any(each.requests + each.broken for each in facts.values()) and files:
-        raise no_audit_line([*files])
-
-
-def _read(tables: Tables, given: BuildInputs, paths: Sequence[str]) -> DataFrame:
-    """What is given now, as rows of ``requests.READ``."""
-    read = read_audit(tables.session, paths, given.zone, given.broker_from)
-    for path in given.requests:
-        read = read.unionByName(read_table(tables.session, path))
-    return read
+    facts = () if staged is None else staged.facts.values()
+    if files and not any(each.requests + each.broken for each in facts):
+        raise no_audit_line([each.path for each in files])
 
 
 def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
@@ -238,27 +277,30 @@ def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
     return rows.withColumn("file", f.coalesce("name", "file")).select(*read.columns)
 
 
-def _cover(tables: Tables, touched: Days | None) -> None:
-    """COVERAGE, counted anew for the days ``touched``, or for all; and for those that a version
-    counted which did not look for controllers."""
-    requests = tables.read(REQUESTS)
-    if touched is None:
-        counts = counted(requests)
-    else:
-        before = tables.read(COVERAGE)
-        touched |= _days(before.where("controller IS NULL"))
-        kept = counted_before(before.where(~_is_of(touched)))
-        counts = counted(requests.where(_is_of(touched))).unionByName(kept)
-    tables.replace(COVERAGE, covered(counts))
+def _cover(
+    tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
+) -> None:
+    """COVERAGE for the days ``touched``: by the ``hours`` that were counted of those that are
+    ``fresh``, else counted anew; and for those that a version counted which did not look for
+    controllers."""
+    before = tables.read(COVERAGE)
+    touched |= _days(before.where("controller IS NULL"))
+    kept = counted_before(before.where(~_is_of(touched)))
+    again = counted(tables.read(REQUESTS).where(_is_of(touched - fresh)))
+    counts = [kept, again]
+    if hours is not None and fresh:
+        counts.append(hours.where(_is_of(fresh, "to_date(hour)")))
+    tables.replace(COVERAGE, covered(_all(*counts)))
 
 
-def _decide(tables: Tables, state: bytes, configuration: Configuration, stale: Days | None) -> None:
-    def of(table: TableSchema) -> DataFrame:
-        rows = tables.read(table)
-        return rows if stale is None else rows.where(_is_of(stale))
-
-    _put(tables, DECISIONS, decided(of(REQUESTS), state, configuration), stale)
-    _put(tables, USAGE, usage(of(DECISIONS)), stale)
+def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
+    """The rows of USAGE of ``days``; those that are ``fresh`` were mostly counted when they were
+    read."""
+    done = frozenset() if staged is None else fresh - staged.uncounted()
+    rows = usage(tables.read(DECISIONS).where(_is_of(days - done)))
+    if staged is not None and done:
+        rows = rows.unionByName(added_up(staged.usage().where(_is_of(done))))
+    return rows
 
 
 def _put(tables: Tables, table: TableSchema, rows: DataFrame, days: Days | None) -> None:
@@ -273,7 +315,7 @@ def _days(rows: DataFrame) -> Days:
     return frozenset(row.day for row in rows.select("day").distinct().collect())
 
 
-def _is_of(days: Collection[date]) -> Column:
+def _is_of(days: Collection[date], day: str = "day") -> Column:
     from pyspark.sql import functions as f
 
-    return f.col("day").isin(sorted(days))
+    return f.expr(day).isin(sorted(days))

@@ -48,10 +48,12 @@ _ALWAYS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.maxConcurrentOutputFileWriters": "8",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
 """Pack many small files into one task, and list folders in few tasks: an archive has hundreds of
-thousands of small files (docs/decisions/0066-audit-files-through-spark.md)."""
+thousands of small files (docs/decisions/0066-audit-files-through-spark.md). A task that writes at
+most eight days at once does not sort its rows by day."""
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",

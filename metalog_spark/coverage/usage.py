@@ -13,16 +13,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _COUNTED: Final = ("requests", "first_time", "last_time")
+_SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 
 def usage(decisions: DataFrame) -> DataFrame:
     """The rows of USAGE for rows of DECISIONS."""
     from pyspark.sql import functions as f
 
-    same = [name for name in USAGE.columns if name not in _COUNTED]
-    counted = decisions.groupBy(*same).agg(
+    counted = decisions.groupBy(*_SAME).agg(
         f.count("*").alias("requests"),
         f.min("time").alias("first_time"),
         f.max("time").alias("last_time"),
+    )
+    return counted.select(*USAGE.columns)
+
+
+def added_up(parts: DataFrame) -> DataFrame:
+    """The rows of USAGE for ``parts`` of them, of which several may be of one."""
+    from pyspark.sql import functions as f
+
+    counted = parts.groupBy(*_SAME).agg(
+        f.sum("requests").alias("requests"),
+        f.min("first_time").alias("first_time"),
+        f.max("last_time").alias("last_time"),
     )
     return counted.select(*USAGE.columns)

@@ -8,7 +8,7 @@ a request only picks from it. This module must not know Spark, nor where the col
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import product
 from typing import Final, NamedTuple, TypeVar
@@ -125,8 +125,12 @@ class DecideWorker:
     def decide(self, asked: QuestionColumns) -> pa.StructArray:
         """A row for each, of the columns ``DECIDED``, with nulls where there is nothing to decide
         by, or nothing that an authorizer answers."""
-        principals, hosts, names, words = map(_Coded.of, _parts(asked.questions))
-        times = pc.fill_null(asked.times.cast(pa.int64()), _LONG_AGO)
+        return self.decide_parts(_parts(asked.questions), asked.times)
+
+    def decide_parts(self, parts: Iterable[pa.BinaryArray], asked: pa.Array) -> pa.StructArray:
+        """The same of each part of questions as a column, which has no nulls."""
+        principals, hosts, names, words = map(_Coded.of, parts)
+        times = pc.fill_null(asked.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
         versions, eras = self._moments.versions[moments], self._moments.eras[moments]
         question = (

@@ -26,7 +26,7 @@ from metalog_spark.findings.pending import (
 )
 from metalog_spark.findings.tolerance import tolerance
 from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
-from metalog_spark.store.table_store import FOLLOWED
+from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from metalog_spark.follow.topic import NAME as TOPIC
 from metalog_spark.follow.topic import AuditTopicSource
 from metalog_spark.history.datasource import NAME, register
 from metalog_spark.store.preflight import check_is_outside
-from metalog_spark.store.table_store import FOLLOWED, Tables, placed
+from metalog_spark.store.refusals import FOLLOWED
+from metalog_spark.store.table_store import Tables, placed
 from metalog_spark.store.tables import REQUESTS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def check_it_follows(out: str, contents: CommittedState, source: str, audit: str
     check_is_outside(out, "--audit", audit)
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
-    if known is None and contents.places_of(REQUESTS.name):
+    if known is None and contents.places_of(contents.stored(REQUESTS.name, REQUESTS.within)):
         raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
     if known is not None and _followed(**known) != _followed(source, audit):
         raise InvalidTarget(

@@ -22,7 +22,8 @@ from metalog_spark.ingest.audit_log import LOST
 from metalog_spark.ingest.line_forms import FORMS, as_read, divided, is_half
 from metalog_spark.ingest.requests import possible_of, rejected_of
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.table_store import FOLLOWED, Tables
+from metalog_spark.store.refusals import FOLLOWED
+from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     CONFIGURATION,

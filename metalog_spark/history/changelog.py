@@ -42,32 +42,34 @@ _SCANNED: Final = (
 )
 
 
-def fill_changelog(
-    tables: Tables,
+def read_changelog(
+    session: SparkSession,
     logs: Logs,
     *,
     skip_damaged: bool = False,
     warn: Callable[[str], None] = lambda line: None,
 ) -> tuple[pa.Table, pa.Table, int | None]:
-    """Replaces ACL_CHANGELOG and HISTORY by what ``logs`` tell, and returns their rows, and the
-    last metadata.version.
+    """The rows of ACL_CHANGELOG and HISTORY by what ``logs`` tell, and the last metadata.version.
 
     ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
     ``warn`` is told what in the log is another Kafka's, a line each.
     """
     try:
         archive = logs.look()
-        scanned = scan_archive(tables.session, archive)
+        scanned = scan_archive(session, archive)
         history = history_of(archive, scanned, skip_damaged=skip_damaged, advice=_ADVICE)
     finally:
         logs.close()
     for line in history.foreign:
         warn(f"{logs.text}: {line}")
-    lives = changelog_table(history.lives)
     stretches = history_table(history.stretches, logs.text)
+    return changelog_table(history.lives), stretches, history.metadata_version
+
+
+def replace_changelog(tables: Tables, lives: pa.Table, stretches: pa.Table) -> None:
+    """By the rows of ``read_changelog``."""
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
-    return lives, stretches, history.metadata_version
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:

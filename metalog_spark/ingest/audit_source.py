@@ -19,7 +19,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
 from metalog_spark.ingest.requests import READ
 from metalog_spark.session import errors_of_spark, first_line
-from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.arrow import Mapped, frame_of
 from metalog_spark.store.table_store import placed
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from authorizer.audit.layouts import Zone
 
 LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
+SPLITS: Final = "path STRING, start BIGINT, lines BIGINT"
+"""A split of a file: its path as a URI, where it begins, and a number of lines."""
+_OF_SPLIT: Final = ("_metadata.file_path AS path", "_metadata.file_block_start AS start")
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 _WITH_A_COLON: Final = "Relative path in absolute URI: "
 """Hadoop's error where a pattern meets a name with a colon."""
@@ -79,44 +82,90 @@ def read_audit(
 ) -> DataFrame:
     """All lines of the files at ``paths``, rows of ``READ``; times without a zone are those of
     ``zone``, and ``pattern`` finds the broker's name in a path."""
-    packed = [path for path in paths if path.endswith(PACKED)]
-    plain = [path for path in paths if not path.endswith(PACKED)]
-    found = []
-    if plain:
-        found.append(_plain(session, plain, zone, pattern))
-    if packed:
-        found.append(_packed(session, packed, zone, pattern))
-    if not found:
-        return frame_of(session, [], READ)
-    return reduce(lambda one, more: one.unionAll(more), found)
+    return AuditFiles(session, paths).read(zone, pattern)
 
 
-def _plain(
-    session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
-) -> DataFrame:
+class AuditFiles:
+    """The files at ``paths``, which Spark looks for once."""
+
+    def __init__(self, session: SparkSession, paths: Sequence[str]) -> None:
+        self._session = session
+        packed = [path for path in paths if path.endswith(PACKED)]
+        plain = [path for path in paths if not path.endswith(PACKED)]
+        self._lines = _lines_in(session, plain) if plain else None
+        self._contents = _contents_of(session, packed) if packed else None
+
+    def splits(self) -> DataFrame:
+        """How many ``lines`` each split of plain files has, rows of ``SPLITS``. Nothing of this is
+        Python's work."""
+        from pyspark.sql import functions as f
+
+        if self._lines is None:
+            return frame_of(self._session, [], SPLITS)
+        where = self._lines.selectExpr(*_OF_SPLIT)
+        return where.groupBy("path", "start").agg(f.count("*").alias("lines"))
+
+    def read(
+        self,
+        zone: Zone,
+        pattern: BrokerPattern,
+        then: Mapped = lambda batches: iter(batches),
+        schema: str = READ,
+        before: DataFrame | None = None,
+    ) -> DataFrame:
+        """All lines, as rows of ``READ``, or as rows of ``schema`` that the worker makes of these
+        by ``then``. A line's number counts on from what is ``before`` its split, rows of
+        ``SPLITS``."""
+        found = []
+        if self._lines is not None:
+            read = _split_reader(zone, pattern, then)
+            found.append(_numbered(self._lines, before).mapInArrow(read, schema))
+        if self._contents is not None:
+            read = _packed_reader(zone, pattern, then)
+            found.append(self._contents.select("path", "content").mapInArrow(read, schema))
+        if not found:
+            return frame_of(self._session, [], schema)
+        return reduce(lambda one, more: one.unionAll(more), found)
+
+
+def _lines_in(session: SparkSession, paths: Iterable[str]) -> DataFrame:
+    reader = session.read.options(**_AS_ON_THE_DISK, lineSep="\n")
+    return reader.text(list(map(_literal, paths)))
+
+
+def _contents_of(session: SparkSession, paths: Iterable[str]) -> DataFrame:
+    reader = session.read.format("binaryFile").options(**_AS_ON_THE_DISK)
+    return reader.load(list(map(_literal, paths)))
+
+
+def _numbered(lines: DataFrame, before: DataFrame | None) -> DataFrame:
+    from pyspark.sql import functions as f
+
     from metalog_spark.ingest.audit_splits import LINES
 
+    rows = lines.selectExpr(LINES, *_OF_SPLIT, "_metadata.file_size AS size")
+    if before is None:
+        return rows.withColumn("lines", f.lit(0).cast("bigint"))
+    joined = rows.join(f.broadcast(before), ["path", "start"], "left")
+    return joined.select(*rows.columns, f.coalesce("lines", f.lit(0)).alias("lines"))
+
+
+def _split_reader(zone: Zone, pattern: BrokerPattern, then: Mapped) -> Mapped:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from metalog_spark.ingest.audit_splits import read_splits
 
-        return read_splits(batches, zone, pattern)
+        return then(read_splits(batches, zone, pattern))
 
-    lines = session.read.options(**_AS_ON_THE_DISK, lineSep="\n").text(list(map(_literal, paths)))
-    where = ("_metadata.file_path", "_metadata.file_block_start", "_metadata.file_size")
-    return lines.selectExpr(LINES, *where).mapInArrow(read, READ)
+    return read
 
 
-def _packed(
-    session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
-) -> DataFrame:
+def _packed_reader(zone: Zone, pattern: BrokerPattern, then: Mapped) -> Mapped:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from metalog_spark.ingest.audit_splits import read_packed
 
-        return read_packed(batches, zone, pattern)
+        return then(read_packed(batches, zone, pattern))
 
-    reader = session.read.format("binaryFile").options(**_AS_ON_THE_DISK)
-    files = reader.load(list(map(_literal, paths)))
-    return files.selectExpr("path", "content").mapInArrow(read, READ)
+    return read
 
 
 def _literal(path: str) -> str:

@@ -90,12 +90,17 @@ class _Head:
         return self._left <= 0
 
 
+def file_at(uri: str) -> str:
+    """The file's name in the tables."""
+    return local_path(unquote(uri, errors="backslashreplace"))
+
+
 class _Running:
     """A split while its lines come."""
 
     def __init__(self, path: str, start: int, size: int, pattern: BrokerPattern) -> None:
         self.path, self.start, self.size = path, start, size
-        self.file = local_path(unquote(path, errors="backslashreplace"))
+        self.file = file_at(path)
         self.broker = broker_of(self.file, pattern)
         self.lines = self.bytes = 0
         self._head = _Head()
@@ -119,8 +124,9 @@ class _Running:
 def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Of batches of ``LINES``, the path of the file that each is of, where its split begins, and
-    the file's size. A session may send texts with offsets of 32 bits or of 64."""
+    """Of batches of ``LINES``, the path of the file that each is of, where its split begins, the
+    file's size, and how many lines of it come before. A session may send texts with offsets of
+    32 bits or of 64."""
     running: _Running | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
@@ -141,7 +147,8 @@ def read_splits(
                 running = _Running(path, start, batch.column(3)[int(begin)].as_py(), pattern)
                 if start == 0 and lines[int(begin)].as_buffer()[:2].to_pybytes() == _GZIP:
                     faults[int(begin)] = _MISNAMED
-            numbers[begin:end] = running.lines + np.arange(1, end - begin + 1)
+            first = running.lines + batch.column(4)[int(begin)].as_py() + 1
+            numbers[begin:end] = np.arange(first, first + end - begin)
             running.add(lines[begin:end], int(lengths[begin:end].sum()))
             of_runs[begin:end] = len(here)
             here.append(running)

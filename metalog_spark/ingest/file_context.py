@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from authorizer.audit.line import HEAD
 from metalog_spark.ingest.audit_lines import CUT, LINE_FEED
 from metalog_spark.ingest.audit_log import LESS_WITH_A_MARK
 from metalog_spark.ingest.line_forms import Shown, divided, earliest, look
@@ -21,10 +22,12 @@ _MOST_LINES: Final = 1_024
 """A name has no more line feeds than this; one of Kafka's has 249 characters."""
 _MOST_SENT: Final = 200_000
 """So many rows, at most, are sent to each task rather than sorted together."""
+_END: Final = " with resourceRefCount = "
 _ENDS_ONE: Final = (
-    "reason IS NOT NULL AND contains(text, ' with resourceRefCount = ')"
-    " AND NOT contains(text, 'Principal = ')"
+    f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
 )
+IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK})"
+"""Of the splits of a file, whether it ends within a line."""
 _BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
@@ -37,6 +40,11 @@ class _Told(NamedTuple):
     may_be_cut: bool
 
 
+def ends_one(rejected: str) -> bool:
+    """Whether a line that was ``rejected`` ends a record that it does not begin."""
+    return _END in rejected and HEAD not in rejected
+
+
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     """``read``, rows of ``READ``, with lines numbered from the beginning of their files and half
     lines rejected; and the forms that brokers have shown, with those ``known`` before."""
@@ -46,7 +54,7 @@ def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     if told.has_splits:
         read = _numbered(read)
     if lacks_rules:
-        broken = _broken(read) if told.has_ends or told.may_be_cut else None
+        broken = broken_lines(read) if told.has_ends or told.may_be_cut else None
         read = divided(read, shown, broken)
     return read, shown
 
@@ -75,7 +83,7 @@ def _numbered(read: DataFrame) -> DataFrame:
     return rows.withColumn("line", numbers).select(*read.columns)
 
 
-def _broken(read: DataFrame) -> DataFrame:
+def broken_lines(read: DataFrame) -> DataFrame:
     """``file``, ``line`` and ``why`` of lines that their neighbours show to be broken, and null
     for ``why`` of those that may be part of a name."""
     from pyspark.sql import functions as f
@@ -91,8 +99,7 @@ def _broken(read: DataFrame) -> DataFrame:
     within = pairs.where("end - begin > 1").selectExpr(
         "file", "explode(sequence(begin + 1, end - 1)) AS line", "CAST(NULL AS STRING) AS why"
     )
-    is_cut = f"sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK}"
-    sums = f.expr("sum(lines) AS line"), f.expr(f"{is_cut} AS is_cut")
+    sums = f.expr("sum(lines) AS line"), f.expr(f"{IS_CUT} AS is_cut")
     cut = read.where("lines IS NOT NULL").groupBy("file").agg(*sums).where("is_cut")
     marks = begins.unionAll(within).unionAll(cut.selectExpr("file", "line", f"'{CUT}' AS why"))
     marks = marks.groupBy("file", "line").agg(f.min("why").alias("why"))

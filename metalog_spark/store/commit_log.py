@@ -14,7 +14,7 @@ from metalog.errors import InvalidSource
 LIST: Final = "changes"
 """The list's place in the folder."""
 KIND: Final = "kraft-metalog pipeline"
-VERSION: Final = 4
+VERSION: Final = 5
 
 
 class Days(NamedTuple):
@@ -62,6 +62,11 @@ class CommittedState(NamedTuple):
             *self.parts.get(table, ()),
             *(each.place for each in self.days.get(table, ())),
         ]
+
+    def stored(self, table: str, within: str | None) -> str:
+        """The table whose places have the rows of ``table``: its own, or else those of the one
+        that it is ``within``."""
+        return table if within is None or self.places_of(table) else within
 
     def tables(self) -> Iterator[str]:
         """The names of those that were written."""

@@ -3,6 +3,7 @@
 The store keeps replaced rows beside those in force, and only its commit log tells them apart.
 So each commit makes a folder ``versions/SERIAL`` of hard links to the files in force, and then
 points the symbolic link ``current`` to it: at every moment ``current`` is one commit, whole.
+A table within another has the files of that one, with more columns than its own.
 A version never changes, so a reader that resolves the link first stays with one commit. This
 module must not know Spark, nor what a row means.
 """
@@ -30,6 +31,8 @@ _PARQUET: Final = ".parquet"
 _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
+_NOWHERE: Final = f"{_DAY}__HIVE_DEFAULT_PARTITION__"
+"""Spark's name for rows without a day, which are in force nowhere."""
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
@@ -41,7 +44,8 @@ def publish(folder: Path, contents: CommittedState) -> None:
     made, version = versions / f".{contents.serial}", versions / str(contents.serial)
     shutil.rmtree(made, ignore_errors=True)
     for table in TABLES.values():
-        _fill(made / table.name, table, in_force(folder, table.name, contents))
+        stored = contents.stored(table.name, table.within)
+        _fill(made / table.name, table, in_force(folder, stored, contents))
     if set(_paths(made)) != set(_paths(version)):
         shutil.rmtree(version, ignore_errors=True)
         made.rename(version)
@@ -92,7 +96,9 @@ def _paths(version: Path) -> Iterator[Path]:
 
 def _files(place: Path) -> Iterator[Path]:
     for above, folders, names in os.walk(place):
-        folders[:] = [name for name in folders if not name.startswith(_PASSED_OVER)]
+        folders[:] = [
+            name for name in folders if not name.startswith(_PASSED_OVER) and name != _NOWHERE
+        ]
         for name in names:
             if name.endswith(_PARQUET) and not name.startswith(_PASSED_OVER):
                 yield Path(above, name)

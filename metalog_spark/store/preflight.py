@@ -19,14 +19,8 @@ from metalog.files import LOCAL_FILES, FileLock
 from metalog.records.primitives.text import has_half_pair
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.plain_view import lines_of
-from metalog_spark.store.table_store import (
-    is_pattern,
-    lacks_table,
-    literal,
-    no_folder,
-    occupied,
-    placed,
-)
+from metalog_spark.store.refusals import lacks_table, no_folder
+from metalog_spark.store.table_store import is_pattern, literal, occupied, placed
 
 _IN_A_DEMO: Final = "tables"
 """What metalog pipeline demo calls the folder in its own."""

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog.errors import InvalidRequest, InvalidTarget
 from metalog_spark.interrupts import uninterrupted
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import (
@@ -31,6 +31,7 @@ from metalog_spark.store.commit_log import (
 )
 from metalog_spark.store.local_path import local_path
 from metalog_spark.store.plain_view import publish
+from metalog_spark.store.refusals import lacks_table, no_folder
 from metalog_spark.store.tables import TableSchema
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
 """So many places with days lie over a table before it is written anew as a whole."""
-FOLLOWED: Final = "followed"
-"""The fact that says what ``metalog pipeline follow`` reads into a folder."""
 _PLACE: Final = "place="
 _JOINED: Final = "joined-"
+_STAGED: Final = "-read"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
 """The keys of a change after which other files are in force."""
@@ -136,13 +136,17 @@ class Tables:
         return bool(self._places(table))
 
     def read(self, table: TableSchema) -> DataFrame:
-        """The rows in force, in the table's own schema; none where it was never written."""
+        """The rows in force, in the table's own schema; none where it was never written. Rows
+        without a day are in force nowhere."""
         places = self._places(table)
         if not places:
             return frame_of(self.session, [], table.schema)
         rows = self._loaded(table, places)
-        if table.name in self._contents.days:
-            rows = rows.where(_is_newest(table, self._contents.days[table.name]))
+        for name in table.partitions:
+            rows = rows.where(f"{name} IS NOT NULL")
+        laid = self._contents.days.get(self._stored(table))
+        if laid is not None:
+            rows = rows.where(_is_newest(table, laid))
         return rows.drop("place")
 
     def once(self, table: TableSchema, make: Callable[[DataFrame], T]) -> T:
@@ -154,12 +158,16 @@ class Tables:
         made: T = known[1]
         return made
 
+    def staged(self, table: TableSchema, place: str) -> DataFrame:
+        """The rows at a ``place``, in force or not, with those without a day."""
+        return self._loaded(table, [place]).drop("place")
+
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
         """A Connect server looks for the places no sooner than it is asked for the columns."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
-        read = read.option("basePath", self._inside(table.name))
+        read = read.option("basePath", self._inside(self._stored(table)))
         try:
             rows = read.load([self._inside(place) for place in places])
             return rows.select("*") if rows.columns else rows
@@ -169,7 +177,10 @@ class Tables:
             raise
 
     def _places(self, table: TableSchema) -> list[str]:
-        return self._contents.places_of(table.name)
+        return self._contents.places_of(self._stored(table))
+
+    def _stored(self, table: TableSchema) -> str:
+        return self._contents.stored(table.name, table.within)
 
     def replace(self, table: TableSchema, rows: DataFrame) -> None:
         """These rows are the table from now on; a reader sees the old or the new."""
@@ -219,18 +230,34 @@ class Tables:
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not divided; replace it as a whole")
         self._check_is_not_added_to(table)
-        whole = self._contents.places.get(table.name)
-        if whole is None:
+        if table.name not in self._contents.places:
             self.replace(table, rows)
-            return
-        laid = len(self._contents.days.get(table.name, ()))
-        place, values = f"{whole}{laid + 1}", sorted(map(str, days))
-        if not values:
-            return
+        elif values := list(days):
+            place = self._next_place(table)
+            self._write(table, rows, place)
+            self.put(table, place, values)
+
+    def stage(self, table: TableSchema, rows: DataFrame) -> str:
+        """The place where ``rows`` are written, in force once they are ``put`` there."""
+        self._check_is_not_added_to(table)
+        is_first = table.name not in self._contents.places
+        place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
         self._write(table, rows, place)
-        self._note({"days": {table.name: [place, values]}})
-        if laid == _MOST_DAYS:
+        return place
+
+    def put(self, table: TableSchema, place: str, days: Iterable[object]) -> None:
+        """All that the table has of ``days`` is at ``place`` from now on; of a table that was never
+        written, all."""
+        if table.name not in self._contents.places:
+            self._note({"places": {table.name: place}})
+            return
+        self._note({"days": {table.name: [place, sorted(map(str, days))]}})
+        if len(self._contents.days[table.name]) > _MOST_DAYS:
             self.replace(table, self.read(table))
+
+    def _next_place(self, table: TableSchema) -> str:
+        laid = len(self._contents.days.get(table.name, ()))
+        return f"{self._contents.places[table.name]}{laid + 1}"
 
     def _check_is_not_added_to(self, table: TableSchema) -> None:
         if table.name in self._contents.parts:
@@ -345,26 +372,6 @@ def occupied(path: str | Path, *, by: str) -> InvalidTarget:
         f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
         " made"
     )
-
-
-def no_folder(path: str | Path) -> InvalidSource:
-    """What to say where no pipeline's folder is."""
-    return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
-
-
-def lacks_table(path: str | Path, name: str) -> InvalidSource:
-    """What to say where a table was written and is gone."""
-    return InvalidSource(
-        f"{path}: its table {name} is gone; take the folder back whole from a copy, or make another"
-    )
-
-
-def check_is_built(path: str | Path, contents: CommittedState) -> None:
-    """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
-    if FOLLOWED in contents.facts:
-        raise InvalidTarget(
-            f"{path}: metalog pipeline follow fills it; build into a folder of its own"
-        )
 
 
 def is_pattern(path: str | Path) -> bool:

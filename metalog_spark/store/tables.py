@@ -28,11 +28,13 @@ _DECIDED: Final = "log_offset BIGINT, decided STRING, decided_rule STRING, acl_i
 
 
 class TableSchema(NamedTuple):
-    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end."""
+    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end. Where a table
+    has no files of its own, its rows are those of the table ``within``, with fewer columns."""
 
     name: str
     schema: str
     partitions: tuple[str, ...] = ()
+    within: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,9 +62,10 @@ ACL_CHANGELOG: Final = TableSchema(
 (for from) or start (for to) stands for it. ``source`` is the folder, file or topic that saw it
 come, or that is the first to have it."""
 
-REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",))
+REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
 """One row per line of an audit log: what a broker answered. ``rule`` is null in lines of Kafka
-before StandardAuthorizer; ``result`` is ALLOWED or DENIED."""
+before StandardAuthorizer; ``result`` is ALLOWED or DENIED. Each is decided as soon as it is
+written, so DECISIONS holds them."""
 
 POSSIBLE: Final = TableSchema(
     "possible_requests",

@@ -204,6 +204,7 @@ def test_a_session_with_large_texts_has_the_same_rows() -> None:
             "path": pa.array(["file:/b/a.log"] * 2, string),
             "start": [0, 0],
             "size": [len(LINE) + 7] * 2,
+            "lines": [0, 0],
         }
         batches = read_splits([pa.record_batch(columns)], Zone("UTC"), None)
         found.append([batch.to_pylist() for batch in batches])

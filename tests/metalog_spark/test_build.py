@@ -215,7 +215,7 @@ def test_a_folder_of_before_learns_whose_hours_controllers_logged(
     tables = Tables.make(spark, tmp_path / "tables")
     none = spark.createDataFrame([], REQUESTS.schema)
     tables.replace(REQUESTS, none.unionByName(beats, allowMissingColumns=True))
-    _cover(tables, None)
+    _cover(tables, frozenset(days))
     before = TableSchema(
         COVERAGE.name, COVERAGE.schema.replace(" controller BOOLEAN,", ""), ("day",)
     )

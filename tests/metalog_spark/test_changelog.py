@@ -15,7 +15,7 @@ from tiny_log import ace, uuid
 from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
 from metalog_spark.history.archive import Logs
-from metalog_spark.history.changelog import fill_changelog
+from metalog_spark.history.changelog import read_changelog, replace_changelog
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY, TableSchema
 
@@ -39,9 +39,9 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
     tables = Tables.make(spark, tmp_path / "out")
     advised = "; take the file from another copy, or leave it out by --skip-damaged$"
     with pytest.raises(CorruptLog, match=rf"{early.segment_path(2)}, offset 3, .*{advised}"):
-        fill_changelog(tables, logs)
+        read_changelog(spark, logs)
     for _ in range(2):
-        fill_changelog(tables, logs, skip_damaged=True)
+        replace_changelog(tables, *read_changelog(spark, logs, skip_damaged=True)[:2])
         stretches = rows(tables, HISTORY)
         assert [(each["kind"], each["from_offset"], each["to_offset"]) for each in stretches] == [
             ("KNOWN", 0, 3),

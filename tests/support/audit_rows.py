@@ -24,6 +24,7 @@ _LINES = pa.schema(
         ("file_path", pa.string()),
         ("file_block_start", pa.int64()),
         ("file_size", pa.int64()),
+        ("lines_before", pa.int64()),
     ]
 )
 
@@ -34,7 +35,7 @@ def rows_of(path: Path, split_bytes: int = 1 << 20, zone: str = "UTC") -> list[d
         content = pa.record_batch({"path": [f"file:{path}"], "content": [path.read_bytes()]})
         found = list(read_packed([content], Zone(zone), None))
     else:
-        found = list(read_splits(_splits(path, split_bytes), Zone(zone), None))
+        found = list(read_splits(splits_of(path, split_bytes), Zone(zone), None))
     rows = [row for batch in found for row in batch.to_pylist()]
     splits = sorted((row for row in rows if row["lines"] is not None), key=lambda row: row["start"])
     lines = [row for row in rows if row["lines"] is None]
@@ -49,7 +50,7 @@ def rows_of(path: Path, split_bytes: int = 1 << 20, zone: str = "UTC") -> list[d
     return sorted(lines, key=lambda row: row["line"])
 
 
-def _splits(path: Path, split_bytes: int) -> Iterator[pa.RecordBatch]:
+def splits_of(path: Path, split_bytes: int) -> Iterator[pa.RecordBatch]:
     """A batch of each, as the text source and the expression LINES give them."""
     data, name = path.read_bytes(), f"file:{quote(str(path))}"
     splits: dict[int, list[bytes]] = {}
@@ -64,7 +65,7 @@ def _splits(path: Path, split_bytes: int) -> Iterator[pa.RecordBatch]:
             for line in lines
         ]
         rows = len(lines)
-        columns = [cut, [name] * rows, [start] * rows, [len(data)] * rows]
+        columns = [cut, [name] * rows, [start] * rows, [len(data)] * rows, [0] * rows]
         yield pa.record_batch(
             [pa.array(each, field.type) for each, field in zip(columns, _LINES, strict=True)],
             schema=_LINES,

@@ -235,7 +235,7 @@ def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
     from metalog_spark.build import check
     from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
     from metalog_spark.store.preflight import check_can_be_filled, check_is_outside, check_is_table
-    from metalog_spark.store.table_store import check_is_built
+    from metalog_spark.store.refusals import check_is_built
 
     is_new = False
     if is_here(arguments, arguments.out):

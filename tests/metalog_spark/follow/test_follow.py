@@ -40,7 +40,8 @@ from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.follow.tables import keep
 from metalog_spark.history.configuration import NOTHING_SAID, Configuration, Era, read_configuration
-from metalog_spark.store.table_store import FOLLOWED, Tables
+from metalog_spark.store.refusals import FOLLOWED
+from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import (
     ALERTS,
     CONFIGURATION,
@@ -321,7 +322,7 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
         follow_tables(spark, str(tmp_path / "logs" / "out"), "log", str(tmp_path / "logs"))
 
     built = Tables.make(spark, tmp_path / "built")
-    built.replace(REQUESTS, nothing)
+    built.replace(DECISIONS, spark.createDataFrame([], DECISIONS.schema))
     with pytest.raises(InvalidTarget, match="what build made"):
         follow_tables(spark, built.path, "log", "audit")
 

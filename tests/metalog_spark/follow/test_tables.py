@@ -11,7 +11,8 @@ from metalog_spark.follow.tables import complete
 from metalog_spark.history.archive_history import ArchiveHistory
 from metalog_spark.ingest.audit_log import LOST
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.table_store import FOLLOWED, Tables
+from metalog_spark.store.refusals import FOLLOWED
+from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE, REJECTED, REQUESTS
 
 if TYPE_CHECKING:

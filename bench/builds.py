@@ -1,0 +1,247 @@
+"""Measures what whole builds cost, a line at a time, and writes bench/builds.md.
+
+Each build runs in a fresh Spark of one task (``local[1]``), by the code behind ``metalog pipeline
+build``. What counts is the CPU of the JVM, its Python worker and the driver together, the JVM's
+start and compiler too. A line's own cost is what twice as many lines cost more. Every number in
+the page is put there by this program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from shutil import rmtree
+from typing import NamedTuple
+
+import audit_archive
+import workloads
+from audit_archive import HARD, REAL, Traffic
+from changes_page import table
+from pipeline import ROOT, family_cpu
+
+_LOAD = os.getloadavg()[0]
+FOLDER = workloads.FOLDER / "builds"
+TRAFFICS: Mapping[str, Traffic] = {each.name: each for each in (REAL, HARD)}
+SMALL = "small files"
+LINES_EACH = 40
+GOAL = 100_000
+_FAR = 10_000_000_000
+_WHAT = f"""\
+*real*: {audit_archive.PRINCIPALS} principals ask for {audit_archive.RESOURCES:,} topics, skewed, a
+million lines a day; nineteen lines of twenty name a rule's ACL, so that a line has 430 bytes.
+*hard*: the same, but each line names a topic of its own. Both are one file. *small files*:
+{LINES_EACH} lines in each, a file an hour of each of thirty brokers. A build reads the metadata log
+(9,000 ACLs) and the audit files, decides each request as of its time, and fills every table."""
+_IN_THE_GROWTH = "µs of each line more", "of these a core's second"
+_STEPS = """\
+## Where it goes
+
+Seconds of CPU by what the build says that it is doing; the JVM compiles most of what it runs in
+the first half minute of them."""
+_FORMULA = """\
+## Many more
+
+Of lines beyond the longest build here nothing was run. By the growth above"""
+
+
+class Case(NamedTuple):
+    """So many lines of a traffic, or small files."""
+
+    traffic: str
+    size: int
+
+    @property
+    def lines(self) -> int:
+        return self.size * LINES_EACH if self.traffic == SMALL else self.size
+
+
+class Measured(NamedTuple):
+    """CPU seconds ``by_step``, all by the ``clock``, and the driver's and worker's sizes."""
+
+    by_step: Sequence[tuple[str, float]]
+    clock: float
+    requests: int
+
+    @property
+    def cpu(self) -> float:
+        return sum(seconds for _, seconds in self.by_step)
+
+
+def archive(case: Case) -> Path:
+    """The folder of a case's audit files, made once."""
+    if not (FOLDER / "log").exists():
+        audit_archive.write_log(FOLDER / "log")
+    place = FOLDER / f"{case.traffic.replace(' ', '-')}-{case.size}"
+    if not place.exists():
+        made = place.with_suffix(".part")
+        rmtree(made, ignore_errors=True)
+        if case.traffic == SMALL:
+            audit_archive.write_small_files(made, case.size, LINES_EACH)
+        else:
+            path = made / "broker-1" / "kafka-authorizer.log"
+            audit_archive.write_file(path, TRAFFICS[case.traffic], case.size)
+        made.rename(place)
+    return place
+
+
+def measure(traffic: str, count: str) -> None:
+    """Prints what was measured as JSON."""
+    from authorizer.audit.layouts import Zone
+    from metalog_spark.build import BuildInputs, build
+    from metalog_spark.history.archive import Logs
+    from metalog_spark.history.configuration import Configuration
+    from metalog_spark.session import open_session
+    from metalog_spark.store.table_store import Tables
+    from metalog_spark.store.tables import DECISIONS
+
+    out = FOLDER / "tables"
+    rmtree(out, ignore_errors=True)
+    steps: list[tuple[str, float]] = []
+    clock, begun = time.perf_counter(), [("starting Spark", family_cpu())]
+
+    def at(step: str) -> None:
+        before, since = begun[-1]
+        begun.append((step, family_cpu()))
+        steps.append((before, begun[-1][1] - since))
+
+    session = open_session(master="local[1]", log=workloads.FOLDER / "spark.log")
+    tables = Tables.make(session, out)
+    log = Logs(str(FOLDER / "log"), environ=os.environ)
+    audit = str(archive(Case(traffic, int(count))))
+    build(tables, BuildInputs(log, Configuration(), Zone("UTC"), [audit]), at=at)
+    at("")
+    seconds = time.perf_counter() - clock
+    print(json.dumps(Measured(steps, seconds, tables.read(DECISIONS).count())))
+    session.stop()
+
+
+def measured(case: Case) -> Measured:
+    archive(case)
+    print(f"{case.traffic}, {case.size:,}", file=sys.stderr)
+    done = subprocess.run(
+        [sys.executable, __file__, "--job", case.traffic, str(case.size)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "bench", ROOT)))},
+    )
+    if done.returncode:
+        raise SystemExit(f"{case} failed: {done.stderr}")
+    steps, clock, requests = json.loads(done.stdout.splitlines()[-1])
+    if requests != case.lines:
+        raise SystemExit(f"{case}: {requests} rows of {case.lines} lines")
+    return Measured([(step, cpu) for step, cpu in steps], clock, requests)
+
+
+def page(found: Mapping[Case, Measured], command: str) -> str:
+    parts = [
+        "# Whole builds",
+        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
+        f"{os.cpu_count()} CPUs with a load of {_LOAD:.1f} before it, {platform.system()} "
+        f"{platform.machine()}, Spark {version('pyspark')}, Python {platform.python_version()}.",
+        _WHAT,
+        table(
+            [
+                "archive",
+                "lines",
+                "CPU s",
+                "clock s",
+                "µs a line more",
+                "lines a core's second more",
+            ],
+            list(_rows(found)),
+        ),
+        f"Goal: {GOAL:,} lines a core's second in the growth, decisions included.",
+        _STEPS,
+        table(
+            ["step", *(f"{case.traffic}, {case.size:,}" for case in found)], list(_steps(found))
+        ),
+        f"{_FORMULA}: {'; '.join(_formulas(found))}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    for case, each in found.items():
+        more = _more(found, case)
+        of_line = ["", ""] if more is None else [f"{more * 1e6:.1f}", f"{1 / more:,.0f}"]
+        yield [_name(case), f"{case.lines:,}", f"{each.cpu:.0f}", f"{each.clock:.0f}", *of_line]
+
+
+def _name(case: Case) -> str:
+    return f"{case.size:,} {SMALL}" if case.traffic == SMALL else case.traffic
+
+
+def _more(found: Mapping[Case, Measured], case: Case) -> float | None:
+    """Seconds of CPU a line beyond those of the shortest build of its kind."""
+    least = min((each for each in found if each.traffic == case.traffic), key=lambda c: c.lines)
+    if least == case:
+        return None
+    return (found[case].cpu - found[least].cpu) / (case.lines - least.lines)
+
+
+def _steps(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    names = dict.fromkeys(_step(step) for each in found.values() for step, _ in each.by_step)
+    for name in names:
+        cells = []
+        for each in found.values():
+            seconds = sum(cpu for step, cpu in each.by_step if _step(step) == name)
+            cells.append(f"{seconds:.1f}")
+        yield [name, *cells]
+
+
+def _step(said: str) -> str:
+    """Without the number of files."""
+    return re.sub(r"[0-9,]+ audit files?", "audit files", said)
+
+
+def _formulas(found: Mapping[Case, Measured]) -> Iterator[str]:
+    for kind in dict.fromkeys(case.traffic for case in found):
+        cases = sorted(case for case in found if case.traffic == kind)
+        more = _more(found, cases[-1])
+        if more is None:
+            continue
+        once = found[cases[-1]].cpu - more * cases[-1].lines
+        hours = (once + more * _FAR) / 3_600
+        yield (
+            f"*{kind}*: {once:.0f} s + {more * 1e6:.1f} µs a line, which for {_FAR:,} lines is"
+            f" {hours:,.0f} hours of one core"
+        )
+
+
+def cases(sizes: Sequence[int], files: Sequence[int]) -> Iterator[Case]:
+    for name in TRAFFICS:
+        yield from (Case(name, size) for size in sizes)
+    yield from (Case(SMALL, count) for count in files)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="rough, in a few minutes")
+    parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--files", type=int, nargs="+", default=[26_000, 260_000])
+    parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.job:
+        measure(*arguments.job)
+        return
+    if arguments.quick:
+        arguments.lines, arguments.files = [200_000, 400_000], [500, 1_000]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    found = {case: measured(case) for case in cases(arguments.lines, arguments.files)}
+    command = " ".join(["bench/builds.py", *sys.argv[1:]])
+    target = workloads.FOLDER if arguments.quick else ROOT / "bench"
+    (target / "builds.md").write_text(page(found, command))
+    print(page(found, command))
+
+
+if __name__ == "__main__":
+    main()

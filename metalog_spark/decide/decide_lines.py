@@ -1,0 +1,145 @@
+"""Decides requests in the worker that has read them from audit lines: a line goes to Python once,
+as text, and comes back as a row of DECISIONS.
+
+All that lines come to goes through one write. So what is not a request comes as a side row: a row
+with the columns of DECISIONS and without a day, which says in ``request_name`` what it is. A split
+has one that sums up its lines, and requests that are alike have one that counts them. This module
+must not know how a line is read, nor Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metalog.acl import PatternType
+from metalog_spark.decide.decide_worker import ANSWERS, BETWEEN_WORDS, DecideWorker
+from metalog_spark.decide.line_sums import ALIKE, Alike, SplitSums, alike
+from metalog_spark.ingest.audit_log import SCHEMA, ReadSplit
+
+_REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
+ROWS: Final = pa.schema(
+    [
+        *(SCHEMA.field(name) for name in _REQUEST),
+        ("log_offset", pa.int64()),
+        ("decided", pa.string()),
+        ("decided_rule", pa.string()),
+        ("acl_id", pa.string()),
+        ("known", pa.bool_()),
+        ("disagrees", pa.bool_()),
+        SCHEMA.field("day"),
+    ]
+)
+"""The columns of DECISIONS."""
+TEXT, REASON, KIND = "resource_name", "rule", "request_name"
+"""Where a side row has a rejected line and the reason, or a split's sums in JSON; and its kind."""
+COUNT, LAST_US = "line", "rule"
+"""Where a row that stands for several has how many they are, and when the last was asked."""
+_RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
+_NAMES: Final = ("principal", "host", "resource_name")
+_WORDS: Final = ("operation", "resource_type", "pattern_type")
+
+
+class SideKind(StrEnum):
+    """What a row without a day is."""
+
+    REJECTED = "rejected"
+    POSSIBLE = "possible"
+    SPLIT = "split"
+    USAGE = "usage"
+    UNCOUNTED = "uncounted"
+
+
+def decided_lines(
+    batches: Iterable[pa.RecordBatch], worker: DecideWorker
+) -> Iterator[pa.RecordBatch]:
+    """``batches`` of ``audit_log.SCHEMA``, of which each has rows of one kind, as rows of
+    DECISIONS and side rows."""
+    sums, uncounted = SplitSums(), set[int]()
+    for batch in batches:
+        if _has(batch, "lines"):
+            yield _split_rows(batch, sums)
+        elif _has(batch, "reason"):
+            sums.add_rejected(batch)
+            texts = {TEXT: batch["text"], REASON: batch["reason"]}
+            where = {name: batch[name] for name in ("file", "line")}
+            yield _side_rows(len(batch), SideKind.REJECTED, where | texts)
+        elif _has(batch, "possible"):
+            asked = {name: batch[name] for name in _REQUEST}
+            yield _side_rows(len(batch), SideKind.POSSIBLE, asked)
+        else:
+            sums.add_requests(batch)
+            request = (batch[name] for name in _REQUEST)
+            columns = [*request, *_decisions(batch, worker), batch["day"]]
+            rows = pa.record_batch(columns, schema=ROWS)
+            yield rows
+            found = alike(rows)
+            if found is None:
+                uncounted.update(rows["day"].cast(pa.int32()).unique().to_pylist())
+            else:
+                yield _usage_rows(rows, found)
+    days = {COUNT: pa.array(sorted(uncounted), pa.int64())}
+    yield _side_rows(len(uncounted), SideKind.UNCOUNTED, days)
+
+
+def _usage_rows(rows: pa.RecordBatch, found: Alike) -> pa.RecordBatch:
+    firsts = rows.take(found.firsts)
+    columns = {name: firsts[name] for name in ALIKE}
+    last_us = found.last_times.cast(pa.int64()).cast(pa.string())
+    sums = {"time": found.first_times, COUNT: found.counts, LAST_US: last_us}
+    return _side_rows(len(firsts), SideKind.USAGE, columns | sums)
+
+
+def _has(batch: pa.RecordBatch, name: str) -> bool:
+    return bool(batch[name].null_count < len(batch))
+
+
+def _side_rows(size: int, kind: SideKind, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    found = {**columns, KIND: pa.repeat(kind.value, size), "day": pa.nulls(size, pa.date32())}
+    arrays = [found.get(field.name, pa.nulls(size, field.type)) for field in ROWS]
+    return pa.record_batch(arrays, schema=ROWS)
+
+
+def _split_rows(batch: pa.RecordBatch, sums: SplitSums) -> pa.RecordBatch:
+    texts = []
+    for row in batch.select(["file", "start", *ReadSplit._fields]).to_pylist():
+        file, start = row.pop("file"), row["start"]
+        texts.append(json.dumps(row | sums.taken(file, start)))
+    columns = {"file": batch["file"], "broker": batch["broker"]}
+    return _side_rows(len(batch), SideKind.SPLIT, columns | {TEXT: pa.array(texts)})
+
+
+def _decisions(batch: pa.RecordBatch, worker: DecideWorker) -> list[pa.Array]:
+    names = [batch[name].cast(pa.binary()) for name in _NAMES]
+    answers = worker.decide_parts([*names, _words(batch)], batch["time"])
+    offsets, answer, ids = answers.flatten()
+    numbers = answer.to_numpy()
+    places, known = pa.array(numbers >> 1), pa.array(numbers & 1 == 1)
+    results, rules = _RESULTS.take(places), _RULES.take(places)
+    disagrees = pc.if_else(known, pc.not_equal(results, batch["result"]), None)
+    return [offsets, results, rules, ids, known, disagrees]
+
+
+def _words(batch: pa.RecordBatch) -> pa.Array:
+    """Operation and resource type as one column; of a pattern that no request can be for it is
+    none of Kafka's words."""
+    coded = [batch[name].dictionary_encode() for name in _WORDS]
+    operations, types, patterns = (each.dictionary.to_pylist() for each in coded)
+    words = [
+        BETWEEN_WORDS.join((operation.encode(), kind.encode()))
+        if pattern == PatternType.LITERAL.name
+        else b""
+        for operation in operations
+        for kind in types
+        for pattern in patterns
+    ]
+    places = np.zeros(len(batch), np.int64)
+    for each in coded:
+        places = places * len(each.dictionary) + each.indices.to_numpy()
+    return pa.array(words, pa.binary()).take(pa.array(places))

@@ -1,0 +1,161 @@
+"""What a worker adds up while it decides lines: of each split how many lines are what, and of each
+batch the requests that are alike.
+
+So nobody need look at all rows again to count them. This module must not know how a line is read,
+nor Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from authorizer.engine.decide import ALLOWED
+from metalog_spark.ingest.audit_files import DAMAGED
+from metalog_spark.ingest.audit_log import OTHERS
+from metalog_spark.ingest.controllers import REQUESTS
+from metalog_spark.ingest.file_context import ends_one
+
+SUMS: Final = (
+    "start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>, requests BIGINT,"
+    " not_audit BIGINT, broken BIGINT, why STRING, fault STRING, hours ARRAY<ARRAY<BIGINT>>,"
+    " request_us BIGINT, rule_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN"
+)
+"""Of a split: where it begins, what ``ReadSplit`` tells, how many lines are what and why, the hours
+since 1970 with the first five of ``_Run``, the first times of a sure line that names a request and
+of one with a rule, whether a request has none, and whether a line ends a record that it does not
+begin."""
+HOUR_US: Final = 3_600_000_000
+_NEVER: Final = np.iinfo(np.int64).max
+_OF_CONTROLLERS: Final = pa.array(REQUESTS)
+ALIKE: Final = (
+    *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
+    *("result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day"),
+)
+_FEWER, _FEW = 4, 1_024
+"""Rows that are alike are added up where that leaves one row of so many, or so few in all."""
+Numbers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+
+class Alike(NamedTuple):
+    """Where the first is of each set of rows that are ``alike``, how many there are, and their
+    first and last time."""
+
+    firsts: pa.Array
+    counts: pa.Array
+    first_times: pa.Array
+    last_times: pa.Array
+
+
+def alike(rows: pa.RecordBatch) -> Alike | None:
+    """Of rows of DECISIONS, by the columns that make a row of USAGE; None where few are alike."""
+    keys = {name: _key(rows[name]) for name in ALIKE}
+    places = pa.array(np.arange(len(rows)))
+    table = pa.table({**keys, "place": places, "time": rows["time"]})
+    wanted = [("place", "min"), ("place", "count"), ("time", "min"), ("time", "max")]
+    found = table.group_by(list(ALIKE), use_threads=False).aggregate(wanted).combine_chunks()
+    if len(found) > max(_FEW, len(rows) // _FEWER):
+        return None
+    names = (f"{name}_{of}" for name, of in wanted)
+    return Alike(*(found[name].combine_chunks() for name in names))
+
+
+def _key(column: pa.Array) -> pa.Array:
+    return column.dictionary_encode().indices if pa.types.is_string(column.type) else column
+
+
+class SplitSums:
+    """What the lines of each split come to, by its file and where it begins."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, int], dict[str, Any]] = {}
+
+    def taken(self, file: str, start: int) -> dict[str, Any]:
+        found = self._at(file, start)
+        del self._of[file, start]
+        return {**found, "hours": [[hour, *run] for hour, run in sorted(found["hours"].items())]}
+
+    def _at(self, file: str, start: int) -> dict[str, Any]:
+        nothing: dict[str, Any] = dict.fromkeys(("requests", "not_audit", "broken"), 0)
+        nothing |= dict.fromkeys(("why", "fault", "request_us", "rule_us"))
+        nothing |= {"hours": {}, "lacks_rule": False, "has_end": False}
+        return self._of.setdefault((file, start), nothing)
+
+    def add_rejected(self, batch: pa.RecordBatch) -> None:
+        names = ("file", "start", "reason", "text")
+        for file, start, reason, text in zip(
+            *(batch[name].to_pylist() for name in names), strict=True
+        ):
+            found = self._at(file, start)
+            is_other = reason in OTHERS
+            found["not_audit" if is_other else "broken"] += 1
+            if not is_other:
+                found["why"] = min(found["why"] or reason, reason)
+            if reason.startswith(DAMAGED):
+                found["fault"] = max(found["fault"] or reason, reason)
+            found["has_end"] |= ends_one(text)
+
+    def add_requests(self, batch: pa.RecordBatch) -> None:
+        """By runs of rows of one split and hour, as lines of a log mostly come."""
+        coded = batch["file"].dictionary_encode()
+        files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
+        us = batch["time"].cast(pa.int64()).to_numpy()
+        hours = us // HOUR_US
+        turns = (np.diff(files) != 0) | (np.diff(starts) != 0) | (np.diff(hours) != 0)
+        begins = np.concatenate(([0], np.flatnonzero(turns) + 1))
+        runs = _runs(batch, us, begins)
+        names = coded.dictionary.to_pylist()
+        places = zip(files[begins].tolist(), starts[begins].tolist(), strict=True)
+        for (file, start), hour, run in zip(places, hours[begins].tolist(), runs, strict=True):
+            found = self._at(names[file], start)
+            found["requests"] += run.allowed + run.denied
+            found["lacks_rule"] |= run.lacks_rule
+            found["request_us"] = _first(found["request_us"], run.request_us)
+            found["rule_us"] = _first(found["rule_us"], run.rule_us)
+            before = found["hours"].setdefault(hour, [0] * 5)
+            found["hours"][hour] = [sum(pair) for pair in zip(before, run[:5], strict=True)]
+
+
+class _Run(NamedTuple):
+    """How many requests of a run were ``allowed``, ``denied`` and ``ambiguous``, allowed and sure,
+    and of these a controller's; then as in ``SUMS``."""
+
+    allowed: int
+    denied: int
+    ambiguous: int
+    sure: int
+    controller: int
+    lacks_rule: bool
+    request_us: int
+    rule_us: int
+
+
+def _runs(batch: pa.RecordBatch, us: Numbers, begins: Numbers) -> Iterator[_Run]:
+    ambiguous = batch["ambiguous"].to_numpy(zero_copy_only=False)
+    lacks_rule, lacks_request = _is_null(batch["rule"]), _is_null(batch["request_name"])
+    is_allowed = pc.equal(batch["result"], ALLOWED.name).to_numpy(zero_copy_only=False)
+    of_controller = pc.is_in(batch["request_name"], _OF_CONTROLLERS).to_numpy(zero_copy_only=False)
+    is_sure, is_form = is_allowed & ~ambiguous, ~lacks_request & ~ambiguous
+    counted = (is_allowed, ~is_allowed, ambiguous, is_sure, is_sure & of_controller)
+    columns = [np.add.reduceat(each.astype(np.int64), begins).tolist() for each in counted]
+    columns.append(np.logical_or.reduceat(lacks_rule, begins).tolist())
+    for each in (is_form, is_form & ~lacks_rule):
+        columns.append(np.minimum.reduceat(np.where(each, us, _NEVER), begins).tolist())
+    return map(_Run, *columns)
+
+
+def _first(known: int | None, other: int) -> int | None:
+    if other == _NEVER:
+        return known
+    return other if known is None else min(known, other)
+
+
+def _is_null(column: pa.Array) -> Truths:
+    found: Truths = column.is_null().to_numpy(zero_copy_only=False)
+    return found

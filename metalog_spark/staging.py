@@ -1,0 +1,290 @@
+"""Reads and decides what a build is given by one write, into a place of DECISIONS that is not in
+force yet; and tells what was written there.
+
+A line of a file in several splits is numbered by a look at all splits before, and what was written
+says whether these were the same. This module must not know what becomes of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog_spark.coverage.coverage import counted
+from metalog_spark.decide.decide_job import decided
+from metalog_spark.decide.decide_lines import (
+    COUNT,
+    KIND,
+    LAST_US,
+    REASON,
+    TEXT,
+    SideKind,
+    decided_lines,
+)
+from metalog_spark.decide.decide_worker import deciding
+from metalog_spark.decide.line_sums import HOUR_US, SUMS
+from metalog_spark.ingest.audit_source import SPLITS, AuditFiles
+from metalog_spark.ingest.audit_splits import file_at
+from metalog_spark.ingest.file_context import IS_CUT
+from metalog_spark.ingest.file_facts import FileFacts, facts_of
+from metalog_spark.ingest.known_files import ListedFile
+from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
+from metalog_spark.ingest.requests import read_table, requests_of
+from metalog_spark.store.arrow import Mapped, frame_of
+from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from authorizer.audit.layouts import Zone
+    from metalog_spark.history.configuration import Configuration
+    from metalog_spark.store.table_store import Tables
+
+_ATTEMPTS: Final = 3
+_SMALL_BYTES: Final = 1 << 20
+_LARGE_PART: Final = 256
+"""A file is looked at for splits that is not small, and this part of all bytes."""
+_BEFORE: Final = (
+    "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
+    " PRECEDING) AS lines"
+)
+_DAYS: Final = "array_distinct(transform(hours, each -> each[0] DIV 24))"
+_COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
+_EPOCH: Final = date(1970, 1, 1)
+Numbers = dict[tuple[str, int], int]
+"""How many lines come before a split, by its file and where it begins."""
+
+
+class AuditInput(NamedTuple):
+    """Audit ``files``, tables of ``requests``, and how lines are read."""
+
+    files: Sequence[ListedFile]
+    requests: Sequence[str]
+    zone: Zone
+    broker_from: re.Pattern[str] | None
+
+
+class Decider(NamedTuple):
+    """By what requests are decided."""
+
+    state: bytes
+    configuration: Configuration
+
+    def of(self, requests: DataFrame) -> DataFrame:
+        return decided(requests, self.state, self.configuration)
+
+
+class FileSums(NamedTuple):
+    """What the lines of a file tell of others: the ``broker`` and the first times at which it
+    ``shows`` forms; whether a request lacks its rule, a line only ends a record, and the file
+    ends within a line."""
+
+    broker: str
+    shows: Sequence[int | None]
+    lacks_rule: bool
+    has_end: bool
+    is_cut: bool
+
+
+class Staged(NamedTuple):
+    """Rows in a ``place`` of DECISIONS, the ``facts`` of each file and table of requests, and the
+    ``sums`` of each file. Of tables of requests: their rows ``by_table``, rows of
+    ``requests.READ``, and their files, ``of_tables``; the forms ``shown``, and whether any row
+    ``lacks_rule``."""
+
+    tables: Tables
+    place: str
+    facts: Mapping[str, FileFacts]
+    sums: Mapping[str, FileSums]
+    shown: Shown
+    lacks_rule: bool
+    by_table: DataFrame | None
+    of_tables: Sequence[str]
+
+    def read(self) -> DataFrame:
+        """All that was written as rows of ``requests.READ``."""
+        rows = self.tables.staged(DECISIONS, self.place)
+        side = rows.where("day IS NULL")
+        requests = rows.where("day IS NOT NULL").select(*REQUESTS.columns)
+        possible = _of_kind(side, SideKind.POSSIBLE).select(*POSSIBLE.columns)
+        rejected = _of_kind(side, SideKind.REJECTED).selectExpr(
+            "file", "line", f"{TEXT} AS text", f"{REASON} AS reason"
+        )
+        parts = [
+            possible.selectExpr("*", "true AS possible"),
+            rejected,
+            _sums(side).select("file", "start", "lines", "bytes", "size"),
+        ]
+        return reduce(_with, parts, as_read(requests))
+
+    def hours(self, paths: Iterable[str]) -> DataFrame:
+        """What ``coverage.counted`` tells of the files at ``paths``, and tables of requests."""
+        from pyspark.sql import functions as f
+
+        session = self.tables.session
+        sums = _sums(self.tables.staged(DECISIONS, self.place).where("day IS NULL"))
+        taken = frame_of(session, [(path,) for path in paths], "file STRING")
+        hours = sums.join(f.broadcast(taken), "file", "left_semi").selectExpr(
+            "broker", "explode(hours) AS each"
+        )
+        counts = (f"each[{at}] AS {name}" for at, name in enumerate(_COUNTS, 1))
+        found = hours.selectExpr(
+            "broker", f"timestamp_micros(each[0] * {HOUR_US}) AS hour", *counts
+        )
+        if self.by_table is not None:
+            flags = (f"CAST({name} AS BIGINT) AS {name}" for name in _COUNTS)
+            more = counted(requests_of(self.by_table)).selectExpr("broker", "hour", *flags)
+            found = found.unionByName(more)
+        sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in _COUNTS))
+        return sums.withColumns({name: f.col(name) > 0 for name in _COUNTS[3:]})
+
+    def usage(self) -> DataFrame:
+        """Parts of rows of USAGE for all requests but those of days that are ``uncounted``."""
+        side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
+        sums = {
+            "requests": COUNT,
+            "first_time": "time",
+            "last_time": f"timestamp_micros(CAST({LAST_US} AS BIGINT))",
+            "day": "to_date(time)",
+        }
+        columns = (f"{sums.get(name, name)} AS {name}" for name in USAGE.columns)
+        return _of_kind(side, SideKind.USAGE).selectExpr(*columns)
+
+    def uncounted(self) -> frozenset[date]:
+        """The days with requests that ``usage`` does not have."""
+        side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
+        rows = _of_kind(side, SideKind.UNCOUNTED).select(COUNT).distinct().collect()
+        days = {_EPOCH + timedelta(row[0]) for row in rows}
+        return frozenset(days.union(*(self.facts[path].days for path in self.of_tables)))
+
+    def forms(self, paths: Iterable[str]) -> Shown:
+        """What lines of the files at ``paths``, and tables of requests, show."""
+        shown: Shown = {}
+        for each in (self.sums[path] for path in paths if path in self.sums):
+            if each.shows[0]:
+                shown = earliest({each.broker: each.shows}, shown)
+        return earliest(shown, self.shown)
+
+
+def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
+    """Writes all that is ``given``, decided."""
+    by_table = _read_tables(tables, given.requests)
+    asks_splits = _may_be_split(given.files)
+    for _ in range(_ATTEMPTS):
+        files = AuditFiles(tables.session, [each.path for each in given.files])
+        before = _lines_before(files) if asks_splits else None
+        then, schema = _deciding(decider), DECISIONS.schema
+        rows = files.read(given.zone, given.broker_from, then, schema, before)
+        if by_table is not None:
+            rows = rows.unionByName(_rows_of(by_table, decider))
+        place = tables.stage(DECISIONS, rows)
+        sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
+        if _found_before(sums) == _told_before(before):
+            break
+        asks_splits = True
+    else:
+        raise InvalidRequest("the audit files changed while they were read: build again")
+    facts, of_files = _facts(sums)
+    shown: Shown = {}
+    lacks_rule = False
+    tables_facts: Mapping[str, FileFacts] = {}
+    if by_table is not None:
+        tables_facts = facts_of(by_table)
+        facts |= tables_facts
+        shown, lacks_rule = look(by_table)
+    return Staged(tables, place, facts, of_files, shown, lacks_rule, by_table, list(tables_facts))
+
+
+def _deciding(decider: Decider) -> Mapped:
+    state, eras = decider.state, decider.configuration.eras
+
+    def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return decided_lines(batches, deciding(state, eras))
+
+    return decide
+
+
+def _read_tables(tables: Tables, paths: Sequence[str]) -> DataFrame | None:
+    found = [read_table(tables.session, path) for path in paths]
+    return reduce(lambda one, more: one.unionByName(more), found) if found else None
+
+
+def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
+    """Rows of ``requests.READ`` as rows of DECISIONS and side rows."""
+    rejected = by_table.where("reason IS NOT NULL").selectExpr(
+        "file", "line", f"text AS {TEXT}", f"reason AS {REASON}", f"'{SideKind.REJECTED}' AS {KIND}"
+    )
+    found = decider.of(requests_of(by_table)).unionByName(rejected, allowMissingColumns=True)
+    return found.select(*DECISIONS.columns)
+
+
+def _may_be_split(files: Sequence[ListedFile]) -> bool:
+    """As far as their lengths tell, and not how many tasks Spark has at once."""
+    longest = max((each.length for each in files), default=0)
+    return longest > max(_SMALL_BYTES, sum(each.length for each in files) // _LARGE_PART)
+
+
+def _lines_before(files: AuditFiles) -> DataFrame:
+    """By the splits that do not begin their file, how many lines come before."""
+    rows = files.splits().selectExpr("path", "start", _BEFORE.format("path")).where("start > 0")
+    return frame_of(rows.sparkSession, map(tuple, rows.collect()), SPLITS)
+
+
+def _of_kind(side: DataFrame, kind: SideKind) -> DataFrame:
+    return side.where(f"{KIND} = '{kind}'")
+
+
+def _sums(side: DataFrame) -> DataFrame:
+    """A row for each split that was read."""
+    sums = f"from_json({TEXT}, '{SUMS}') AS sums"
+    return (
+        _of_kind(side, SideKind.SPLIT)
+        .selectExpr("file", "broker", sums)
+        .select("file", "broker", "sums.*")
+    )
+
+
+def _with(one: DataFrame, more: DataFrame) -> DataFrame:
+    return one.unionByName(more, allowMissingColumns=True)
+
+
+def _told_before(before: DataFrame | None) -> Numbers:
+    """By the file and where the split begins."""
+    rows = [] if before is None else before.collect()
+    return {(file_at(row["path"]), row["start"]): row["lines"] for row in rows}
+
+
+def _found_before(sums: DataFrame) -> Numbers:
+    rows = sums.selectExpr("file", "start", _BEFORE.format("file")).where("start > 0")
+    return {(row["file"], row["start"]): row["lines"] for row in rows.collect()}
+
+
+def _facts(sums: DataFrame) -> tuple[dict[str, FileFacts], dict[str, FileSums]]:
+    from pyspark.sql import functions as f
+
+    found = sums.groupBy("file").agg(
+        *(f.sum(name).alias(name) for name in ("requests", "not_audit", "broken")),
+        f.min("why").alias("why"),
+        f.max("fault").alias("fault"),
+        f.sum("lines").alias("lines"),
+        f.first(f.expr("CASE WHEN start = 0 THEN head END"), True).alias("heads"),
+        f.array_distinct(f.flatten(f.collect_list(f.expr(_DAYS)))).alias("days"),
+        f.first("broker").alias("broker"),
+        f.array(f.min("request_us"), f.min("rule_us")).alias("shows"),
+        *(f.bool_or(name).alias(name) for name in ("lacks_rule", "has_end")),
+        f.expr(f"{IS_CUT} AS is_cut"),
+    )
+    facts, of_files = {}, {}
+    for row in found.toArrow().to_pylist():
+        days = [_EPOCH + timedelta(day) for day in row["days"]]
+        told = {**row, "heads": row["heads"] or (), "days": days}
+        facts[row["file"]] = FileFacts(*(told[name] for name in FileFacts._fields))
+        of_files[row["file"]] = FileSums(*(row[name] for name in FileSums._fields))
+    return facts, of_files
