@@ -161,9 +161,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
         ),
         f"Goal: {GOAL:,} lines a core's second in the growth, decisions included.",
         _STEPS,
-        table(
-            ["step", *(f"{case.traffic}, {case.size:,}" for case in found)], list(_steps(found))
-        ),
+        table(["step", *(f"{case.traffic}, {case.size:,}" for case in found)], list(_steps(found))),
         f"{_FORMULA}: {'; '.join(_formulas(found))}.",
     ]
     return "\n\n".join(parts) + "\n"

@@ -37,7 +37,7 @@ ALIKE: Final = (
     *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
     *("result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day"),
 )
-_FEWER, _FEW = 4, 1_024
+_FEWER, _FEW = 3, 1_024
 """Rows that are alike are added up where that leaves one row of so many, or so few in all."""
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]

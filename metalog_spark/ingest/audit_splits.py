@@ -166,12 +166,12 @@ def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]
     """Which lines are too long, and the length of each."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     lengths = np.diff(offsets).astype(np.int64)
-    data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)
     faults = {}
-    for at in np.flatnonzero(data == ord("\n")).tolist():
-        place = int(np.searchsorted(offsets - offsets[0], at, "right")) - 1
-        faults[place] = TOO_LONG
-        lengths[place] = int(lines[place].as_py().partition(b"\n")[2])
+    for place in np.flatnonzero(lengths > SHOWN_BYTES).tolist():
+        if data[offsets[place] + SHOWN_BYTES] == ord("\n"):
+            faults[place] = TOO_LONG
+            lengths[place] = int(lines[place].as_py().partition(b"\n")[2])
     return faults, lengths
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import pytest
 from command import run_here
@@ -23,16 +23,17 @@ from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.ingest.audit_lines import LINE_FEED
-from metalog_spark.ingest.file_facts import FileFacts, facts_of
 from metalog_spark.ingest.line_forms import HALF
+from metalog_spark.staging import _lines_before
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS
+from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS, TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from metalog.acl import Acl
 
+P, T = ParamSpec("P"), TypeVar("T")
 FILES, LINES = 3, 20
 """Two of one broker, one of another; and lines of each."""
 
@@ -61,18 +62,26 @@ TINY = {"spark.sql.files.maxPartitionBytes": "4000", "spark.sql.files.openCostIn
 def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
     """Of audit files alone: tables in splits of so few bytes would be thousands of tasks."""
 
-    def facts_of_tiny(lines: DataFrame) -> Mapping[str, FileFacts]:
-        before = {name: spark.conf.get(name) for name in TINY}
-        for name, value in TINY.items():
-            spark.conf.set(name, value)
-        facts = facts_of(lines)
-        for name, value in before.items():
-            spark.conf.set(name, value)
-        assert lines.rdd.getNumPartitions() > FILES
-        return facts
+    def with_tiny(work: Callable[P, T]) -> Callable[P, T]:
+        def run(*arguments: P.args, **options: P.kwargs) -> T:
+            before = {name: spark.conf.get(name) for name in TINY}
+            for name, value in TINY.items():
+                spark.conf.set(name, value)
+            found = work(*arguments, **options)
+            for name, value in before.items():
+                spark.conf.set(name, value)
+            return found
 
+        return run
+
+    def stage(tables: Tables, table: TableSchema, rows: DataFrame) -> str:
+        assert rows.rdd.getNumPartitions() > FILES
+        return staged(tables, table, rows)
+
+    staged = Tables.stage
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("metalog_spark.build.facts_of", facts_of_tiny)
+        patch.setattr(Tables, "stage", with_tiny(stage))
+        patch.setattr("metalog_spark.staging._lines_before", with_tiny(_lines_before))
         yield
 
 
