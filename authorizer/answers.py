@@ -1,4 +1,4 @@
-"""What one decider answers to a session's actions, and the audit lines of it.
+"""Answers a session's actions from one decision context, and writes the audit lines.
 
 All actions are answered from the same index. This module must not know how a decider came to be.
 """

@@ -1,4 +1,4 @@
-"""What an authorizer is configured with, in Kafka's keys and with Kafka's reading of them.
+"""The authorizer's configuration, in Kafka's keys and with Kafka's parsing.
 
 This module must not know files: it takes what a ``.properties`` file said.
 """

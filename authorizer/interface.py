@@ -1,4 +1,4 @@
-"""KIP-504's Authorizer interface, for whoever writes one, and the answers that it gives.
+"""KIP-504's Authorizer interface, for implementers, and its result types.
 
 These classes are there to be derived from, so they are not compiled
 (docs/decisions/0020-compiled-wheel.md). This module must not know how a decision is made.

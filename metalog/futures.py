@@ -1,4 +1,4 @@
-"""Futures made of futures, so that whoever waits blocks no thread; and the one of a load.
+"""Combines futures without blocking a thread, and defines the future of the initial load.
 
 What is made here is running from the start: a waiter who is cancelled does not take an answer
 from the others. This module must not know what is waited for.

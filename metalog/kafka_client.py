@@ -1,4 +1,4 @@
-"""What confluent-kafka's clients have in common: their log lines, and what they say of errors.
+"""The common part of confluent-kafka's clients: log lines and error texts.
 
 librdkafka writes its log to stderr unless it is given a logger, and tells why it has no
 connection apart from the result that lacks one. This module must not know what is asked of

@@ -1,4 +1,4 @@
-"""The ports: what the parts of the house ask of each other, as Protocols.
+"""The ports: Protocols by which the parts use each other.
 
 All of them are synchronous; a future is a ``concurrent.futures.Future``. A port
 says what it needs and nothing about who provides it: no file, socket or broker

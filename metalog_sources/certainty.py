@@ -1,4 +1,4 @@
-"""From which sources answers may be taken: from those without a doubt.
+"""Decides whether a source may be answered from: only without a doubt.
 
 A doubt is whatever a strict loader stops at: a record that cannot be read, one that may not
 mean what it seems to, records that are missing. One rule holds for every verb whose output

@@ -1,4 +1,4 @@
-"""What a build would read and decide, by a look at each file's beginning and end, without Spark.
+"""Previews a build from each file's beginning and end, without Spark.
 
 Nothing is written, and of a file at most ``_SAMPLE`` bytes at either end are read. So lines are
 estimated, and times are those of the first and the last audit lines found there. This module must

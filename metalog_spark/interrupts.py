@@ -1,4 +1,4 @@
-"""Ctrl-C where what it interrupts must not be left half done.
+"""Delays Ctrl-C while an operation must not be left half done.
 
 It comes to the main thread, by a handler that whoever had it before gets back; elsewhere, and
 where Ctrl-C is ignored, nothing here changes that. This module must not know what is done.

@@ -1,4 +1,4 @@
-"""What a verb answers from: the source replayed, and the broker's configuration.
+"""Builds a verb's input: the replayed source, and the broker's configuration.
 
 Says on stderr what was taken for granted and what was wrong with the log, so that no
 verb has to. This module must not know what is asked.
@@ -269,7 +269,7 @@ def _say_unproven(replayed: Replayed, output: Output) -> None:
     if is_known or is_said or replayed.offset <= proven:
         return
     output.note(
-        f"what is past offset {proven:,} is not proven to be committed; --committed leaves it out"
+        f"what is past offset {proven:,} is not proven to be committed; --committed ignores it"
         if proven
         else f"{UNPROVEN}: {replayed.proven.why}"
     )

@@ -1,4 +1,4 @@
-"""The ``metalog`` command: which verbs there are, and what holds for all of them.
+"""The ``metalog`` command: the table of verbs, and their common rules.
 
 The table of verbs is static, and a verb's module is imported when it is run, so
 that starting costs what is asked for and no more. Exit codes: 0 yes, 1 no, 2 could

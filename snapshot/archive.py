@@ -1,4 +1,4 @@
-"""Keeps what a controller will delete: its log and snapshots, in a folder that only grows.
+"""Archives a controller's log and snapshots before it deletes them, in a folder that only grows.
 
 An archive is a ``metadata.log.dir`` of ours, read as any other, with the node's own files left
 out and ``archive.properties`` in their place. Only what is proven to be committed goes in, since

@@ -1,4 +1,4 @@
-"""Snapshots, read whole or not at all; and what can be had of one that is not whole.
+"""Reads snapshots whole or not at all; ``salvaged_snapshot`` reads the rest of a damaged one.
 
 A snapshot begins with its header, ends with its footer, and every batch of it has the
 epoch that its name says. This module must not know where a snapshot lies.

@@ -1,4 +1,4 @@
-"""Answers beyond yes and no: why, what nearly matched, what would turn it, and who may.
+"""Answers beyond yes and no: reasons, near misses, remedies, and the principals that may.
 
 The names below are what others need from here; each is imported when first used.
 """

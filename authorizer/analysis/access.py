@@ -1,4 +1,4 @@
-"""All that one principal may do: as patterns, and on the names that there are.
+"""Lists a principal's permissions: as patterns, and on existing names.
 
 What DENYs take away is taken away: of a pattern whole, where a DENY reaches all its names,
 or as an exception that stands beside it. A named host is looked at only where its own ACLs

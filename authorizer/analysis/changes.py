@@ -1,4 +1,4 @@
-"""What the records of a log do to ACLs and users, once it is settled that they do it.
+"""Lists the changes that a log's committed records make to ACLs and users.
 
 A transaction's changes come when it ends, and those of one that was aborted or is still open
 never happened (KIP-866). This module must not know where records are read from.

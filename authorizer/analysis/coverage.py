@@ -1,4 +1,4 @@
-"""Which ACLs reach all that another one does, and which of them meet at all.
+"""Finds ACLs that cover another ACL completely, and ACLs that overlap.
 
 By names in order and by principal and host, so that the cost of a question does not grow
 with the number of ACLs. As in Kafka, LITERAL ``*`` reaches every name but the longer ones

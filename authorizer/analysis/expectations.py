@@ -1,4 +1,4 @@
-"""Answers that somebody relies on, held against what is decided.
+"""Compares expected answers with decisions.
 
 This module must not know where expectations are written, nor how an outcome is shown.
 """

@@ -1,4 +1,4 @@
-"""Why an answer is what it is, what nearly matched, and the smallest change that turns it.
+"""Explains a decision: the reason, the near misses, and the smallest change that turns it.
 
 Pure data, for the shell to word. One linear pass over the ACLs, however many.
 It must not know logs, files or how anything is shown.

@@ -1,4 +1,4 @@
-"""The ways in which an ACL nearly matches, the most telling first.
+"""The kinds of near misses, the most telling first.
 
 It must not know how a kind is found, or in which words it is shown.
 """

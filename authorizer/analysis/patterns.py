@@ -1,4 +1,4 @@
-"""In what a resource pattern differs from one that would reach the name.
+"""The difference between a resource pattern and one that would reach the name.
 
 It must not know principals, hosts or operations.
 """

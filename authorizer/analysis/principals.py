@@ -1,4 +1,4 @@
-"""In what a principal differs from the one that was asked for.
+"""The difference between an ACL's principal and the principal of the question.
 
 It must not know what either may do.
 """

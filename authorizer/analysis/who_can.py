@@ -1,4 +1,4 @@
-"""Who may do one operation on one resource, and by which ACL: ``can`` the other way round.
+"""The principals that may do one operation on one resource, and by which ACL.
 
 The work is linear in the ACLs that reach the resource and in the hosts that the answer names;
 holders whom the same hosts turn share them. It must not know logs, files or how anything is

@@ -1,4 +1,4 @@
-"""What stands around an audit line: the time that a log layout put before it, and JSON.
+"""Parses the text around an audit line: the time of a log layout, and JSON.
 
 A line of a log file is an audit line behind a prefix, as PatternLayouts of log4j write it and
 syslog and containers add to it, or such a text within JSON, within JSON again if a container's

@@ -1,4 +1,4 @@
-"""The ACLs of one resource pattern, and what they allow and deny a session.
+"""The ACLs of one resource pattern, and the operations that they allow and deny a session.
 
 Few ACLs are a tuple that is looked through. Many are spread by principal and host, so
 that a session finds its own, and a change touches its own, however many there are.

@@ -1,4 +1,4 @@
-"""Decisions on columns, for whoever asks by the million: one answer a row, from one image.
+"""Decides columns of requests, millions at a time: one answer per row, from one image.
 
 Rows repeat themselves (an audit log more than anything): what was worked out for a session
 and a name is remembered, for the rows and calls that follow. Nothing is audited: nobody is

@@ -1,4 +1,4 @@
-"""What a decision is, and how the ACLs that reach a resource make one.
+"""Defines a decision, and makes one from the ACLs that reach a resource.
 
 The rules are those of KIP-11 and KIP-290 as Kafka's StandardAuthorizer applies
 them: a matching DENY denies; else a matching ALLOW allows; else, if no ACL

@@ -1,4 +1,4 @@
-"""What an index answers, remembered for as long as the index lasts.
+"""Caches an index's answers for as long as the index lasts.
 
 A ``DecisionContext`` is an index with the configuration and the gate: all that an answer
 depends on. It gives each session a ``SessionCache`` for each type of resource, and the scope

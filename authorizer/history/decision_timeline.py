@@ -1,4 +1,4 @@
-"""What a question came to at every moment of a history, worked out once for all of it.
+"""Precomputes one question's decision for every version of the ACL history.
 
 An answer rarely changes: a few ACLs reach a resource and mean a session, and only where one
 of those comes or goes can it turn. So a question has a ``DecisionTimeline`` over the whole history

@@ -1,4 +1,4 @@
-"""What a new leader writes first, as Kafka's ActivationRecordsGenerator.
+"""The records that a new leader writes first, as Kafka's ActivationRecordsGenerator.
 
 A log without a metadata.version gets what the folder was formatted with, whatever else
 stands in it: as one metadata transaction where that version has them, else as one batch.

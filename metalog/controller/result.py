@@ -1,4 +1,4 @@
-"""What a controller gives: records to append, and the answer for when they are durable.
+"""A controller's result: records to append, and the answer once they are durable.
 
 This module must not know any one request.
 """

@@ -1,4 +1,4 @@
-"""What a node is configured with for KIP-506's passwords, in KIP-506's keys and one of ours.
+"""A node's settings for KIP-506's passwords: KIP-506's keys, and one of ours.
 
 A setting that cannot be used stops the node: a policy whose key was misspelt would leave
 every password unchecked. This module must not know requests, nor load a class.

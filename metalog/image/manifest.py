@@ -1,4 +1,4 @@
-"""Where an image comes from: what it holds, and what made the latest change.
+"""The origin of an image: the offset that it holds, and its latest change.
 
 This module must not know images, deltas or records.
 """

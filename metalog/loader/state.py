@@ -1,4 +1,7 @@
-"""What a loader says of itself. This module must not know how any of it comes about."""
+"""The states of a loader: loading, ready, stale.
+
+This module must not know how any of it comes about.
+"""
 
 from __future__ import annotations
 

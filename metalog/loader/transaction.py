@@ -1,4 +1,4 @@
-"""A metadata transaction that has begun and not ended (KIP-866): what a loader holds back of it.
+"""A metadata transaction that has begun and not ended (KIP-866), and its buffered records.
 
 This module must not know what is committed, nor when a transaction ends.
 """

@@ -1,4 +1,4 @@
-"""What may follow what in a log: the checks that no CRC makes.
+"""Checks the continuity of a log: offsets and epochs, which no CRC covers.
 
 Base offset, length, epoch and magic lie outside a batch's CRC, so they are held
 against what must be there: offsets without a gap, an epoch that rises only at a

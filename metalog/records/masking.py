@@ -1,4 +1,4 @@
-"""What is a secret in a log, and what stands in its place where none is to be seen.
+"""Masks the secret fields of records for output.
 
 This module must not know where records are shown.
 """

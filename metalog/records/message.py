@@ -1,4 +1,4 @@
-"""What every message has in common, for the types that are generated.
+"""The base of all generated messages.
 
 A message is a NamedTuple, which is the cheapest immutable object that Python has, with
 a record's equality (two types never are equal, whatever their fields) and a ``repr``

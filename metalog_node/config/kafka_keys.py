@@ -1,4 +1,4 @@
-"""What a node makes of each key of Kafka's brokers: carried out, refused, or harmless.
+"""Classifies every key of Kafka's brokers: supported, refused, or harmless.
 
 A key that restricts who gets in or what is allowed, and that is not carried out here, ends the
 start: to pass over it would fail open. A test holds this table against Kafka's own list of keys.

@@ -1,4 +1,4 @@
-"""What a node listens on: listeners, their security protocols, and where they are advertised.
+"""A node's listeners: addresses, security protocols, and advertised addresses.
 
 Sources: Kafka's ``listeners``, ``advertised.listeners``, ``listener.security.protocol.map``
 and ``controller.listener.names``. This module must not open anything.

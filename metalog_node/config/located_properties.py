@@ -1,4 +1,4 @@
-"""What a configuration says, and on which line: for whoever reads it and names what is wrong.
+"""Properties with their line numbers, so that an error can name the line.
 
 This module must not know what any key means.
 """

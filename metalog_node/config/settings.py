@@ -1,4 +1,4 @@
-"""The keys of a node's configuration: each by Kafka's name, default and bounds, and what it says.
+"""The keys of a node's configuration: Kafka's name, default, bounds and meaning of each.
 
 ``Settings`` are the node's own; ``READ_ELSEWHERE`` are those that other parts read. What
 follows from several keys together is ``node_config``'s. This module must not open anything.

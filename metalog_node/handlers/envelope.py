@@ -1,4 +1,4 @@
-"""Envelopes, both ends: what a broker forwards for its client, and how a controller takes it.
+"""Both ends of an Envelope: a broker forwards a client's request, a controller answers it.
 
 It is judged and carried out as the client's own. The broker needs CLUSTER_ACTION; the request
 in the Envelope is asked as the principal and the address that it names (KIP-590). Where the

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: none is enforced here, and whoever asks is told that there is none.
+"""DescribeClientQuotas: always empty, since a node enforces no quotas.
 
 ConfigCommand asks before it shows a user's credentials. A filter that makes no sense is refused
 as Kafka refuses it. This module must not know ACLs or users.

@@ -1,4 +1,4 @@
-"""What all handlers share: the request in flight, the kinds of answers, and who may ask.
+"""The common part of all handlers: the request in flight, answers, and permission checks.
 
 A handler is a function of ``Services`` and an ``IncomingRequest``. It returns a body, or a future
 of one where something must become durable first. If it or its future raises, the API's

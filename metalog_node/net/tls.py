@@ -1,4 +1,7 @@
-"""A listener's TLS, from PEM files, which may be read anew. This module must not know sockets."""
+"""A listener's TLS from PEM files, which can be reloaded.
+
+This module must not know sockets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node counts and shows of itself, as Prometheus reads it: a registry for each node.
+"""A node's metrics for Prometheus: one registry for each node.
 
 What happens is counted when it happens; what is so is looked up when somebody asks. Names of
 Kafka's metrics are those that Kafka's users know from its JMX exporter. This module must not

@@ -1,4 +1,4 @@
-"""What a node tells operators of itself: the pages of its metrics and probes.
+"""A node's pages for operators: metrics and probes.
 
 It is read from the thread of ``http_endpoint``, whatever the node's own loop is at. This module
 must not know HTTP, nor change what it reads.

@@ -1,4 +1,4 @@
-"""What a node answers to whoever asks whether it lives and whether it may be sent clients.
+"""A node's liveness and readiness probes.
 
 It is ready once its log is replayed and all its listeners are open. A fault later on leaves it
 ready, with the last good image, and it says since when that is old; only where

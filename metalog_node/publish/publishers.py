@@ -1,4 +1,4 @@
-"""What a node does with each image beside its authorizer: credentials, the collector.
+"""A node's publishers beside its authorizer: credentials, garbage collection.
 
 All are publishers on the replica's thread; any thread may read them. This module must not know
 listeners or requests.

@@ -1,4 +1,4 @@
-"""What a controller of ours gives observers of its log: bytes as they lie in its folder.
+"""Serves a controller's log to observers: bytes as they are in its folder.
 
 By KIP-595 and KIP-630: the batches after a place, or that the place is in another log than this
 one (a diverging epoch), or that a snapshot holds what comes before. Only what is durable is

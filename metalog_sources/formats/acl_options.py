@@ -1,4 +1,4 @@
-"""What kafka-acls' options ask for, by kafka-acls' own rules.
+"""Parses kafka-acls' options by kafka-acls' own rules.
 
 What is refused, and in which words, is what kafka-acls 4.3.1 refuses; docs/reference/kafka-acls.md
 names the few differences. This module must not know how the options were given, nor what is

@@ -1,4 +1,4 @@
-"""What a file of ACLs says: entries with the notes beside them, what it owns, SCRAM users.
+"""The contents of a file of ACLs: entries with notes, ``owns``, and SCRAM users.
 
 Every format is read into a ``Document`` and written from one. This module must not know
 any format.

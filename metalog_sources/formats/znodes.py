@@ -1,4 +1,4 @@
-"""Where ACLs and SCRAM users stand in ZooKeeper, and what Kafka tells its brokers of a change.
+"""ACLs and SCRAM users in ZooKeeper, and Kafka's change notifications.
 
 Written as Kafka writes it (to 3.9); read too as KIP-11, its draft and KIP-290 spell it. The
 JSON of one resource is ``kip11``'s. This module must not know ZooKeeper's client.

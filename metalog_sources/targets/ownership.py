@@ -1,4 +1,4 @@
-"""Who owns what among the files of ACLs: what a file adds outside, and what two files own.
+"""Ownership among files of ACLs: entries outside of it, and overlaps of two files.
 
 Only files that say what they own are held to it. This module must not know how a finding is
 shown.
@@ -74,7 +74,7 @@ def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
 def outside_said(owner: Claim | None) -> str:
     """Why an ``Outside`` is one, as a clause about its ACL."""
     if owner is None:
-        return "its file says what it owns, and does not own this"
+        return "its file has owns, and none of it covers this"
     return f"its file does not own this, but {owner.place} does"
 
 

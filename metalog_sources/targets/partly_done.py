@@ -1,4 +1,4 @@
-"""A request of several changes of which some failed.
+"""A request with several changes, some of which failed.
 
 This module must not know what was to be changed.
 """

@@ -1,4 +1,4 @@
-"""What would have to change for a target to hold what is wanted: a pure diff, in a safe order.
+"""The changes that give a target the wanted ACLs: a pure diff, in a safe order.
 
 DENYs are added first, then ALLOWs; ALLOWs are removed, then DENYs, last: at no moment is
 allowed what neither the state before nor the one after allows. Nothing is removed unless
@@ -237,7 +237,7 @@ def _read_boolean(node: Node, key: str) -> bool:
 def _read_own(node: Node) -> Own:
     owns = read_own(node)
     if len(owns) != 1:
-        raise fault(node.place, "what a saved plan owns is one thing, without lists")
+        raise fault(node.place, "an entry of owns in a saved plan has no lists")
     return owns[0]
 
 

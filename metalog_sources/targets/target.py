@@ -158,7 +158,7 @@ def carry_out(
         progress(len(steps))
         return
     if users:
-        raise InvalidTarget("the credentials of SCRAM users can be given to a log only")
+        raise InvalidTarget("only a log can receive the credentials of SCRAM users")
     done = 0
     for change, acls in _requests(steps):
         try:

@@ -1,1 +1,1 @@
-"""What brokers' logs cover, and how often each request was seen."""
+"""The coverage of brokers' logs, and the number of each request."""

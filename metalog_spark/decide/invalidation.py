@@ -1,4 +1,4 @@
-"""From when on two states of what decides would decide otherwise.
+"""The earliest time from which two states (ACLs and configuration) may decide differently.
 
 A build reads the whole log each time, and decides again only what may come out otherwise than
 it did: from the first moment at which an ACL, a gap of the history or the configuration is not

@@ -1,4 +1,4 @@
-"""What was asked after the metadata log's last record, which no log here says the ACLs of.
+"""Requests newer than the metadata log: the ACLs in force are unknown.
 
 It is decided by the last ACLs there were. That is right where nothing changed since, and what
 changed a log that ends earlier than the audit logs does not tell. This module must not know

@@ -1,4 +1,4 @@
-"""What the brokers wrote down of their answers, and where that cannot be trusted.
+"""The demo brokers' audit logs, with their planned errors.
 
 There are times at which one logs denials only, or nothing; one's clock is behind for a
 day; a client's name for a topic forges a line; a full disk tears one.

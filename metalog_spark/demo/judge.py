@@ -1,4 +1,4 @@
-"""What the brokers answered: decided by the authorizer's own code, as of the request's time.
+"""The demo brokers' answers, decided by the authorizer's own code as of the request's time.
 
 This module must not know who asks how often, nor where an answer is logged.
 """

@@ -1,4 +1,4 @@
-"""What people did to the company's ACLs in the year, and why the log looks as logs do.
+"""The changes of the demo company's ACLs over the year.
 
 Grants are made by a wizard that gives more than is used, stay when a service leaves, are
 widened in a hurry, and are cleaned up once a quarter. This module must not know offsets,

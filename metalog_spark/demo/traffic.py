@@ -1,4 +1,4 @@
-"""Who asks for what, how often, and when: the requests of the year.
+"""The requests of the demo's year: principals, resources, rates and times.
 
 Few ask for most (Zipf), less at night and on weekends, more towards the end of the year.
 This module must not know what is answered, nor what a broker logs.

@@ -1,4 +1,4 @@
-"""The ACLs of a pipeline's folder, and when each was in force, ready to be asked.
+"""The lifetimes of the ACLs in a pipeline's folder.
 
 One index holds every ACL that ever was: what matches a question does not hang on time, and
 whether it was in force then is asked of each match. It is made once a process. This module must

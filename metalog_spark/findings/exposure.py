@@ -1,4 +1,4 @@
-"""Who can read, write or administer what today, what of it is dangerous, and what was used.
+"""Permissions in force today, the dangerous ones among them, and their use.
 
 What lint says of the ACLs is taken from there, with the use that was made of it beside; what
 only traffic tells (super users at work, pairs of grants in one hand) is added.

@@ -1,4 +1,4 @@
-"""The smallest set of ALLOWs of one principal for what it did, within what it may already.
+"""The minimal cover: the fewest ALLOWs for one principal's requests, within its grants of today.
 
 A literal ALLOW for each name and operation, or a PREFIXED one, ending at a separator, for so
 many names that share it; never ALL, never ``*``, never User:*, and never anything that today's

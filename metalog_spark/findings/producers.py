@@ -1,4 +1,4 @@
-"""Who may start an idempotent producer, of which Kafka's audit log mostly says nothing.
+"""Principals that may start an idempotent producer, which Kafka's audit log mostly omits.
 
 InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic (KIP-679), and what
 the latter allows by a topic's name is logged nowhere. So whoever asked brokers anything may have

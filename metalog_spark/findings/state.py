@@ -1,4 +1,4 @@
-"""What a folder's tables say of the ACLs and of the configuration, brought to the driver.
+"""The ACLs and the configuration in a folder's tables, brought to the driver.
 
 As many as a cluster has ACLs, which fit; requests never come here.
 """

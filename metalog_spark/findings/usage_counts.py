@@ -1,4 +1,4 @@
-"""What a window's requests say of each ACL, counted where they lie.
+"""Counts the uses of each ACL in a window, on the workers.
 
 Of several findings that need it, each takes the same count, so that what one calls used no
 other calls idle: a use is a request that the ACL decided, and that the broker answered so.

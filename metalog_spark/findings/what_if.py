@@ -1,4 +1,4 @@
-"""Whose requests another set of ACLs would answer otherwise than today's does.
+"""Requests whose decision another set of ACLs would change.
 
 Today's ACLs are those in force where the history ends, whatever changed within the window: so
 a proposal that is what there is changes nothing.

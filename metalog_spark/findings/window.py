@@ -1,4 +1,4 @@
-"""The stretch of time that a finding looks at, and what of it was seen.
+"""The time window of a finding, and its coverage.
 
 Kafka logs what it allows only at DEBUG, so an hour of a broker without an allowed line says
 nothing of who used what. A broker of which there is any line is expected in every hour of the

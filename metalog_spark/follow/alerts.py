@@ -1,5 +1,4 @@
-"""What somebody should look at now: grants that open too much, storms of denials, and what an
-audit topic does not tell.
+"""Alerts: dangerous new grants, storms of denials, and losses of an audit topic.
 
 A grant is judged as ``lint`` judges it, when it comes. A storm is a principal that was denied
 so many times within one window of ``WINDOW_MS``; the windows after that one go on with the same

@@ -1,4 +1,4 @@
-"""The log that is followed: what it says of ACLs now, and up to when that is known.
+"""The followed log: its current ACLs, and the time up to which it is known.
 
 Only the last piece of it grows, so the others are scanned once. This module must not know
 Spark, nor what is decided.

@@ -1,1 +1,1 @@
-"""What an archive says of its ACLs and configuration over time."""
+"""The history of ACLs and configuration in an archive."""

@@ -1,4 +1,4 @@
-"""What a SOURCE of the pipeline holds: one log, or the folders that one log has left behind.
+"""The log of a pipeline's SOURCE: one log, or several folders of one log.
 
 A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep
 it. A pattern (``/archive/*``) names many of them, which are put in order here: each offset is

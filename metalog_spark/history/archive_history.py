@@ -1,4 +1,4 @@
-"""What an archive says of its ACLs: the stretches that can be known, and the lives of ACLs in them.
+"""The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A stretch begins at the log's beginning or at a snapshot, and ends at a hole, at damage or at the
 log's end. Between two of them something was changed that nobody has: what lived before

@@ -1,4 +1,4 @@
-"""Which super users, which default rule and which Kafka held when: what the log does not say.
+"""The super users, the default rule and the Kafka version over time, which the log does not hold.
 
 ``--config FILE`` holds from the beginning, ``--config MOMENT=FILE`` from a time on, until
 the next one. This module must not know what is decided by it.

@@ -1,4 +1,4 @@
-"""Records of a log as rows of Arrow: which columns there are, and what stands in them.
+"""Records of a log as Arrow rows: columns and values.
 
 The columns are those of ``metalog dump --json``, with a struct of its own for each record
 that ACLs and SCRAM users are made of; only the asked ones are filled, and only the records

@@ -1,5 +1,4 @@
-"""The pieces that a log is cut into, and the holes between them: a piece is what one task reads,
-wherever it is sent.
+"""Input splits of a log, and the gaps between them: one task reads one split.
 
 This module must not know Spark, nor how pieces are put in order, and it applies no record.
 """

@@ -1,5 +1,4 @@
-"""Audit files: what they are called, whose logs they are, how packed ones are unpacked, and how
-lines are cut from bytes.
+"""Audit files: names, brokers, decompression, and splitting into lines.
 
 This module must not know what a line says, nor Spark.
 """

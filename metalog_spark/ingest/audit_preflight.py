@@ -1,5 +1,4 @@
-"""What this machine's disk tells of audit files before Spark is started, which takes seconds: of
-what lies elsewhere Spark says it later.
+"""Checks audit files on the local disk before Spark starts.
 
 This module must not know Spark, nor what a line says.
 """

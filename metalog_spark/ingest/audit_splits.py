@@ -1,4 +1,4 @@
-"""What a worker makes of audit files, as Spark hands them over, and of a topic's records.
+"""The worker's part of reading audit files and a topic's records.
 
 A plain file comes as splits, line by line; a packed one comes whole, and is unpacked here, so that
 what is before its damage is read. Lines end at LF alone. After the lines of a split comes one row

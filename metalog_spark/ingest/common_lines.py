@@ -1,4 +1,4 @@
-"""The commonest audit lines, read as columns: what Kafka 3.3 and later write behind log4j's time.
+"""Parses the most common audit lines as columns: Kafka 3.3 and later behind log4j's time.
 
 Such a line has the sign `` = `` exactly six times, so each part of it lies between two known
 signs, and a name cannot pass for a part. Parts are coded, so each different text is read once a

@@ -1,4 +1,4 @@
-"""What only the log of a controller tells, by Kafka 4.3.1's ControllerApis and KafkaApis.
+"""Requests that only a controller logs, by Kafka 4.3.1's ControllerApis and KafkaApis.
 
 A broker passes most changes of the cluster on unasked, and the active controller's authorizer
 decides them. The log of an active controller can be told by requests that brokers ask nobody

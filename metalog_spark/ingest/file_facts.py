@@ -1,4 +1,4 @@
-"""What each audit file came to, counted in the rows that were read of it.
+"""Facts about each audit file, counted from its rows.
 
 This module must not know which file is which, nor what is done with rows.
 """

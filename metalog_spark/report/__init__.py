@@ -1,1 +1,1 @@
-"""The report: one HTML file that needs nothing else, of what a pipeline's tables say."""
+"""The report: one self-contained HTML file about a pipeline's tables."""

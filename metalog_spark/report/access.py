@@ -1,4 +1,4 @@
-"""Principals by resource patterns: what is granted there, and what of it is used.
+"""The access matrix: principals by resource patterns, grants and their use.
 
 This module must not know Spark, nor how the matrix is drawn.
 """

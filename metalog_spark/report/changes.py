@@ -1,4 +1,4 @@
-"""What a report found, as JSON beside its page, and what changed since an earlier one.
+"""Writes a report's findings as JSON, and compares them with an earlier report.
 
 This module must not know Spark, nor how a page is made.
 """

@@ -1,4 +1,4 @@
-"""What a report says, before it is a page: words, numbers and rows, each already worked out.
+"""The contents of a report, before the page: words, numbers and rows.
 
 ``data`` makes it of tables and ``page`` shows it; neither must compute what the other does.
 This module must not know Spark, nor HTML.

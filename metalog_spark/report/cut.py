@@ -1,4 +1,4 @@
-"""Leaves out of a report what is too much for one page, and says what it was.
+"""Cuts a report to the size of a page, and says what was left out.
 
 This module must not know how the page is made.
 """

@@ -1,4 +1,4 @@
-"""What a report needs of a pipeline's tables, brought to the driver once for all its pages.
+"""Collects a report's input from a pipeline's tables, once for all pages.
 
 Counts and findings come, and never requests: as much as there are ACLs, bars of time, and a
 bounded number of the most frequent, of all and of each team. This module must not know what is

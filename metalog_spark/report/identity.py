@@ -1,4 +1,4 @@
-"""What makes two rows of a section the same finding, whatever was counted beside it.
+"""The identity of a finding: the fields by which two rows are the same finding.
 
 Pure. This module must not know where rows come from, nor what is done with them.
 """

@@ -1,4 +1,4 @@
-"""A report's contents as one HTML file, which holds all that it shows and may load nothing.
+"""Renders a report's contents as one self-contained HTML file.
 
 Jinja2 escapes whatever it is given, the charts' numbers travel as JSON that cannot end its
 element, and the page's policy names its own scripts and style by their hashes and forbids

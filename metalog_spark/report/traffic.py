@@ -1,4 +1,4 @@
-"""What was seen and what was answered, bar by bar: counted by Spark, a few thousand rows.
+"""Coverage and answers over time, for the charts: counted by Spark, a few thousand rows.
 
 A bar is so many days that a window of years is still some hundred bars. For each team the
 requests that its principals made, and those for what it owns, are counted in the same pass.

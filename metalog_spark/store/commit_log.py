@@ -1,4 +1,4 @@
-"""What the list of changes of a pipeline's folder comes to, change by change.
+"""Replays the commit log of a pipeline's folder.
 
 This module must not know where the list lies, nor how it is read.
 """

@@ -1,5 +1,4 @@
-"""What this machine's disk tells of a pipeline's folder, and of a folder to follow, before Spark is
-started, which takes seconds; of what lies elsewhere Spark says it later.
+"""Checks a pipeline's folder on the local disk before Spark starts.
 
 This module must not know Spark.
 """

@@ -1,4 +1,4 @@
-"""The tables of a pipeline's folder: which there are, what a row is, how they are divided.
+"""The tables of a pipeline's folder: names, schemas and partitions.
 
 A folder that ``build`` made holds one Parquet table a name below; every finding reads these
 and nothing else. Times are UTC with microseconds, offsets are those of the metadata log and

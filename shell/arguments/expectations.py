@@ -1,4 +1,4 @@
-"""Expectations as people write them: YAML files with what is to be allowed, and what denied.
+"""Reads expectations: YAML files of requests to allow and to deny.
 
 The format is in docs/formats/expectations.md. This module must not know what is decided.
 """

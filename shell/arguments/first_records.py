@@ -1,4 +1,4 @@
-"""What a new cluster begins with, from the options of ``format``: features, users and ACLs.
+"""The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
 ACLs and users come from the command line, from a file of credentials, and from any SOURCE;
 where a user is named twice, what is named later in this order counts. This module must not

@@ -1,4 +1,4 @@
-"""The options of KIP-11's early draft, as those of kafka-acls that came of them.
+"""Translates the options of KIP-11's early draft to kafka-acls'.
 
 ``--grantprincipal user:a,group:b --granthost h1,h2 --revokeprincipal … --revokehost …
 --action a1,a2``: lists with commas, where a principal's type is written small. A revocation

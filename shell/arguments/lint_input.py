@@ -1,4 +1,4 @@
-"""What `lint` looks at: all that a SOURCE holds, and where in its files each ACL stands.
+"""Reads the input of ``lint``: the state of a SOURCE, and the position of each ACL in its files.
 
 This module must not know what any check looks for.
 """

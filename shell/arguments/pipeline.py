@@ -1,4 +1,4 @@
-"""Where a verb of the pipeline runs, and the folder that it reads: its options, and what they open.
+"""The options of a pipeline verb: where Spark runs, and the folder.
 
 This module must not know what is computed, and it loads Spark only when it is asked to.
 """

@@ -1,4 +1,4 @@
-"""What is asked: from arguments, from one pasted audit line, or from many lines.
+"""Reads a question: from arguments, from one pasted audit line, or from many lines.
 
 A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options,
 or an audit line of Kafka, whole. This module reads; it must not decide or print.

@@ -1,4 +1,4 @@
-"""What the word being typed may become: a command, or a path name by name.
+"""Completes the word at the cursor: a command, or a path name by name.
 
 Pure: a line and a session go in, candidates come out. Past ``MOST`` candidates only
 what they have in common is offered, so that a directory of a million ACLs is no harm.

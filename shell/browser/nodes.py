@@ -1,4 +1,4 @@
-"""What the metadata shell walks over: directories and leaves, computed when looked at.
+"""The nodes of the metadata shell: directories and leaves, computed on access.
 
 A directory of a million ACLs costs nothing until it is listed, and a look at one
 child never lists the others. Names are the bare ones; ``names.written`` is how they

@@ -1,4 +1,4 @@
-"""From what was typed to nodes: absolute and relative paths, ``.`` and ``..``, globs.
+"""Resolves paths to nodes: absolute and relative paths, ``.`` and ``..``, globs.
 
 ``.`` and ``..`` are taken by their letters alone, before globs, as in Kafka's shell;
 so a path may climb out of what is not there. This module must not know commands.

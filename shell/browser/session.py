@@ -1,4 +1,4 @@
-"""One visit to the shell: where it stands, what was typed, and how a line is carried out.
+"""One session of the metadata shell: the current directory, and the execution of a line.
 
 A ``Builtin`` is a command; the table of them is handed in. This module must not know
 any one command, or how lines are read.

@@ -1,4 +1,4 @@
-"""What a node that runs writes down: a line for each thing that happens, and the audit log.
+"""The logs of a running node: events, and the audit log.
 
 Text is in the layout of Kafka's own logs, so that what reads those reads these, the audit lines
 by ``metalog explain`` too; JSON is one object a line. No line can be forged by a name that it

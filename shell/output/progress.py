@@ -1,4 +1,4 @@
-"""What a command is at, on a terminal's stderr, while it keeps a person waiting.
+"""Shows a command's progress on a terminal's stderr.
 
 A thread of its own looks at it twice a second, so that a long step shows life too, such as a
 sort, which can say nothing meanwhile. It ends where the answer begins to appear on the same

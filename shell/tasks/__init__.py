@@ -1,1 +1,1 @@
-"""What a verb does, with values in and values out: no argparse, no terminal."""
+"""The tasks behind verbs, with values in and values out: no argparse, no terminal."""

@@ -1,4 +1,4 @@
-"""All that Kafka would ask its authorizer for a task: a producer's, a consumer's, one request's.
+"""Every permission that Kafka checks for a task: a producer, a consumer, one request.
 
 This module must not know how one question is answered.
 """

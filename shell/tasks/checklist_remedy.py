@@ -1,4 +1,4 @@
-"""What makes all of a checklist pass: found need by need, and asked again with all of it applied.
+"""Finds the changes that make a whole checklist pass, and checks them together.
 
 This module must not know how a checklist is read or shown.
 """

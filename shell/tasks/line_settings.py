@@ -42,9 +42,9 @@ def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Outpu
             each = f"{key}=true"
         kept.append(each)
     for principal in sorted(super_users - config.super_users):
-        _say_differs(f"{shown(principal)} was a super user there, and is none here", output)
+        _say_differs(f"{shown(principal)} was a super user there, and is not one here", output)
     for principal in sorted(others & config.super_users):
-        _say_differs(f"{shown(principal)} is a super user here, and was none there", output)
+        _say_differs(f"{shown(principal)} is a super user here, and was not one there", output)
     if allow_everyone and not config.allow_everyone:
         _say_differs(f"{ALLOW_EVERYONE_KEY} was true there, and is false here", output)
     return context._replace(config=config, assumed=tuple(kept))

@@ -1,4 +1,4 @@
-"""A SOURCE that can be asked for some resources alone, asked for what some answers need.
+"""Asks a store only for the resources that an answer needs.
 
 What is answered is what would be answered from all ACLs: where more of them would be shown, such as
 the name that a mistyped one is nearest to, all are asked for. This module must not know how an

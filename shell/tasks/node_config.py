@@ -1,4 +1,4 @@
-"""What a node's server.properties says of its folders and its quorum.
+"""Reads the folders and the quorum from a node's server.properties.
 
 Keys and defaults are Kafka's. This module must not know what is done with them.
 """

@@ -1,4 +1,4 @@
-"""Which real requests a plan would answer otherwise, of audit lines or of JSON lines.
+"""Counts the logged requests whose decision a plan would change.
 
 This module must not know how that is shown.
 """

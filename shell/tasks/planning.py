@@ -119,7 +119,7 @@ def current_state(
 
 def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
     if arguments.prune and not wanted.owns:
-        output.note("nothing is removed: no file says what it owns")
+        output.note("nothing is removed: no file has owns")
     if plan.unpruned:
         output.note(
             f"{_counted(plan.unpruned)} of the target that the files own and do not name; "

@@ -105,7 +105,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _check(arguments: Namespace) -> None:
     if arguments.given or arguments.rest:
         raise InvalidRequest(
-            "a password is never an argument, where others can see it; leave it out to be asked,"
+            "a password cannot be an argument, where others can see it; leave it out to be asked,"
             " or give --password-file"
         )
     if not arguments.user:

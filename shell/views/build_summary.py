@@ -1,4 +1,4 @@
-"""What ``metalog pipeline build`` and ``follow`` say in the end of what they made.
+"""The summary that ``metalog pipeline build`` and ``follow`` print at the end.
 
 This module must not know Spark, nor how anything is counted.
 """

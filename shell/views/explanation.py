@@ -56,7 +56,7 @@ _NEAR: Final = {
     NearMissKind.PRINCIPAL_CASE: "its principal differs in upper and lower case",
     NearMissKind.PRINCIPAL_BLANK: "its principal has blanks around it",
     NearMissKind.PRINCIPAL_TYPE: "its principal has the same name under another type",
-    NearMissKind.PRINCIPAL_DN: "its principal is the same distinguished name, written otherwise; "
+    NearMissKind.PRINCIPAL_DN: "its principal is the same distinguished name, spelled differently; "
     "Kafka compares the text",
     NearMissKind.PRINCIPAL_SHORT_NAME: "its principal is the short name of the same; look at the "
     "principal mapping rules",

@@ -1,4 +1,4 @@
-"""What an export leaves out, gathered over all files that it writes and said in one line.
+"""The omissions of an export, collected over all its files and printed in one line.
 
 This module must not know formats.
 """

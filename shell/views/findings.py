@@ -1,4 +1,4 @@
-"""What the verbs that show findings share: the window, and words for what a row says.
+"""The common part of verbs that show findings: the window, and words for a row.
 
 This module must not know Spark, nor how anything is found.
 """

@@ -1,4 +1,4 @@
-"""How it is shown who may do something, and by which ACL.
+"""Prints the principals that may do something, and by which ACL.
 
 This module must not know how it is found.
 """

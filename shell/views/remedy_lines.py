@@ -1,4 +1,4 @@
-"""What turns an answer, in words and as commands.
+"""Prints remedies, in words and as commands.
 
 This module must not know how a remedy is found, nor where its commands go.
 """

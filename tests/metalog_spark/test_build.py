@@ -161,7 +161,7 @@ def test_bit_by_bit_is_as_in_one_go(
         f"warning: {picture}: no audit log: none of its 2 lines is of one",
         f"warning: {empty}: empty: nothing is in it, and nothing said of its broker",
         f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: logs in them pass for those of one"
-        " broker, b2; if they are of several, tell them apart by --broker-from",
+        " broker, b2; if there are several, separate them by --broker-from",
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh

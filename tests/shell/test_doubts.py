@@ -379,7 +379,7 @@ def test_a_doubt_below_the_snapshot_concerns_only_history(world: World, run: Run
     assert run("can", source, *question).returncode == 0
     explained = run("explain", source, *question)
     assert explained.returncode == 0
-    assert "as far back as the log goes, offset 5" in explained.stdout
+    assert "the start of the log, offset 5" in explained.stdout
     assert run("history", source).returncode == 2
     assert run("history", source, *question).returncode == 2
     assert run("history", source, "--from", "4").returncode == 0

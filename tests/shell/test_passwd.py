@@ -106,8 +106,8 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
     ("arguments", "said"),
     [
         ([], "the following arguments are required: USER; see metalog passwd --help"),
-        (["alice", "top-secret-1"], "a password is never an argument"),
-        (["alice", "--", "top-secret-1"], "a password is never an argument"),
+        (["alice", "top-secret-1"], "a password cannot be an argument"),
+        (["alice", "--", "top-secret-1"], "a password cannot be an argument"),
         (["alice", "--password", "top-secret-1"], "unknown option --password"),
         (["alice", "--password=top-secret-1"], "unknown option --password"),
         (["alice"], "not a terminal: to skip the prompt, pass --password-file"),

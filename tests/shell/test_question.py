@@ -206,7 +206,7 @@ def test_audit_lines_are_grouped_and_counted(answer: Any, tmp_path: Any) -> None
     log.write_text(f"{AUDIT_LINE}\nnot one\n")
     code, groups, err = answer("can", "@demo", "--audit", str(log))
     assert (code, len(groups)) == (2, 1)
-    assert f"{log}, line 2: no audit line" in err
+    assert f"{log}, line 2: not an audit line" in err
 
 
 def test_an_answer_that_is_not_kafkas_of_then_is_pointed_out(answer: Any) -> None:
@@ -317,9 +317,9 @@ def test_a_line_tells_that_its_principal_was_a_super_user(answer: Any) -> None:
     code, [got], err = answer("can", LOG_DIR, line, "--super-users", "User:other")
     assert (code, got["result"]) == (1, "DENIED")
     assert "the configuration differs from that of the broker that wrote the line" in err
-    assert "User:root was a super user there, and is none here" in err
+    assert "User:root was a super user there, and is not one here" in err
     _, _, err = answer("can", LOG_DIR, AUDIT_LINE, "--super-users", "User:billing")
-    assert "User:billing is a super user here, and was none there" in err
+    assert "User:billing is a super user here, and was not one there" in err
 
 
 def test_a_line_tells_that_everything_was_allowed(answer: Any) -> None:

@@ -1,4 +1,4 @@
-"""What one principal may do on all names, those that come to be later too."""
+"""A grant on all names, future ones included."""
 
 from __future__ import annotations
 

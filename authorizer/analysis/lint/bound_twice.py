@@ -1,4 +1,4 @@
-"""An ACL that is held more than once."""
+"""An ACL that is bound more than once."""
 
 from __future__ import annotations
 

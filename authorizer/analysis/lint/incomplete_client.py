@@ -1,4 +1,4 @@
-"""A principal that has half of what a consumer or a transactional producer needs."""
+"""A principal with only half of the permissions of a consumer or transactional producer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ALLOW of which DENYs leave nothing."""
+"""An ALLOW that DENYs override completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ACL of a super user, for whom no ACL is asked."""
+"""An ACL of a super user, which Kafka never checks."""
 
 from __future__ import annotations
 

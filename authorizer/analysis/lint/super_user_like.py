@@ -1,4 +1,4 @@
-"""Who may make themselves whatever they like, without being called a super user."""
+"""A grant by which a principal can give itself any permission without being a super user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KIP-11 authorizers behind KIP-504's interface, which is what a node asks.
+"""KIP-11 authorizers behind KIP-504's interface, which a node calls.
 
 What came after KIP-11 is answered as far as its interface reaches, and denied or refused
 beyond it. This module must not know how a decision is made.

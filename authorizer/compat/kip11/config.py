@@ -1,4 +1,4 @@
-"""What ``initialize`` is given: KIP-11's keys, and those of them that are no more.
+"""The configuration of ``initialize``: KIP-11's keys, with the retired ones refused.
 
 ``authorizer.config.path`` is read by the ``Files`` that are handed in. This module must not
 know decisions.

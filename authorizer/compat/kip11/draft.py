@@ -1,4 +1,4 @@
-"""What KIP-11's early draft had otherwise, kept as history: ``SimpleAclAuthorizer(DRAFT)``.
+"""The differences of KIP-11's early draft, kept as history: ``SimpleAclAuthorizer(DRAFT)``.
 
 What has no ACL is open to everybody. A principal may be a bare name, and ``*:*`` is everybody;
 to alter is called EDIT; an ACL has one principal; who did not say who they are is "Dr. Who?";

@@ -1,4 +1,4 @@
-"""KIP-11's Authorizer, for whoever writes one: what a server asks of it, and how it is made.
+"""KIP-11's Authorizer interface, for implementers.
 
 This module must not know how a decision is made.
 """

@@ -1,4 +1,4 @@
-"""The words of KIP-11's interface: who asks, on what, and ACLs that speak of sets.
+"""The types of KIP-11's interface: sessions, resources, and ACLs of sets.
 
 Underneath they are today's: ``user:`` is read as ``User:`` and CONSUMER_GROUP as GROUP, and an
 ACL is as many of the log's entries as its sets have combinations. A resource has KIP-290's

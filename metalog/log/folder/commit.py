@@ -1,4 +1,4 @@
-"""What is provably committed, from files alone.
+"""Proves from files alone which records are committed.
 
 The high-water mark is not on disk, so a copy of a leader whose followers lag looks like
 one whose followers caught up. Proof is: a snapshot or an archive (only committed records

@@ -1,4 +1,4 @@
-"""What a metadata log's folder holds: file names, and the small files beside the segments.
+"""The layout of a metadata log's folder: file names, and the small files beside the segments.
 
 Names and formats are Kafka's (``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
 ``QuorumStateData``, ``PartitionMetadataFile``); ``docs/formats/directory.md`` has them all.

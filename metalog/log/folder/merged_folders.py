@@ -1,4 +1,4 @@
-"""Several nodes' folders of one quorum, read as one log: what a majority holds is committed.
+"""Reads several voters' folders as one log: records of a majority are committed.
 
 This module must not apply any record.
 """

@@ -1,4 +1,4 @@
-"""What of a log may go once a newer snapshot holds it, by Kafka's retention limits.
+"""Deletes segments and snapshots that a newer snapshot replaces, by Kafka's retention limits.
 
 The oldest snapshot goes, with the segments that only it needs, while all files together are
 larger than ``metadata.max.retention.bytes`` or its last record is older than

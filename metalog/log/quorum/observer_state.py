@@ -1,4 +1,4 @@
-"""Following a quorum's leader: what to ask whom, and what an answer means for a reader.
+"""The state of a KIP-595 observer: whom to ask next, and what each answer means.
 
 The observer of KIP-595: answers in, log events and the next question out. It finds the leader
 by asking any controller, goes where it is sent, and after a round of all of them without one

@@ -1,4 +1,4 @@
-"""What a log in a topic asks of its cluster, through confluent-kafka.
+"""A topic log's requests to its cluster, through confluent-kafka.
 
 Messages below the last stable offset, in order, and how far they were given; the topic's
 settings; and a writer's transactions. Whatever goes wrong is one line that names the topic.

@@ -1,4 +1,4 @@
-"""How Java and Kafka write values in a line of text, where Python writes them otherwise.
+"""Formats values as Java and Kafka do.
 
 Source: what Kafka 4.3's metadata shell prints. This module must not know any subject.
 """

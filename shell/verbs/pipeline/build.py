@@ -133,7 +133,7 @@ def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     if not arguments.audit and not arguments.requests:
         raise InvalidRequest(
-            "no requests are given: name audit logs by --audit, or a table by --requests"
+            "there are no requests: name audit logs by --audit, or a table by --requests"
         )
     with _said_if_broken_off(output) as watch:
         return _built(arguments, output, watch)
@@ -371,5 +371,5 @@ def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output)
             rest = f" ({len(more) - 1:,} more)" if len(more) > 1 else ""
             output.warn(
                 f"{first} and {more[0]}{rest}: logs in them pass for those of one broker,"
-                f" {broker}; if they are of several, tell them apart by --broker-from"
+                f" {broker}; if there are several, separate them by --broker-from"
             )

@@ -55,8 +55,8 @@ metalog pipeline what-if DIR plan.json                  requests that the plan w
 metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
 
 The comparison is with the ACLs at the end of the history, so changes within the window do not
-count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own, as
-metalog apply --prune does. -o commands prints the ACLs that would keep today's decisions.
+count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
+as metalog apply --prune does. -o commands prints the ACLs that would keep today's decisions.
 
 Exit code: 0 no decision changes, 1 some change, or may change unseen, 2 no answer."""
 _SHOWN: Final = 20

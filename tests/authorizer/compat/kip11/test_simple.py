@@ -185,7 +185,7 @@ def test_what_the_controller_refuses_is_raised_and_nothing_is_added() -> None:
             authorizer.add_acls({READ}, Resource("CLUSTER", "mine"))
         with pytest.raises(InvalidRequest, match="Invalid operation ANY"):
             authorizer.add_acls({Acl({"user:a"}, "ALLOW", {"*"}, {"ANY"})}, PAYMENTS)
-        with pytest.raises(InvalidRequest, match="on which resource"):
+        with pytest.raises(InvalidRequest, match="name a resource"):
             authorizer.remove_acls([READ])  # type: ignore[call-overload]
         assert authorizer.standard.acls() == ()
 
