@@ -27,7 +27,7 @@ from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
@@ -268,13 +268,13 @@ def _parts(path: Path) -> Iterator[tuple[int, list[Part]]]:
 
 
 def _decode(path: Path) -> int:
-    with resting_collector():
+    with gc_paused():
         return sum(len(found) for _, found in _parts(path))
 
 
 def _apply(path: Path) -> object:
     delta = MetadataDelta(EMPTY)
-    with resting_collector():
+    with gc_paused():
         for offset, parts in _parts(path):
             delta.replay_all(numbered(parts, offset))
     return delta.apply(NOTHING)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def resting_collector() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """No cyclic collection within; afterwards none looks at what was made before.
 
     A process that has switched its collector off keeps it off, and nothing is frozen.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource, MetalogError
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
@@ -143,7 +143,7 @@ def replay_source(
         if not tolerant:
             raise log.missing
         replay.doubts.append(LoadDoubt(1, log.missing))
-    with resting_collector():
+    with gc_paused():
         loader = replay.run(progress)
     return Replayed(
         source=source,

@@ -22,7 +22,7 @@ from scram_kafka import ScramKafka, scram_kafka
 from secrets_net import SHOWS_CREDENTIALS, SecretsNet
 from spark_session import spark  # noqa: F401 - a fixture
 
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 
 settings.register_profile("no timing gates a test", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=10)
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Modules and tests stay to the end: without the collector, collection costs a third less."""
-    with resting_collector():
+    with gc_paused():
         return (yield)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from weakref import ref
 
 from metalog.errors import MetalogError, Unanswered, forget_frames
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 from metalog.loader import Loader, Loading, Ready, Stale, State, feed
 from metalog.loader.other_kafka import ForeignTracesLog
 from metalog.ports import Heard, LiveLog, LoadObserver, Log
@@ -66,7 +66,7 @@ class LogFollower:
         self._failing_since_s: float | None = None
         self._foreign = ForeignTracesLog()
         self._closing = Event()
-        # No cycle: what resting_collector froze, references alone have to free once it is closed.
+        # No cycle: what gc_paused froze, references alone have to free once it is closed.
         follower = ref(self)
         self.staleness = Staleness(loader, lambda: _failing_for_s(follower()))
 
@@ -156,7 +156,7 @@ class LogFollower:
 
     def _follow(self) -> None:
         log, leader, is_closing = self._log, self._leader, self._closing.is_set
-        with resting_collector():
+        with gc_paused():
             catch_up(self._loader, log, is_closing)
         self._foreign.say(self._loader)
         if isinstance(self._loader.state, Ready):

@@ -32,7 +32,7 @@ from authorizer.history.timeline import Edge, Timeline
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 from metalog.ids import uuid_text
 from metalog.plurals import counted
 from metalog.records.primitives.text import decode_text
@@ -90,7 +90,7 @@ def deciding(state: bytes, eras: tuple[Era, ...]) -> DecideWorker:
     """One for each state and configuration, made when this process first needs it. A worker of
     PySpark's collects garbage after each task: this, of which no part refers to itself, it need
     not look through."""
-    with resting_collector():
+    with gc_paused():
         return DecideWorker(unpacked(state), eras)
 
 

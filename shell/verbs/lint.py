@@ -19,7 +19,7 @@ from authorizer.analysis.upgrade import TurnedAnswer
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 from metalog.plurals import counted, plural
 from shell.arguments.lint_input import Looked, looked_at
 from shell.context import add_config, add_source
@@ -80,7 +80,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if version is not None:
         checks = upgrade_checks(version)
     looked = looked_at(arguments, output)
-    with resting_collector():
+    with gc_paused():
         results = lint(looked.subject, checks)
     _say_left_out(results, output)
     if output.is_text:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from metalog.gc_pause import resting_collector
+from metalog.gc_pause import gc_paused
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_nothing_is_collected_within_and_nothing_made_is_walked_after():
         many_tracked_objects()
         assert seen, "so many objects make a collector run that does not rest"
         seen.clear()
-        with resting_collector():
+        with gc_paused():
             kept = many_tracked_objects()
         assert not seen
     tracked = {id(each) for each in gc.get_objects()}
@@ -54,7 +54,7 @@ def test_what_is_no_longer_used_is_freed_all_the_same():
         def __del__(self):
             freed.append(True)
 
-    with resting_collector():
+    with gc_paused():
         kept = Noted()
     assert not freed
     del kept
@@ -64,13 +64,13 @@ def test_what_is_no_longer_used_is_freed_all_the_same():
 def test_a_collector_that_is_off_stays_off():
     gc.disable()
     gc.unfreeze()
-    with resting_collector():
+    with gc_paused():
         pass
     assert not gc.isenabled()
     assert gc.get_freeze_count() == 0
 
 
 def test_a_fault_within_leaves_the_collector_on():
-    with pytest.raises(ValueError, match="a fault"), resting_collector():
+    with pytest.raises(ValueError, match="a fault"), gc_paused():
         raise ValueError("a fault")
     assert gc.isenabled()
