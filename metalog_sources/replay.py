@@ -17,6 +17,7 @@ from metalog.gc_pause import gc_paused
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
+from metalog.image.selection import ImageSelection
 from metalog.loader import LoadDoubt, Loader, OpenTransaction, Ready, Skipped
 from metalog.log.folder.commit import Proven
 from metalog.log.folder.directory import DirectoryLog
@@ -110,12 +111,14 @@ def replay_source(
     publishers: Sequence[Publisher] = (),
     progress: Progress | None = None,
     now_ms: int | None = None,
+    selection: ImageSelection | None = None,
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
     ``committed`` leaves out what is not proven to be committed. ``tolerant`` counts
     records that cannot be read and goes on. ``salvage`` takes what can be had of a
     damaged snapshot or log, up to the damage. ``now_ms`` says what is the future.
+    ``selection`` names the subjects to read, where not all of them are needed.
     Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached,
     ``InvalidSource`` where the log was cut at either end while it was read.
     """
@@ -134,7 +137,9 @@ def replay_source(
         limit = min(limit, proven.offset)
     if proven.offset == 0 and (isinstance(log, FoldersLog) or (committed and bounds.end > 0)):
         unproven.append(f"{UNPROVEN}: {proven.why}")
-    replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
+    replay = _Replay(
+        log, limit, publishers, tolerant=tolerant, salvage=salvage, selection=selection
+    )
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
             raise log.damage
@@ -195,8 +200,10 @@ class _Replay:
         *,
         tolerant: bool,
         salvage: bool,
+        selection: ImageSelection | None,
     ) -> None:
         self._log = log
+        self._selection = selection
         self.limit = limit
         self._publishers = publishers
         self._tolerant = tolerant
@@ -254,7 +261,7 @@ class _Replay:
     def _loaded(
         self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
     ) -> Loader:
-        loader = Loader(self._publishers, tolerant=self._tolerant)
+        loader = Loader(self._publishers, tolerant=self._tolerant, selection=self._selection)
         bootstrap = self._log.bootstrap()
         if bootstrap is not None:
             loader.load_snapshot(FORMATTED_SNAPSHOT, bootstrap)

@@ -154,13 +154,18 @@ def replayed_source(
     warn: bool = True,
     shows: bool = False,
     rests_on_users: bool = False,
+    is_whole: bool = False,
 ) -> Replayed:
     """The state of SOURCE that the arguments ask for; what is odd about it is said.
+
+    Of the image's subjects it reads those that concern authorization and the names of topics,
+    or all where the verb needs what ``is_whole``.
 
     ``UncertainSource`` where no answer may be taken from it, but for a verb that ``shows``
     what a log holds, or that asks ``refuse_doubts_of`` itself. Only where what the verb prints
     ``rests_on_users`` must the SCRAM users be known, too.
     """
+    from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
     from metalog_sources.replay import replay_source
 
@@ -173,6 +178,7 @@ def replayed_source(
             tolerant=True,
             salvage=arguments.salvage,
             progress=lambda reached, aim: progress.reached("reading", reached, aim),
+            selection=None if is_whole else AUTHORIZATION,
         )
     if replayed.moment is not None:
         _say_moment(replayed.moment, output)

@@ -25,8 +25,10 @@ from metalog.image.producer_ids import ProducerIdsDelta
 from metalog.image.scram import ScramDelta
 from metalog.image.subjects import NOT_KEPT, SUBJECTS, ImageSubject, SubjectDelta
 from metalog.image.topics import TopicsDelta
+from metalog.image.unread_subject import UnreadSubject
 from metalog.records import messages as m
 from metalog.records.frame import Undecodable
+from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refused = Callable[[int, Any, CorruptLog], None]
 """Told of a record that contradicts the state, with its offset; may raise or let it pass."""
@@ -69,7 +71,7 @@ class MetadataDelta:
         self._uncertain: list[SubjectDelta] = []
         for subject in SUBJECTS:
             setattr(self, subject.name, None)
-            if is_replacement:
+            if is_replacement and self._reads(subject):
                 self.opened(subject)
 
     @classmethod
@@ -130,6 +132,9 @@ class MetadataDelta:
                 self._uncertain.append(delta)
         return delta
 
+    def _reads(self, subject: ImageSubject) -> bool:
+        return type(getattr(self.image, subject.name)) is not UnreadSubject
+
     def _opened_deltas(self) -> Iterator[tuple[str, SubjectDelta]]:
         for subject in SUBJECTS:
             if (delta := getattr(self, subject.name)) is not None:
@@ -152,7 +157,8 @@ def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
     """The one record of two subjects: a topic's configuration goes with it."""
     name = delta.opened(_TOPICS).remove(record)
-    delta.opened(_CONFIGS).remove_topic(name)
+    if delta._reads(_CONFIGS):
+        delta.opened(_CONFIGS).remove_topic(name)
 
 
 def _nothing(delta: MetadataDelta, message: Any) -> None:
@@ -179,7 +185,7 @@ _CHANGES: Final[Mapping[type, _Change]] = {
         for subject in SUBJECTS
         for record, method in subject.records.items()
     },
-    **dict.fromkeys(NOT_KEPT, _nothing),
+    **dict.fromkeys((*NOT_KEPT, UnreadRun, UnreadRecord), _nothing),
     m.RemoveTopicRecord: _remove_topic,
     Undecodable: _unreadable,
 }

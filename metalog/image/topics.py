@@ -60,8 +60,12 @@ class Topic(NamedTuple):
 
 
 class TopicsImage(NamedTuple):
+    """``partitions_at_first`` are those of a new topic: none, or an ``UnreadSubject`` where a
+    replay does not read partitions."""
+
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
     by_name: Table[str, Topic] = EMPTY_TABLE
+    partitions_at_first: Table[int, Partition] = EMPTY_TABLE
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
         """Snapshot records with their versions: each topic by id, then its partitions."""
@@ -89,7 +93,8 @@ class TopicsDelta(CertainDelta):
         self._ids: dict[str, Uuid | None] = {}
 
     def add(self, record: TopicRecord) -> None:
-        self.topics[record.topic_id] = Topic(record.topic_id, record.name)
+        partitions = self.image.partitions_at_first
+        self.topics[record.topic_id] = Topic(record.topic_id, record.name, partitions)
         self.partitions.pop(record.topic_id, None)
         self._ids[record.name] = record.topic_id
 
@@ -151,10 +156,14 @@ class TopicsDelta(CertainDelta):
         for topic_id, partitions in self.partitions.items():
             topic = by_id.get(topic_id) or base.by_id[topic_id]
             by_id[topic_id] = topic._replace(partitions=topic.partitions.changed(partitions))
-        return TopicsImage(base.by_id.changed(by_id), base.by_name.changed(_by_name(base, by_id)))
+        by_name = base.by_name.changed(_by_name(base, by_id))
+        return base._replace(by_id=base.by_id.changed(by_id), by_name=by_name)
 
     def _base(self) -> TopicsImage:
-        return EMPTY if self.is_replacement else self.image
+        image = self.image
+        return (
+            image._replace(by_id=EMPTY_TABLE, by_name=EMPTY_TABLE) if self.is_replacement else image
+        )
 
     def _topic(self, id: Uuid) -> Topic:
         topic = self.topics[id] if id in self.topics else self._base().by_id.get(id)

@@ -17,6 +17,7 @@ from metalog.image.policy import concerns_authorization, doubt_about, name_of, r
 from metalog.ports import CutShort, Gap
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
+from metalog.records.unread import UNREAD_RECORD
 
 _LOST: Final = "offsets that the log does not have"
 _CUT_OFF: Final = "records at the log's end"
@@ -117,6 +118,8 @@ class Screen:
         """What to keep of a record until its transaction ends: nothing where it cannot be read
         and need not be. One that cannot be read is counted at once, whatever becomes of the
         transaction, since Kafka reads no further."""
+        if message is UNREAD_RECORD:
+            return []
         if not isinstance(message, Undecodable) or readable_of(message) is not None:
             return [(offset, message)]
         _count(self._skipped, name_of(message), offset, message.reason)

@@ -31,6 +31,7 @@ from metalog.image.manifest import (
 )
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker
+from metalog.image.selection import ImageSelection
 from metalog.loader.publishing import Delivery, PublisherFault
 from metalog.loader.record_policy import LoadDoubt, Screen, Skipped
 from metalog.loader.size import Size
@@ -64,7 +65,8 @@ BUFFER_LIMIT: Final = 256 << 20
 
 class Loader:
     """``tolerant`` is for tools that show what a log holds: it counts every record that it
-    cannot read and goes on. A strict loader stops at those that concern authorization."""
+    cannot read and goes on. A strict loader stops at those that concern authorization.
+    With a ``selection`` it reads some subjects only."""
 
     def __init__(
         self,
@@ -72,8 +74,9 @@ class Loader:
         *,
         tolerant: bool = False,
         buffer_limit: int = BUFFER_LIMIT,
+        selection: ImageSelection | None = None,
     ) -> None:
-        self.image: MetadataImage = EMPTY
+        self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
         self.kraft_version = 0
         """The level of that feature, which control records say and no image has."""
@@ -85,7 +88,8 @@ class Loader:
         self._is_ready = False
         self._has_diverged = False
         self._fault: tuple[int, Exception] | None = None
-        self._begin_at(NOTHING, MetadataDelta(EMPTY))
+        self._unread = None if selection is None else selection.unread
+        self._begin_at(NOTHING, MetadataDelta(self.image))
 
     def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
         """Forget all that was read past ``taken``, where ``delta`` leads."""
@@ -194,7 +198,7 @@ class Loader:
 
     def _replace(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
         delta = MetadataDelta(self.image, is_replacement=True)
-        contents = replay_snapshot(id, batches, delta, self._screen)
+        contents = replay_snapshot(id, batches, delta, self._screen, self._unread)
         for each in contents.controls:
             self._take_control(each, id.epoch)
         self._begin_at(Provenance(id.end_offset, id.epoch, contents.timestamp), delta)
@@ -255,7 +259,7 @@ class Loader:
         """Take the records of ``batch`` from where we are up to ``end``."""
         base = batch.base_offset
         first = max(self._taken.offset, base)
-        parts = batch.parts()
+        parts = batch.parts(self._unread)
         if first > base or end < batch.next_offset:
             parts = [*messages_of(parts)[first - base : end - base]]
         if batch.is_control:

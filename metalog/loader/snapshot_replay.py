@@ -20,6 +20,7 @@ from metalog.records.acl_fast_decode import numbered
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import SnapshotHeaderRecord
+from metalog.records.unread import UnreadTypes
 
 
 class SnapshotContents(NamedTuple):
@@ -33,9 +34,14 @@ class SnapshotContents(NamedTuple):
 
 
 def replay_snapshot(
-    id: SnapshotId, batches: Iterable[Batch], delta: MetadataDelta, screen: Screen
+    id: SnapshotId,
+    batches: Iterable[Batch],
+    delta: MetadataDelta,
+    screen: Screen,
+    unread: UnreadTypes | None = None,
 ) -> SnapshotContents:
-    """Apply all records of ``batches``, the snapshot's with header and footer, to ``delta``.
+    """Apply all records of ``batches``, the snapshot's with header and footer, to ``delta``,
+    but for those of the types ``unread``.
 
     Where it raises ``CorruptLog``, ``delta`` holds some of them and is of no use any more.
     """
@@ -54,7 +60,7 @@ def replay_snapshot(
     for batch in check_snapshot(measured(), id.epoch):
         if not batch.is_control:
             has_records = True
-            _replay_batch(delta, batch, screen)
+            _replay_batch(delta, batch, screen, unread)
     timestamp = max(
         (h.last_contained_log_timestamp for h in controls if type(h) is SnapshotHeaderRecord),
         default=NOTHING.timestamp,
@@ -62,8 +68,10 @@ def replay_snapshot(
     return SnapshotContents(size, has_records, timestamp, controls)
 
 
-def _replay_batch(delta: MetadataDelta, batch: Batch, screen: Screen) -> None:
-    parts = batch.parts()
+def _replay_batch(
+    delta: MetadataDelta, batch: Batch, screen: Screen, unread: UnreadTypes | None
+) -> None:
+    parts = batch.parts(unread)
     for offset, part in numbered(parts, batch.base_offset):
         if type(part) in MARKERS:
             problem = f"{name_of(part)} has no place in a snapshot"

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from metalog.acl import Acl
 from metalog.ids import Uuid
@@ -46,6 +46,7 @@ from metalog.records.record import (
     read_record,
     refusal,
 )
+from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
 MAX_REMEMBERED = 1 << 16
 """Names, and as many ends of ACLs, and texts in those; then they are forgotten."""
@@ -68,7 +69,7 @@ class AclRun(NamedTuple):
 
 
 AnyMessage = Message | ControlMessage | Undecodable
-Part = AnyMessage | AclRun
+Part = AnyMessage | AclRun | UnreadRun
 
 _Fields = tuple[object, ...]
 """The first two fields of an ``Acl``, or the other five."""
@@ -85,15 +86,20 @@ def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
     """Each of ``parts`` with the offset of its first record, from ``offset`` on."""
     for part in parts:
         yield offset, part
-        offset += len(part.ids) if isinstance(part, AclRun) else 1
+        if isinstance(part, AclRun):
+            offset += len(part.ids)
+        else:
+            offset += part.records if isinstance(part, UnreadRun) else 1
 
 
 def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
-    """The message of every record in order."""
-    messages: list[AnyMessage] = []
+    """The message of every record in order; ``UNREAD_RECORD`` for one that was not decoded."""
+    messages: list[Any] = []
     for part in parts:
         if isinstance(part, AclRun):
             messages += map(record_of, part.ids, part.acls)
+        elif isinstance(part, UnreadRun):
+            messages += [UNREAD_RECORD] * part.records
         else:
             messages.append(part)
     return messages
@@ -110,13 +116,22 @@ _shapes_by_delta_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 _first_deltas: list[bytes] = []
 
 
-def decode_parts(payload: bytes, count: int) -> list[Part]:
-    """What ``count`` records say, in order; ``MalformedRecord`` if they are missing."""
+def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
+    """What ``count`` records say, in order; ``MalformedRecord`` if they are missing.
+
+    Records of the types ``unread`` are not decoded.
+    """
     parts: list[Part] = []
     run = AclRun([], [])
     deltas = _deltas(min(count, len(payload) // SMALLEST))
     index = at = 0
     while index < count:
+        if unread is not None:
+            at, wanted = unread.pass_over(payload, at, index, deltas)
+            if wanted > index:
+                parts.append(UnreadRun(wanted - index))
+                index = wanted
+                continue
         plain = plain_value(payload, at, deltas[index]) if index < len(deltas) else None
         if plain is None:
             record, at = read_record(payload, at, index)

@@ -33,6 +33,7 @@ from metalog.records.record import (
     refusal,
     write_records,
 )
+from metalog.records.unread import UnreadTypes
 
 CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
@@ -176,16 +177,16 @@ class Batch(NamedTuple):
             offset = self.base_offset + raw.offset_delta
             yield MessageEntry(offset, self._timestamp(raw), version, message)
 
-    def parts(self) -> list[Part]:
+    def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
         """What the records say, in order: runs of ACLs, and the messages between them.
 
-        The fast way to replay a batch.
+        The fast way to replay a batch. Records of the types ``unread`` are not decoded.
         """
         if self.is_control:
             return [entry.message for entry in self.entries()]
         payload = self._payload()
         try:
-            return decode_parts(payload, self.record_count)
+            return decode_parts(payload, self.record_count, unread)
         except MalformedRecord as error:
             raise self._corrupt(error) from None
 

@@ -51,7 +51,7 @@ def held_by(
         store = source.store
         document = store_document(store, arguments, output, rests_on_users=rests_on_users)
         return HeldDocument(source, document, None)
-    image = replayed_source(arguments, output, source).image
+    image = replayed_source(arguments, output, source, is_whole=is_whole).image
     document = document_of(image)
     if is_whole:
         return HeldDocument(source, document, image)

@@ -6,9 +6,9 @@ This module must not know how an answer is found or shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from authorizer.analysis.changes import Change, changes
+from authorizer.analysis.changes import TELLING, Change, changes
 from authorizer.analysis.since import Since, since
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import CorruptLog
@@ -16,7 +16,9 @@ from metalog.image.policy import readable_of
 from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
+from metalog.records.acl_fast_decode import messages_of, numbered
 from metalog.records.messages import AccessControlEntryRecord
+from metalog.records.unread import UnreadRun, UnreadTypes
 from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from metalog_sources.replay import Replayed
 
 Result = TypeVar("Result")
+
+_UNREAD: Final = UnreadTypes.all_but(TELLING)
 
 
 class ChangeHistory(NamedTuple):
@@ -119,7 +123,7 @@ def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tupl
     if base is None:
         return
     for batch in read_snapshot(replayed.source.log, base):
-        for message in batch.messages():
+        for _, message in _telling(batch):
             if isinstance(message, AccessControlEntryRecord):
                 yield message.id, acl_of(message)
 
@@ -134,9 +138,16 @@ def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[i
     time_ms = 0
     for batch in batches:
         time_ms = max(time_ms, batch.max_timestamp)
-        for offset, message in enumerate(batch.messages(), batch.base_offset):
+        for offset, message in _telling(batch):
             if start <= offset < end:
                 yield offset, time_ms, readable_of(message) or message
+
+
+def _telling(batch: Batch) -> Iterator[tuple[int, Any]]:
+    """The records with their offsets; those that change neither ACLs nor users are left out."""
+    for offset, part in numbered(batch.parts(_UNREAD), batch.base_offset):
+        if not isinstance(part, UnreadRun):
+            yield from enumerate(messages_of([part]), offset)
 
 
 def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:

@@ -235,11 +235,14 @@ def judge_of(
     lines: Sequence[AuditLine] = (),
     questions: Iterable[Question] | None = None,
     pointed_out: Collection[Question] = (),
+    *,
+    is_whole: bool = False,
 ) -> Queries:
     """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
     given, and of what is not known of those ``pointed_out``.
 
-    Audit ``lines`` that it is asked about tell something of the configuration.
+    Audit ``lines`` that it is asked about tell something of the configuration. ``is_whole``
+    reads all subjects of the image.
     """
     source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
@@ -251,6 +254,6 @@ def judge_of(
         from shell.tasks.narrow_source import for_questions
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
-    replayed = replayed_source(arguments, output, source, shows=True)
+    replayed = replayed_source(arguments, output, source, shows=True, is_whole=is_whole)
     context = context_over(context, replayed.image)
     return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

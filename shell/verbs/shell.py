@@ -31,7 +31,9 @@ def run(arguments: Namespace, output: Output) -> int:
     from shell.browser import run as browse
 
     source = opened_source(arguments, output)
-    replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
+    replayed = replayed_source(
+        arguments, output, source._replace(opened=source.log), shows=True, is_whole=True
+    )
     command = [*arguments.command, *arguments.rest]
     live = None
     if source.kind == "quorum" and arguments.at is None and replayed.loader is not None:

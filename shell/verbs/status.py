@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from metalog_sources.replay import survey_source, without_advice
 
-    replayed = replayed_source(arguments, output, warn=False, shows=True)
+    replayed = replayed_source(arguments, output, warn=False, shows=True, is_whole=True)
     end = replayed.bounds.end
     with output.busy("counting records") as progress:
         survey = survey_source(

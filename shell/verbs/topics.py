@@ -67,13 +67,13 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if arguments.describe:
-        judge = judge_of(arguments, output)
+        judge = judge_of(arguments, output, is_whole=True)
         judge.check_ready(_question("", Operation.READ))
         topics = _topics(judge.source, judge.image, arguments.topic)
         _describe(topics, judge, output)
     else:
         source = opened_source(arguments, output)
-        image = replayed_source(arguments, output, source).image
+        image = replayed_source(arguments, output, source, is_whole=True).image
         topics = _topics(source, image, arguments.topic)
         _list(topics, output)
     if not topics:

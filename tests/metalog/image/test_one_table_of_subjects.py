@@ -124,6 +124,8 @@ def test_the_example_image_differs_from_the_empty_one_in_every_field() -> None:
         assert getattr(image, subject.name) != subject.empty
         for each in named_tuples_in(getattr(image, subject.name)):
             for field, default in each._field_defaults.items():
+                if field == "partitions_at_first":
+                    continue  # of the replay, which a snapshot does not hold
                 assert getattr(each, field) != default, f"{type(each).__name__}.{field}"
 
 

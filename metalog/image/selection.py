@@ -1,0 +1,49 @@
+"""Which subjects of the image a replay reads, for callers that need only some of them.
+
+A record of any other subject costs the check of its frame and is neither decoded nor applied.
+The image holds an ``UnreadSubject`` in the place of each subject that was not read, which
+refuses every use. Subjects that concern authorization are in every selection.
+
+This module must not know who selects, nor what a log is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from metalog.image.metadata import EMPTY, MetadataImage
+from metalog.image.subjects import NOT_KEPT, SUBJECTS
+from metalog.image.unread_subject import UnreadSubject
+from metalog.records.messages import ClearElrRecord, PartitionChangeRecord, PartitionRecord
+from metalog.records.unread import UnreadTypes
+
+_PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrRecord)
+
+
+class ImageSelection:
+    """Reads ``subjects`` and all that concern authorization.
+
+    Args:
+        subjects: names of ``SUBJECTS``.
+        partitions: whether topics have their partitions; without, they have names and ids only.
+
+    ``empty`` is the image to begin with, and ``unread`` are the record types to pass over.
+    """
+
+    def __init__(self, subjects: Iterable[str], *, partitions: bool) -> None:
+        wanted = {*subjects, *(each.name for each in SUBJECTS if each.concerns_authorization)}
+        left_out = [each for each in SUBJECTS if each.name not in wanted]
+        types: list[Any] = [record for each in left_out for record in each.records]
+        if not partitions:
+            types += _PARTITION_RECORDS
+        replaced: dict[str, Any] = {each.name: UnreadSubject(each.name) for each in left_out}
+        if not partitions and "topics" in wanted:
+            unread: Any = UnreadSubject("partitions")
+            replaced["topics"] = EMPTY.topics._replace(partitions_at_first=unread)
+        self.empty: MetadataImage = EMPTY._replace(**replaced)
+        self.unread = UnreadTypes((*types, *NOT_KEPT))
+
+
+AUTHORIZATION: Final = ImageSelection(("features", "topics"), partitions=False)
+"""All that decisions rest on, and the names of topics."""

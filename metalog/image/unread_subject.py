@@ -1,0 +1,36 @@
+"""Stands in an image for a subject that its replay did not read.
+
+This module must not know which subjects there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+
+class UnreadSubject:
+    """Refuses every use: an empty subject in its place would be a wrong answer."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        raise AttributeError(f"the image has no {self._name}: its replay did not read them")
+
+    def __len__(self) -> int:
+        return self.__getattr__("__len__")
+
+    def __iter__(self) -> Iterator[NoReturn]:
+        return self.__getattr__("__iter__")
+
+    def __contains__(self, key: object) -> bool:
+        return self.__getattr__("__contains__")
+
+    def __getitem__(self, key: object) -> NoReturn:
+        self.__getattr__("__getitem__")
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: not read>"

@@ -1,0 +1,104 @@
+"""Passes over records whose type the reader does not want, without decoding their bodies.
+
+A record is passed over only if all around its body is plain: its length, its offset delta, no
+key, no headers, and a frame whose version, type and record version are known. Any other record
+goes the ordinary way, so that an unknown type, version or frame stops a replay or is counted as
+if every record were decoded. What the body holds is not looked at; the batch's checksum covers it.
+
+This module must not know which types a reader wants, nor batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Self
+
+from metalog.records.message import Message
+from metalog.records.messages.registry import METADATA, message_type
+from metalog.records.record import plain_value
+
+_FRAME_VERSION: Final = 1
+_FRAME_SIZE: Final = 3
+_LARGEST_ONE_BYTE: Final = 0x7F
+
+_PREFIX_SIZE: Final = 11
+"""Bytes of a record up to its body, where length and value length have two bytes each."""
+_REMEMBERED_DELTAS: Final = 64
+MAX_PREFIXES: Final = 256
+"""Prefixes of records that are remembered for each offset delta; then they are forgotten."""
+
+
+class UnreadRun(NamedTuple):
+    """So many records one after another that were not decoded."""
+
+    records: int
+
+
+class UnreadRecord(NamedTuple):
+    """One record that was not decoded, where a reader needs each record on its own."""
+
+    TYPE_NAME: str = "record that was not decoded"
+
+
+UNREAD_RECORD: Final = UnreadRecord()
+
+
+class UnreadTypes:
+    """Record types whose bodies a reader does not want, in all versions that are known."""
+
+    def __init__(self, types: Iterable[type[Message]]) -> None:
+        self._frames = frozenset(
+            bytes((_FRAME_VERSION, each.API_KEY, version))
+            for each in types
+            for version in each.VERSIONS
+            if max(each.API_KEY, version) <= _LARGEST_ONE_BYTE
+        )
+        self._sizes: tuple[dict[bytes, int], ...] = tuple({} for _ in range(_REMEMBERED_DELTAS))
+
+    @classmethod
+    def all_but(cls, types: Iterable[type]) -> Self:
+        """Every known type of metadata record that is not one of ``types``."""
+        known = filter(None, map(message_type, METADATA))
+        return cls(set(known).difference(types))
+
+    def pass_over(
+        self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]
+    ) -> tuple[int, int]:
+        """Pass over records from number ``index`` on, which begins at byte ``at``.
+
+        Args:
+            payload: the records of a batch, not compressed.
+            at: where record number ``index`` begins.
+            index: the number of the first record to look at.
+            deltas: attributes, timestamp delta and offset delta of each plain record.
+
+        Returns:
+            The byte and the number of the first record that has to be decoded.
+        """
+        for number in range(index, len(deltas)):
+            try:
+                if number < _REMEMBERED_DELTAS:
+                    sizes = self._sizes[number]
+                    prefix = payload[at : at + _PREFIX_SIZE]
+                    size = sizes.get(prefix)
+                    if size is None:
+                        size = self._size(payload, at, deltas[number])
+                        if len(sizes) >= MAX_PREFIXES:
+                            sizes.clear()
+                        sizes[prefix] = size
+                else:
+                    size = self._size(payload, at, deltas[number])
+                if not size or payload[at + size - 1]:
+                    return at, number
+            except IndexError:
+                return at, number
+            at += size
+        return at, len(deltas)
+
+    def _size(self, payload: bytes, at: int, delta: bytes) -> int:
+        """Bytes of the record at ``at``, which its prefix tells; 0 if it must be decoded."""
+        plain = plain_value(payload, at, delta)
+        if plain is None:
+            return 0
+        value, end = plain
+        return end - at if value[:_FRAME_SIZE] in self._frames else 0
