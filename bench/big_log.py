@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workloads import FOLDER, SplitMix64
+
 from metalog.acl import Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog.records.batch import build_batch, encode_batch
@@ -23,7 +25,6 @@ from metalog.records.messages import (
     RemoveAccessControlEntryRecord,
     TopicRecord,
 )
-from workloads import FOLDER, SplitMix64
 
 TIME_MS = 1_700_000_000_000
 SEGMENT = "00000000000000000000.log"
