@@ -89,11 +89,7 @@ def add_config(parser: ArgumentParser) -> None:
     group.add_argument(
         "--super-users", metavar="USERS", help="super.users, separated by semicolons"
     )
-    group.add_argument(
-        "--allow-everyone",
-        action=BooleanOptionalAction,
-        help="allow.everyone.if.no.acl.found",
-    )
+    group.add_argument("--allow-everyone", action=BooleanOptionalAction, help=ALLOW_EVERYONE_KEY)
     group.add_argument(
         "--kafka",
         metavar="VERSION",
@@ -156,10 +152,8 @@ def replayed_source(
     rests_on_users: bool = False,
     is_whole: bool = False,
 ) -> Replayed:
-    """The state of SOURCE that the arguments ask for; what is odd about it is said.
-
-    Of the image's subjects it reads those that concern authorization and the names of topics,
-    or all where the verb needs what ``is_whole``.
+    """The state of SOURCE that the arguments ask for; what is odd about it is said. It has what
+    concerns authorization and the names of topics, or everything if it ``is_whole``.
 
     ``UncertainSource`` where no answer may be taken from it, but for a verb that ``shows``
     what a log holds, or that asks ``refuse_doubts_of`` itself. Only where what the verb prints
