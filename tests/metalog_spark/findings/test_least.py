@@ -10,6 +10,7 @@ from small_histories import small_acls
 
 from authorizer import spec
 from authorizer.engine.index import AclIndex
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.acl_lifetimes import matching
@@ -167,7 +168,7 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
     done = []
     for operation, name, host in asked:
         question = (principal, host, operation.name, "TOPIC", name)
-        allows = [acl for acl in matching(index, question) if is_allow(acl)]
+        allows = [acl for acl in matching(index, question, KafkaVersion.V4_3) if is_allow(acl)]
         wide = [acl for acl in allows if acl.host == WILDCARD]
         if allows:
             whence = WILDCARD if wide else host
