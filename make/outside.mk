@@ -56,13 +56,14 @@ bench-builds: .venv/test-ready | jdk ## Whole builds, of one large file and of m
 bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
 	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)
 
-# Root on Debian installs a system package in CI, with INSTALL=yes, or when the person at the
-# terminal agrees within a minute. Otherwise a line says what to install.
+# Root on Debian installs a system package where there is no terminal to ask at, in CI, with
+# INSTALL=yes, or when the person at the terminal agrees within a minute. Otherwise a line says
+# what to install.
 define INSTALL_OR_SAY
 install() { export DEBIAN_FRONTEND=noninteractive; apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends $(1) >/dev/null </dev/null; }; \
-agrees() { [[ "$${CI:-}" == true || "$${INSTALL:-}" == yes ]] || { { : >/dev/tty; } 2>/dev/null \
-    && read -r -t 60 -p 'make: install $(1) by apt-get? [y/N] ' said </dev/tty 2>/dev/tty && [[ $$said == [yY]* ]]; }; }; \
+agrees() { [[ "$${CI:-}" == true || "$${INSTALL:-}" == yes ]] || ! { : >/dev/tty; } 2>/dev/null || { \
+    read -r -t 60 -p 'make: install $(1) by apt-get? [y/N] ' said </dev/tty 2>/dev/tty && [[ $$said == [yY]* ]]; }; }; \
 mkdir -p build; \
 if [[ "$$(id -u)" != 0 ]] || ! command -v apt-get >/dev/null || ! { flock 9; agrees && install; } 9>build/apt-lock; \
 then echo 'make: $(2) is not installed; on Debian: sudo apt-get install $(1), or as root make INSTALL=yes' >&2; exit 2; fi
