@@ -403,7 +403,7 @@ acls:
         return "".join(
             f"{line}\n"
             for line in capsys.readouterr().err.splitlines()
-            if "does not own" not in line
+            if "none of it covers this" not in line
         )
 
     def test_first_and_last_acls(
