@@ -98,23 +98,22 @@ def add_config(parser: ArgumentParser) -> None:
 
 
 class Context(NamedTuple):
-    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``.
-
-    ``is_kafka_assumed``: nobody said which Kafka decides, and the log's metadata.version did.
-    """
+    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``;
+    ``is_kafka_assumed``: nobody said which Kafka decides, and its log or cluster did."""
 
     config: AuthorizerConfig
     assumed: tuple[str, ...]
     is_kafka_assumed: bool = False
 
-    def over(self, metadata_version: int | None, hosts: Iterable[str]) -> Context:
-        """This context over ACLs with ``hosts``, in a log of that metadata.version. Which Kafka
-        decides is among what was assumed if a host is a CIDR block, so that it matters."""
+    def over(self, kafka: str, hosts: Iterable[str]) -> Context:
+        """This context where ``kafka`` is likely to decide: said among what was assumed, if one of
+        the ACLs' ``hosts`` is a CIDR block, so that it matters."""
         if self.config.kafka_version is not None:
             return self
+        from authorizer.kafka_version import KafkaVersion
         from metalog.host_block import host_block
 
-        config, assumed = self.config.for_log(metadata_version), self.assumed
+        config, assumed = self.config._replace(kafka_version=KafkaVersion(kafka)), self.assumed
         if any(host_block(host) is not None for host in hosts):
             assumed = (*assumed, f"{KAFKA_VERSION_KEY}={config.kafka.value}")
         return Context(config, assumed, is_kafka_assumed=True)
@@ -356,10 +355,12 @@ def read_config(
     return Context(config, tuple(assumed))
 
 
-def context_over(context: Context, image: MetadataImage) -> Context:
-    """``context`` over the ACLs and the metadata.version of ``image``."""
+def context_over(context: Context, source: Source, image: MetadataImage) -> Context:
+    """``context`` over the ACLs of ``image``, which ``source`` held."""
+    from metalog_sources.targets.target import likely_kafka
+
     hosts = {acl.host for acl in image.acls.by_id.values()}
-    return context.over(image.features.metadata_version, hosts)
+    return context.over(likely_kafka(source.store, image.features), hosts)
 
 
 def _say_who_decides(

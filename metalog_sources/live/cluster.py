@@ -125,7 +125,7 @@ class ClusterStore:
     def acl_creator(self) -> AclCreator:
         """As a node announces it, by the metadata.version it supports and the one in force."""
         return self._call(
-            "create ACLs",
+            "tell which Kafka it is",
             lambda: creator_of_cluster(
                 self._client.supported_level(METADATA_VERSION),
                 self._client.finalized_level(METADATA_VERSION),

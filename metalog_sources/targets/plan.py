@@ -35,7 +35,7 @@ from metalog_sources.formats.json_nodes import json_values
 from metalog_sources.formats.nodes import Fields, Node, fault, fields_of, items_of, text_of
 from metalog_sources.formats.rules import NOTE_KEYS, own_fields, read_own, read_rule
 
-VERSION: Final = "3"
+VERSION: Final = "4"
 SAVED_BEGINNING: Final = b'{"metalogPlan"'
 """Of a saved plan as it is written here."""
 _SAVED_KEYS: Final = (
@@ -43,6 +43,7 @@ _SAVED_KEYS: Final = (
     "target",
     "superUsers",
     "allowEveryone",
+    "kafkaVersion",
     "owns",
     "before",
     "steps",
@@ -128,11 +129,13 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 class SavedPlan(NamedTuple):
     """``before`` are the ACLs that the plan depends on, as its target had them: those that its
     files own (``owns``), and those that reach a resource which one of its steps reaches.
-    ``super_users`` and ``allow_everyone`` are the configuration by which its effect was judged."""
+    ``super_users``, ``allow_everyone`` and ``kafka_version`` are the configuration by which its
+    effect was judged."""
 
     target: str
     super_users: tuple[str, ...]
     allow_everyone: bool
+    kafka_version: str
     owns: tuple[Own, ...]
     before: tuple[Acl, ...]
     steps: tuple[PlanStep, ...]
@@ -154,13 +157,14 @@ def saved(
     *,
     super_users: Iterable[str] = (),
     allow_everyone: bool = False,
+    kafka_version: str = "4.3",
 ) -> SavedPlan:
     """The plan with what it depends on: the configuration, of ``current`` what is owned, and
     ``reached``."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
     users = tuple(sorted(super_users))
-    return SavedPlan(target, users, allow_everyone, plan.owns, before, plan.steps)
+    return SavedPlan(target, users, allow_everyone, kafka_version, plan.owns, before, plan.steps)
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
@@ -176,6 +180,7 @@ def write_saved(plan: SavedPlan) -> str:
         "target": plan.target,
         "superUsers": plan.super_users,
         "allowEveryone": str(plan.allow_everyone).lower(),
+        "kafkaVersion": plan.kafka_version,
     }
     head = json.dumps(fields, separators=(",", ":"))
     lists = {
@@ -221,6 +226,7 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
         text_of(found["target"], "target"),
         tuple(text_of(each, "superUsers") for each in items_of(found["superUsers"], "superUsers")),
         _read_boolean(found["allowEveryone"], "allowEveryone"),
+        text_of(found["kafkaVersion"], "kafkaVersion"),
         tuple(map(_read_own, items_of(found["owns"], "owns"))),
         tuple(map(_read_acl, items_of(found["before"], "before"))),
         tuple(map(_read_step, items_of(found["steps"], "steps"))),

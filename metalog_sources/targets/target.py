@@ -13,6 +13,7 @@ from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
 from metalog.controller.acl_hosts import AclCreator
 from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.image.features import EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
 from metalog.plurals import counted, plural
 from metalog_sources.formats.document import ScramUser
@@ -98,6 +99,12 @@ def target_of(source: Source) -> Target:
 
         return FolderTarget(source, source.opened)
     raise ACL_TARGETS.refusal(source.text)
+
+
+def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
+    """The version of Kafka that decides in ``place``, unless somebody says another: a cluster
+    announces it, and of a log its ``features`` tell it."""
+    return place.acl_creator().kafka if isinstance(place, KafkaTarget) else features.assumed_kafka
 
 
 def refused_steps(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
+from metalog_sources.targets.target import likely_kafka
 from shell.context import context_over, opened_source, read_config, replayed_source, store_document
 from shell.views.pasted_commands import CommandTarget
 
@@ -55,10 +56,11 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
     context = read_config(arguments, source, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
         document = store_document(source.store, arguments, output)
-        config = context.over(None, (acl.host for acl in document.acls)).config
+        hosts = (acl.host for acl in document.acls)
+        config = context.over(likely_kafka(source.store), hosts).config
         return _of_store(source, document, config)
     image = replayed_source(arguments, output, source).image
-    config = context_over(context, image).config
+    config = context_over(context, source, image).config
     acls = list(image.acls.by_id.values())
     subject = LintSubject(
         tuple(dict.fromkeys(acls)),

@@ -13,6 +13,7 @@ from metalog.acl import CLUSTER_NAME, PatternType, ResourcePatternFilter, Resour
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
 from metalog_sources.store import NarrowStore, Store
+from metalog_sources.targets.target import likely_kafka
 from shell.context import read_config, state_document
 from shell.output.safe import shown
 from shell.tasks.plan_checks import caller_of
@@ -78,7 +79,7 @@ def _is_last(
         raise InvalidRequest(
             f"{error}; whether somebody can alter ACLs then is not known, {_ALL_THE_SAME}"
         ) from None
-    config = read_config(arguments, source, output).config
+    config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
     could = who_may_alter(acls, config, [f"User:{user}" for user in deletion.users])
     return could == {f"User:{deletion.user}"}
 

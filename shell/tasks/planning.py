@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from authorizer.analysis.commands import CommandKind, kafka_acls_commands, why_no_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
+from metalog.image.features import EMPTY, FeaturesImage
 from metalog.plurals import counted, plural
 from metalog_sources.formats.document import Document, ScramUser, joined
 from metalog_sources.formats.rules import NOTE_KEYS
@@ -23,6 +24,7 @@ from metalog_sources.targets.plan import (
     after,
     make_plan,
 )
+from metalog_sources.targets.target import likely_kafka
 from shell.context import (
     add_command_config,
     add_config,
@@ -92,13 +94,14 @@ def planned(arguments: Namespace, output: Output) -> Planned:
         for text in arguments.wanted
     )
     source = opened_source(arguments, output)
-    current, level = current_state(source, arguments, output)
+    current, features = current_state(source, arguments, output)
     if arguments.prune and output.missing:
         raise InvalidRequest("--prune would remove what could not be read; plan without it")
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)
-    config = read_config(arguments, source, output).over(level, hosts).config
+    kafka = likely_kafka(source.store, features)
+    config = read_config(arguments, source, output).over(kafka, hosts).config
     findings = tuple(findings_of(plan.steps, wanted, current, config))
     return Planned(source, current, config, plan, wanted.users, findings, wanted)
 
@@ -109,12 +112,12 @@ def current_acls(source: Source, arguments: Namespace, output: Output) -> frozen
 
 def current_state(
     source: Source, arguments: Namespace, output: Output
-) -> tuple[frozenset[Acl], int | None]:
-    """The ACLs of the target, and its metadata.version, which a store does not tell."""
+) -> tuple[frozenset[Acl], FeaturesImage]:
+    """The ACLs of the target, and the features of its log; a store does not tell any."""
     if source.store is None:
         image = replayed_source(arguments, output, source).image
-        return frozenset(image.acls.by_id.values()), image.features.metadata_version
-    return frozenset(store_document(source.store, arguments, output).acls), None
+        return frozenset(image.acls.by_id.values()), image.features
+    return frozenset(store_document(source.store, arguments, output).acls), EMPTY
 
 
 def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:

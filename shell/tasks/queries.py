@@ -244,7 +244,7 @@ def judge_of(
     Audit ``lines`` that it is asked about tell something of the configuration. ``is_whole``
     reads all subjects of the image.
     """
-    source = opened_source(arguments, output)
+    opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
     if lines:
         from shell.tasks.line_settings import context_of_lines
@@ -255,5 +255,5 @@ def judge_of(
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
     replayed = replayed_source(arguments, output, source, shows=True, is_whole=is_whole)
-    context = context_over(context, replayed.image)
+    context = context_over(context, opened, replayed.image)
     return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

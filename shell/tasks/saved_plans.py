@@ -1,18 +1,19 @@
 """Saved plans: read, made, and held against the target as it is now.
 
 A plan stays good while what its files own is as it was, and while it turns the same answers by
-the same super users and default rule.
+the same super users, default rule and version of Kafka.
 This module must not change a target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
+from metalog.host_block import host_block
 from metalog.plurals import counted
 from metalog_sources.formats.document import acl_order, is_owned
 from metalog_sources.targets.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
@@ -76,28 +77,49 @@ def plan_to_save(
         plan,
         super_users=config.super_users,
         allow_everyone=config.allow_everyone,
+        kafka_version=config.kafka.value,
     )
 
 
 def config_of(
-    plan: SavedPlan, source: Source, arguments: Namespace, output: Output
+    plan: SavedPlan,
+    source: Source,
+    kafka: str,
+    current: Collection[Acl],
+    arguments: Namespace,
+    output: Output,
 ) -> AuthorizerConfig:
     """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
-    another one, by which lock-out and effect would have been judged otherwise."""
+    another one, or the target, which ``kafka`` is likely to run, reads the hosts of its ACLs
+    otherwise: lock-out and effect would have been judged otherwise."""
     from authorizer.config import AuthorizerConfig, read_kafka_version
 
-    made_with = AuthorizerConfig(frozenset(plan.super_users), plan.allow_everyone)
+    judged_for = read_kafka_version(plan.kafka_version)
+    made_with = AuthorizerConfig(
+        frozenset(plan.super_users), plan.allow_everyone, kafka_version=judged_for
+    )
     options = arguments.config, arguments.super_users, arguments.allow_everyone
     if source.config is None and options == (None, None, None):
-        kafka = read_kafka_version(arguments.kafka or source.kafka_version or "")
-        return made_with._replace(kafka_version=kafka)
-    config = read_config(arguments, source, output).config
+        told = read_kafka_version(arguments.kafka or source.kafka_version or kafka)
+        config = made_with._replace(kafka_version=told)
+    else:
+        config = read_config(arguments, source, output).over(kafka, ()).config
     if made_with[:2] != config[:2]:
         raise InvalidRequest(
             f"this plan was made with {_config_said(made_with)}, and now there is "
             f"{_config_said(config)}; make a new one with metalog plan"
         )
+    if made_with.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
+        raise InvalidRequest(
+            f"this plan was made for Kafka {made_with.kafka.value}, and now Kafka "
+            f"{config.kafka.value} decides, to which CIDR hosts mean something else; make a new "
+            f"one with metalog plan, or give --kafka {made_with.kafka.value}"
+        )
     return config
+
+
+def _has_blocks(acls: Iterable[Acl]) -> bool:
+    return any(host_block(host) is not None for host in {acl.host for acl in acls})
 
 
 def _config_said(config: AuthorizerConfig) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, remaining, step_fields
-from metalog_sources.targets.target import carry_out, target_of
+from metalog_sources.targets.target import carry_out, likely_kafka, target_of
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import opened_source
 from shell.output.output import Output
@@ -107,9 +107,10 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
     source = opened_source(arguments, output)
     if plan.target != arguments.source:
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
-    current, level = current_state(source, arguments, output)
+    current, features = current_state(source, arguments, output)
     steps = remaining(plan, current)
-    config = config_of(plan, source, arguments, output).for_log(level)
+    kafka = likely_kafka(source.store, features)
+    config = config_of(plan, source, kafka, current, arguments, output)
     findings = tuple(default_findings(steps, current, config))
     return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns), findings=findings)
 

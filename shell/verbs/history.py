@@ -128,7 +128,7 @@ def run(arguments: Namespace, output: Output) -> int:
         first = moment.offset
     context = None if asked is None else read_config(arguments, source, output)
     replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
-    config = None if context is None else context_over(context, replayed.image).config
+    config = None if context is None else context_over(context, source, replayed.image).config
     refuse_nothing_proven(replayed, arguments)
     history = history_of(replayed)
     if history is None:

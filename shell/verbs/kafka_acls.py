@@ -27,7 +27,12 @@ from metalog_sources.formats.acl_options import AclAction, CommandOptions, Entri
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
-from metalog_sources.targets.target import carry_out, refuse_unwritable, target_of
+from metalog_sources.targets.target import (
+    carry_out,
+    likely_kafka,
+    refuse_unwritable,
+    target_of,
+)
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.arguments.kafka_acls_draft import DRAFT_OPTIONS, with_draft
 from shell.context import (
@@ -288,7 +293,7 @@ def _refuse_lockout(
         return
     source = opened_source(arguments, output)
     before = _acls_on([_CLUSTER], target, arguments, output)
-    config = read_config(arguments, source, output).over(None, ()).config
+    config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
     said = lockout_said(before, after(before, steps), config, caller_of(source, arguments))
     if said is not None:
         raise InvalidRequest(said)

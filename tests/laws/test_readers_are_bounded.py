@@ -183,7 +183,8 @@ SAVED_ACL = (
     '"host":"*","operation":"READ","permissionType":"ALLOW"}}'
 )
 SAVED_HEAD = (
-    f'{{"metalogPlan":"{VERSION}","target":"a","superUsers":[],"allowEveryone":"false","owns":[],'
+    f'{{"metalogPlan":"{VERSION}","target":"a","superUsers":[],"allowEveryone":"false",'
+    '"kafkaVersion":"4.3","owns":[],'
 )
 SAVED_TAIL = '],"steps":[]}'
 JAAS = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=m required"

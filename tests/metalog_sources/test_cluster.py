@@ -5,13 +5,14 @@ What Kafka answers is in ``tests/compat/test_cluster.py``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
 import pytest
-from command import Run
+from command import Run, run_here
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from running_node import running_in
 from small_acls import BOB, allow, deny
@@ -247,3 +248,39 @@ def test_an_acl_that_cannot_be_read_is_a_doubt(tmp_path: Path, run: Run) -> None
         assert (done.returncode, done.stdout) == (2, ""), verb
         assert said in done.stderr, verb
     assert (salvaged.returncode, said in salvaged.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("newest", "kafka"), [(30, "4.3"), (33, "4.4")])
+def test_a_cluster_announces_which_kafka_decides(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    newest: int,
+    kafka: str,
+) -> None:
+    """4.4 applies stored blocks at any metadata.version in force, and supports it up to 33."""
+    parts = response_parts(29, 3)
+    entry = parts.AclDescription(
+        principal="User:a", host="10.0.0.0/8", operation=3, permission_type=3
+    )
+    resource = parts.DescribeAclsResource(
+        resource_type=2, resource_name="payments", pattern_type=3, acls=(entry,)
+    )
+    answer = parts.DescribeAclsResponse(
+        throttle_time=timedelta(),
+        error_code=KafkaErrorCode.none,
+        error_message=None,
+        resources=(resource,),
+    )
+    supported = {METADATA_VERSION: VersionRange(7, newest)}
+    monkeypatch.setattr("wire_peers.FEATURES", Features(supported, {METADATA_VERSION: 30}, 0))
+    question = ("User:a", "Read", "topic:payments", "--host", "10.1.1.1", "--json")
+    with answering(lambda request: answer) as (address, _):
+        done = run_here(capsys, "can", f"cluster://{address}", *question)
+        linted = run_here(capsys, "lint", f"cluster://{address}", "--only", "host-form")
+    said = json.loads(done.stdout)
+    is_allowed = kafka == "4.4"
+    assert (said["result"] == "ALLOWED", said["kafkaVersion"]) == (is_allowed, kafka)
+    assert f"kafka.version={kafka}" in said["assumed"]
+    assert f"would answer {'DENIED' if is_allowed else 'ALLOWED'}" in done.stderr
+    assert (linted.returncode == 0) is is_allowed, linted.stderr + linted.stdout

@@ -36,7 +36,10 @@ ACL = Acl(
     PermissionType.ALLOW,
 )
 EVERYTHING = (Own(),)
-HEAD = '{"metalogPlan":"3","target":"x","superUsers":[],"allowEveryone":"false","owns":[]'
+HEAD = (
+    '{"metalogPlan":"4","target":"x","superUsers":[],"allowEveryone":"false",'
+    '"kafkaVersion":"4.3","owns":[]'
+)
 
 
 def wanting(acls: list[Acl], owned: tuple[Own, ...] = EVERYTHING) -> Document:
@@ -142,10 +145,10 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
     [
         (
             '{"metalogPlan":"1","target":"x","before":"","steps":[]}',
-            "p, line 1, column 1: a saved plan of version 1, and this metalog takes version 3; "
+            "p, line 1, column 1: a saved plan of version 1, and this metalog takes version 4; "
             "make a new one with metalog plan --save",
         ),
-        ('{"metalogPlan":"4","more":[]}', "a saved plan of version 4, and this metalog takes"),
+        ('{"metalogPlan":"5","more":[]}', "a saved plan of version 5, and this metalog takes"),
         (HEAD + ',"steps":[]}', "a saved plan has no before"),
         (
             HEAD.replace('"false"', '"no"') + ',"before":[],"steps":[]}',

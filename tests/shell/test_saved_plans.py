@@ -112,7 +112,7 @@ def test_a_plan_of_an_older_metalog_is_refused_in_one_line(
     assert main(["apply", str(target), str(plan)]) == 2
     assert capsys.readouterr().err == (
         f"metalog: {plan}, line 1, column 1: a saved plan of version 1, and this metalog takes "
-        "version 3; make a new one with metalog plan --save\n"
+        "version 4; make a new one with metalog plan --save\n"
     )
 
 
@@ -136,3 +136,25 @@ def test_a_plan_is_bound_to_the_configuration_by_which_it_was_judged(
         said = capsys.readouterr().err.splitlines()[-1]
         assert "this plan was made with super.users User:root and the default DENIED" in said
     assert main(["apply", target, plan]) == 0
+
+
+def test_a_plan_is_bound_to_the_kafka_that_reads_its_hosts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KIP-1276: the same ACL grants what it did not grant before."""
+    target, wanted = str(formatted(tmp_path / "node")), tmp_path / "wanted.yaml"
+    plan = str(tmp_path / "plan.json")
+    for host, code in (("10.0.0.1", 0), ("10.0.0.0/8", 2)):
+        wanted.write_text(
+            "- {principal: User:app, operation: Read, resourceType: Topic, resourceName: pay,"
+            f" host: {host}}}\n"
+        )
+        assert main(["plan", target, str(wanted), "--save", plan, "--kafka", "4.4"]) == 0
+        capsys.readouterr()
+        assert main(["apply", target, plan]) == code
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "metalog: this plan was made for Kafka 4.4, and now Kafka 4.3 decides, to which CIDR "
+        "hosts mean something else; make a new one with metalog plan, or give --kafka 4.4"
+    )
+    for told in (("--super-users", ""), ()):
+        assert main(["apply", target, plan, *told, "--kafka", "4.4"]) == 0
