@@ -48,11 +48,13 @@ def explain(
     assumed: Iterable[str] = (),
     limit: int = NEAR_MISSES_SHOWN,
     request: str | None = None,
+    creates_blocks: bool = True,
 ) -> Explanation:
     """Explain the answer to ``question`` under ``acls``, with at most ``limit`` near misses.
 
     ``request`` is Kafka's name of the request that asked, such as ``Metadata``, where it is known:
-    it tells what a client goes on to do.
+    it tells what a client goes on to do. ``creates_blocks``: from metadata.version 32 on Kafka 4.4
+    creates ACLs for CIDR blocks, and remedies may have them.
 
     ``since`` is left open: ``explanation._replace(since=since(...))`` where there is a log.
     """
@@ -67,7 +69,7 @@ def explain(
         question,
         traced,
         tuple(near),
-        remedies(traced, config, question, near, request),
+        remedies(traced, config, question, near, request, creates_blocks=creates_blocks),
         changing_hosts(traced, config.kafka) if question.host is None else (),
         config.kafka,
         tuple(assumed),

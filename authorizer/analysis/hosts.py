@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
 from authorizer.analysis.host_regions import host_regions, is_client_host
@@ -18,7 +18,7 @@ from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Candidate, Trace, is_allow
 from metalog.acl import WILDCARD, Acl
 from metalog.client_host import java_text
-from metalog.host_block import HostBlock, client_address, host_block
+from metalog.host_block import IPV4_BITS, HostBlock, client_address, host_block
 
 IPAddress = IPv4Address | IPv6Address
 
@@ -82,6 +82,28 @@ def _kept_off_by_host_alone(candidates: Iterable[Candidate]) -> Iterable[Acl]:
 def _half(block: HostBlock) -> HostBlock:
     """The next larger block, of which ``block`` is a half."""
     return HostBlock(block.bits, block.length - 1, block.network >> 1)
+
+
+def smallest_block(hosts: Iterable[str], client: str) -> str | None:
+    """Of ``hosts`` the smallest CIDR block that contains ``client``, as it is written."""
+    address = client_address(client)
+    holding = [
+        (-block.length, host)
+        for host in hosts
+        if (block := host_block(host)) is not None
+        and address is not None
+        and block.contains(address)
+    ]
+    return min(holding)[1] if holding else None
+
+
+def block_beside(host: str, client: str) -> str | None:
+    """The CIDR block that contains ``client`` and is as large as ``host``, a block."""
+    block, address = host_block(host), client_address(client)
+    if block is None or address is None or block.bits != address.bits:
+        return None
+    network = IPv4Network if block.bits == IPV4_BITS else IPv6Network
+    return str(network((address.value, block.length), strict=False))
 
 
 def meant_block(host: str) -> str | None:

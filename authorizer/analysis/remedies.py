@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from authorizer.analysis.commands import CommandKind, kafka_acls_command
 from authorizer.analysis.host_regions import is_client_host
+from authorizer.analysis.hosts import block_beside, smallest_block
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.near_misses import NearMiss
 from authorizer.analysis.powers import danger
@@ -100,10 +101,12 @@ def remedies(
     question: Question,
     near: Iterable[NearMiss] = (),
     request: str | None = None,
+    *,
+    creates_blocks: bool = True,
 ) -> tuple[Remedy, ...]:
     """What turns the answer: what lets a client go on after a look-up, then the narrowest and the
     shortest; last what shuts others out or gives too much. ``request`` is Kafka's name of the
-    request that was denied.
+    request that was denied; ``creates_blocks`` tells whether hosts may be CIDR blocks.
     """
     if traced.decision.rule == SUPER_USER:
         return ()
@@ -114,6 +117,8 @@ def remedies(
         found = [*_to_use(traced, config, question, uses), *_to_allow(traced, question)]
         if traced.decision.acl is None:
             found += _mended(near, question, uses, config.kafka)
+            if creates_blocks and config.kafka.matches_blocks:
+                found += _for_blocks(traced, near, question)
     if config.allow_everyone:
         found = [_beyond_the_default(remedy, traced) for remedy in found]
     found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
@@ -192,6 +197,27 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
         )
         for host in hosts
         if host is not None
+    ]
+
+
+def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
+    """The narrowest ALLOW for the client's block: the smallest that ACLs of the principal name on
+    this resource, and blocks as large as those that lack the client by one bit."""
+    if question.host is None:
+        return []
+    own = [
+        each.acl.host
+        for each in traced.candidates
+        if is_allow(each.acl) and each.acl.principal == question.principal
+    ]
+    missed = [each.acl.host for each in near if each.kind is NearMissKind.HOST_BLOCK_ONE_OFF]
+    hosts = [smallest_block(own, question.host)]
+    hosts += [block_beside(host, question.host) for host in missed]
+    return [
+        Remedy((), (acl,), _beyond((acl,), question))
+        for narrow in _narrow_acls(question, PermissionType.ALLOW)[:1]
+        for host in dict.fromkeys(hosts)
+        if host is not None and (acl := narrow._replace(host=host))
     ]
 
 

@@ -13,7 +13,7 @@ from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
 from metalog.controller.acl_hosts import AclCreator
 from metalog.errors import InvalidRequest, InvalidTarget
-from metalog.image.features import EMPTY, FeaturesImage
+from metalog.image.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
 from metalog.plurals import counted, plural
 from metalog_sources.formats.document import ScramUser
@@ -105,6 +105,16 @@ def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
     """The version of Kafka that decides in ``place``, unless somebody says another: a cluster
     announces it, and of a log its ``features`` tell it."""
     return place.acl_creator().kafka if isinstance(place, KafkaTarget) else features.assumed_kafka
+
+
+def creates_blocks(source: Source, features: FeaturesImage) -> bool:
+    """Whether ACLs for CIDR blocks can be created in ``source``, whose log has ``features``; files
+    of ACLs take them."""
+    if source.store is None:
+        return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
+    if isinstance(source.store, KafkaTarget):
+        return source.store.acl_creator().metadata_version >= CIDR_HOSTS_SINCE
+    return True
 
 
 def refused_steps(

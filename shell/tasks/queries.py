@@ -81,6 +81,7 @@ class Queries:
         """All there is to say about one question that came of ``request``; ``since`` reads the log
         once more."""
         from authorizer.analysis.explain import explain
+        from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
 
         self.check_ready(question)
@@ -90,6 +91,7 @@ class Queries:
             question,
             assumed=self.context.assumed,
             request=request,
+            creates_blocks=creates_blocks(self.source, self.image.features),
         )
         if not since:
             return explanation

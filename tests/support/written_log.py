@@ -29,14 +29,14 @@ def copied(case: str, target: Path) -> Path:
     return target
 
 
-def formatted(folder: Path, *, node: int = 1, dynamic: bool = True) -> Path:
+def formatted(folder: Path, *, node: int = 1, dynamic: bool = True, level: int = 30) -> Path:
     """What kafka-storage leaves: no log yet; ``dynamic`` as with ``--standalone``."""
     partition = folder / "__cluster_metadata-0"
     partition.mkdir(parents=True)
     (folder / "meta.properties").write_text(
         f"node.id={node}\ndirectory.id={DIRECTORY_ID}\nversion=1\ncluster.id=c\n"
     )
-    records = [(FeatureLevelRecord("metadata.version", 30), 0), (FIRST_ACL, 0)]
+    records = [(FeatureLevelRecord("metadata.version", level), 0), (FIRST_ACL, 0)]
     _write(folder / "bootstrap.checkpoint", records, [])
     if dynamic:
         voter = Voter(

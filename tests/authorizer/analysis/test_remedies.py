@@ -8,6 +8,7 @@ from small_world import NAMES, for_many_worlds
 from authorizer.analysis.explain import explain
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, reaches, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
@@ -260,3 +261,35 @@ def test_a_resource_called_star_is_not_granted_as_the_wildcard():
     remedy = explain([], CLOSED, ASKED._replace(resource_name="*")).remedies[0]
     assert remedy.add[0].pattern_type is PatternType.PREFIXED
     assert Attribute.PATTERN in remedy.widens
+
+
+NEWER = CLOSED._replace(kafka_version=KafkaVersion.V4_4)
+IPV6 = "2001:db8:0:0:0:0:0:1"
+
+
+@pytest.mark.parametrize(
+    ("named", "operation", "client", "offered"),
+    [
+        pytest.param(["10.0.0.0/8"], "WRITE", "10.0.0.1", ["10.0.0.0/8"], id="holds the client"),
+        pytest.param(["10.0.0.0/8", "10.0.0.0/24"], "WRITE", "10.0.0.1", ["10.0.0.0/24"], id="two"),
+        pytest.param(["10.0.0.0/9"], "READ", "10.128.0.1", ["10.128.0.0/9"], id="one bit off"),
+        pytest.param(["2001:db8:1::/48"], "READ", IPV6, ["2001:db8::/48"], id="one bit off, IPv6"),
+        pytest.param(["::8000:0/97"], "READ", "0:0:0:0:0:0:0:1", ["::/97"], id="a low address"),
+        pytest.param(["11.0.0.0/8"], "WRITE", "10.0.0.1", [], id="holds others"),
+        pytest.param(["0.0.0.0/8"], "WRITE", "0.0.0.0", [], id="Kafka finds 0.0.0.0 in no block"),
+        pytest.param(["10.0.0.0/33"], "WRITE", "10.0.0.1", [], id="not a block"),
+    ],
+)
+def test_a_block_that_an_acl_names_may_be_granted_and_nothing_wider(
+    named: list[str], operation: str, client: str, offered: list[str]
+) -> None:
+    """Only where 4.4 decides, and where its metadata.version has blocks created (KIP-1276)."""
+    acls = [GRANT._replace(host=host, operation=Operation[operation]) for host in named]
+    question = ASKED._replace(host=client)
+
+    def blocks(config: AuthorizerConfig, creates_blocks: bool) -> list[Acl]:
+        found = explain(acls, config, question, creates_blocks=creates_blocks).remedies
+        return [acl for remedy in found for acl in remedy.add if "/" in acl.host]
+
+    assert blocks(NEWER, True) == [GRANT._replace(host=host) for host in offered]
+    assert blocks(NEWER, False) == blocks(CLOSED, True) == []
