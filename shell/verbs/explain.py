@@ -22,7 +22,7 @@ from shell.output.output import Output
 from shell.tasks.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
 from shell.tasks.queries import Queries, judge_of
 from shell.views.explanation import changed_since, point_out, render, section
-from shell.views.other_kafka import say_other_answer
+from shell.views.other_kafka import say_other_answer, say_other_answers
 
 if TYPE_CHECKING:
     from authorizer.analysis.explain import Explanation
@@ -102,8 +102,11 @@ def _explain_many(
 ) -> int:
     from authorizer.analysis.json import to_json
 
+    asked: list[Question] = []
     for group in groups:
         explanation = judge.explain(group.asked.question, since=False, request=group.asked.request)
+        if judge.of_other_kafka is not None:
+            asked.append(group.asked.question)
         if output.format == "json":
             record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
             output.record(record | group.as_json())
@@ -114,6 +117,7 @@ def _explain_many(
         output.line(output.paint(said, "faint"))
         _print(explanation, judge, arguments, output)
         output.line()
+    say_other_answers(asked, judge, output)
     return 2 if many.bad else 0
 
 
@@ -138,6 +142,7 @@ def _checklists(question: Question, judge: Queries, arguments: Namespace) -> lis
         "--command-config": arguments.command_config,
         "--config": arguments.config,
         "--super-users": arguments.super_users,
+        "--kafka": arguments.kafka,
     }
     given = [
         f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"

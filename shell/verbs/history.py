@@ -37,8 +37,10 @@ from shell.context import (
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
 from shell.tasks.history import ChangeHistory, history_of
+from shell.tasks.queries import Queries
 from shell.views.acls import KEYS, sentence, values
 from shell.views.explanation import headline, result_cell
+from shell.views.other_kafka import say_other_answer
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -128,7 +130,7 @@ def run(arguments: Namespace, output: Output) -> int:
         first = moment.offset
     context = None if asked is None else read_config(arguments, source, output)
     replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
-    config = None if context is None else context_over(context, source, replayed.image).config
+    context = None if context is None else context_over(context, source, replayed.image)
     refuse_nothing_proven(replayed, arguments)
     history = history_of(replayed)
     if history is None:
@@ -139,8 +141,10 @@ def run(arguments: Namespace, output: Output) -> int:
     if history.start > max(first, 0):
         output.note(f"the log says nothing of what was before offset {history.start:,}")
     of_interest = _Asked(history, replayed, first, arguments.follow, arguments.salvage)
-    if asked is not None and config is not None:
-        _answers(asked.question, config, of_interest, output)
+    if asked is not None and context is not None:
+        if replayed.ready:
+            say_other_answer(asked.question, Queries(replayed, context, lambda: None), output)
+        _answers(asked.question, context.config, of_interest, output)
     elif wanted is not None:
         _changes(wanted, of_interest, output)
     return 0

@@ -74,7 +74,7 @@ def run(arguments: Namespace, output: Output) -> int:
     _point_out_unknown(held, judge, output)
     say_other_answers((each.expectation.question for each in expected), judge, output)
     if output.is_text:
-        _print(held, failed, judge, arguments.source, output)
+        _print(held, failed, judge, arguments, output)
     elif output.format == "json":
         for each in held:
             output.record(_as_json(each, judge))
@@ -105,7 +105,7 @@ def _print(
     held: list[ExpectationResult],
     failed: list[ExpectationResult],
     judge: Queries,
-    source: str,
+    arguments: Namespace,
     output: Output,
 ) -> None:
     for each in failed:
@@ -114,7 +114,7 @@ def _print(
         output.line(f"{output.paint(_asked(each.question), 'strong')}{remark}")
         output.line(f"  {safe(str(each.expected.place))}: {_expected_said(each)}")
         output.line(f"  {because(each.question, judge.trace(each.question))}")
-        output.line(f"  {output.paint(_explain(each.question, source), 'faint')}")
+        output.line(f"  {output.paint(_explain(each.question, arguments), 'faint')}")
     number = len(held)
     if failed:
         are = plural(len(failed), "is", "are")
@@ -139,12 +139,13 @@ def _expected_said(each: ExpectationResult) -> str:
     return f"expected {wanted}, is {decision.result.value}"
 
 
-def _explain(question: Question, source: str) -> str:
+def _explain(question: Question, arguments: Namespace) -> str:
     resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
     host = "" if question.host is None else f" --host {quoted(question.host)}"
+    kafka = "" if arguments.kafka is None else f" --kafka {quoted(arguments.kafka)}"
     return (
-        f"metalog explain {quoted(source)} {quoted(question.principal)} "
-        f"{question.operation.name} {quoted(resource)}{host}"
+        f"metalog explain {quoted(arguments.source)} {quoted(question.principal)} "
+        f"{question.operation.name} {quoted(resource)}{host}{kafka}"
     )
 
 

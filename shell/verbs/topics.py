@@ -23,7 +23,8 @@ from shell.output.output import Cell, Output
 from shell.output.safe import shown
 from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import sentence
-from shell.views.holders import holder_records, print_holders
+from shell.views.holders import differing_acls, holder_records, print_holders
+from shell.views.other_kafka import say_other_result
 
 if TYPE_CHECKING:
     from metalog.ids import Uuid
@@ -161,6 +162,21 @@ def _describe(topics: Sequence[_Topic], judge: Queries, output: Output) -> None:
     if super_users and output.is_text:
         output.line()
         output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
+    _say_other(topics, judge, output)
+
+
+def _say_other(topics: Iterable[_Topic], judge: Queries, output: Output) -> None:
+    """One line where the other Kafka would have others read or write some topic."""
+    if (other := judge.of_other_kafka) is None:
+        return
+    differing = [
+        acl
+        for topic in topics
+        for question in (_question(topic.name, operation) for operation in _ASKED)
+        for acl in differing_acls(_found(question, topic, judge), _found(question, topic, other))
+    ]
+    if differing:
+        say_other_result(differing, judge, output)
 
 
 def _described(topic: _Topic, judge: Queries) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command import run_here
+from written_log import formatted
 
 BLOCKS = """\
 - {principal: "User:app", operation: READ, resourceType: TOPIC, resourceName: pay, host: 10.0.0.0/8}
@@ -147,3 +148,62 @@ def test_lint_for_a_version_is_clean_where_nothing_turns(
         done = run_here(capsys, "lint", path, *options)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_every_verb_that_answers_says_where_the_other_kafka_would_not(
+    blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = formatted(tmp_path / "node")
+    assert run_here(capsys, "apply", log, blocks, "--yes").returncode == 0
+    questions = tmp_path / "questions.jsonl"
+    asked = {"principal": "User:app", "operation": "READ", "resourceType": "TOPIC"}
+    questions.write_text(json.dumps(asked | {"resourceName": "pay", "host": "10.2.0.1"}) + "\n")
+    expected = tmp_path / "expected.yaml"
+    words = 'principal: "User:app", operation: READ, resource: "topic:pay", host: 10.2.0.1'
+    expected.write_text(f"deny:\n- {{{words}}}\n")
+    for verb, *words_of in (
+        ("can", *ASKED, "10.2.0.1"),
+        ("can", "--requests", questions),
+        ("explain", *ASKED, "10.2.0.1"),
+        ("explain", "--requests", questions),
+        ("explain", "User:app", "--consumer", "--topic", "pay", *ASKED[3:], "10.2.0.1"),
+        ("who-can", "Read", "topic:pay"),
+        ("access", "User:app"),
+        ("topics", "--describe", "--topic", "pay"),
+        ("test", expected),
+        ("history", *ASKED, "10.2.0.1"),
+    ):
+        done = run_here(capsys, verb, log, *words_of)
+        assert done.stderr.count("Kafka 4.4 would answer") == 1, (verb, words_of)
+        told = run_here(capsys, verb, log, *words_of, "--kafka", "4.3")
+        assert "would answer" not in told.stderr, verb
+
+
+def test_a_command_to_go_on_with_keeps_the_kafka(
+    blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    expected = tmp_path / "expected.yaml"
+    words = 'principal: "User:app", operation: READ, resource: "topic:pay", host: 11.0.0.1'
+    expected.write_text(f"allow:\n- {{{words}}}\n")
+    newer = ("--kafka", "4.4")
+    done = run_here(capsys, "explain", blocks, "User:x", "Describe", "topic:pay", *newer)
+    assert "--consumer --topic pay --kafka 4.4" in done.stdout
+    done = run_here(capsys, "test", blocks, expected, *newer)
+    assert done.stdout.splitlines()[3].endswith("--host 11.0.0.1 --kafka 4.4")
+
+
+@pytest.mark.parametrize(("level", "offered"), [(31, False), (32, True)])
+def test_a_block_is_offered_where_it_can_be_created(
+    blocks: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    level: int,
+    offered: bool,
+) -> None:
+    """KIP-1276: metadata.version 4.4-IV1 brings the creation, and the software the matching."""
+    log = formatted(tmp_path / "node", level=level)
+    blocks.write_text(BLOCKS.partition('- {principal: "User:bob"')[0])
+    assert run_here(capsys, "apply", log, blocks, "--yes").returncode == 0
+    done = run_here(capsys, "explain", log, *ASKED, "11.0.0.1", "--kafka", "4.4")
+    assert ("--allow-host 11.0.0.0/8" in done.stdout) is offered
+    assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
