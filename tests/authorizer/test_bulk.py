@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vectors import ASKED, Acls, scenarios
@@ -19,7 +20,6 @@ from authorizer import (
     PatternType,
     PermissionType,
     ResourceType,
-    spec,
 )
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER

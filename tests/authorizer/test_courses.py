@@ -7,11 +7,11 @@ from itertools import product
 from random import Random
 
 import pytest
+import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories
 
-from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER
 from authorizer.history.decision_timeline import DecisionTimelines

@@ -8,6 +8,7 @@ from itertools import product
 from typing import NamedTuple
 
 import pytest
+import spec
 
 from authorizer import (
     Acl,
@@ -19,7 +20,6 @@ from authorizer import (
     ResourcePattern,
     ResourceType,
     StandardAuthorizer,
-    spec,
 )
 from authorizer.engine import decision_cache
 from authorizer.kafka_version import KafkaVersion

@@ -6,8 +6,9 @@ import random
 from itertools import product
 
 import pytest
+import spec
 
-from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType, spec
+from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import buckets, prefixes
 from authorizer.engine.decide import session
 from authorizer.engine.index import AclIndex, IndexWriter

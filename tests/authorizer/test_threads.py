@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+import spec
 
 from authorizer import (
     Acl,
@@ -18,7 +19,6 @@ from authorizer import (
     RequestContext,
     ResourceType,
     StandardAuthorizer,
-    spec,
     topic,
 )
 from metalog.ids import Uuid

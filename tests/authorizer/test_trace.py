@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import spec
 from hypothesis import given, settings
 from small_world import worlds
 from vectors import Acls, read_action, read_context, scenarios
 
-from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Standing, trace

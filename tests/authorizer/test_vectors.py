@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+import spec
 from vectors import (
     ASKED,
     Acls,
@@ -22,7 +23,7 @@ from vectors import (
     scenarios,
 )
 
-from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer, spec
+from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer
 from authorizer.audit.line import LOGGER, TRACE, parse_line, read_row, row_of
 from authorizer.kafka_version import KafkaVersion
 from metalog.errors import AuthorizerNotReady

@@ -1,6 +1,6 @@
 """Lines that are torn, joined, forged or cut: no grant that was used is ever called unused.
 
-A linear scan over what happened decides, by ``authorizer.spec``; the log is what Kafka would have
+A linear scan over what happened decides, by ``spec``; the log is what Kafka would have
 written of it, spoilt as writers, disks and hostile names spoil logs.
 """
 
@@ -12,11 +12,11 @@ from random import Random
 from typing import Any
 
 import pytest
+import spec
 from audit_rows import rows_of
 from small_acls import lived
 from spoilt_log import some_acls, some_events, spoil
 
-from authorizer import spec
 from authorizer.audit.layouts import Zone
 from authorizer.audit.readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import spec
 from audit_rows import splits_of
 from pyspark.sql import SparkSession
 from tiny_log import ace, uuid
 
-from authorizer import spec
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from authorizer.history.timeline import AclLifetime, Edge, Timeline
 from metalog.acl import Operation, ResourceType

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
+import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories, replayed
 
-from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives

@@ -8,10 +8,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import spec
 from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, replayed
 from sql_oracle import decided_by_joins
 
-from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import (
     ALLOWED_TO_SUPER_USER,

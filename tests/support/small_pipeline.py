@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from authorizer import spec
+import spec
+
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType, words_of
 from metalog.ids import Uuid, uuid_text

@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from authorizer import spec
+import spec
+
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 
+import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_world import CLIENTS as NAMED_CLIENTS
 from small_world import NAMES, OPERATIONS, PRINCIPALS, configs, from_there
 from small_world import acls as small_acls
 
-from authorizer import spec
 from authorizer.analysis.access import PrincipalAccess, access
 from authorizer.analysis.allowed_patterns import OnPattern
 from authorizer.analysis.who_can import WhoCan, who_can

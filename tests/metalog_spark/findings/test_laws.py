@@ -11,9 +11,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import spec
 from small_pipeline import Ask, World, edge, life
 
-from authorizer import spec
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.acl_lifetimes import Lives, acl_of
 from metalog_spark.findings.least_privilege import least_set

@@ -3,12 +3,12 @@
 import re
 from itertools import combinations
 
+import spec
 from hypothesis import given
 from hypothesis import strategies as st
 from small_acls import BOB, allow, deny
 from small_histories import small_acls
 
-from authorizer import spec
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow

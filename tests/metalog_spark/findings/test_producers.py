@@ -13,12 +13,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+import spec
 from command import run_here
 from small_acls import allow, deny
 from small_pipeline import Ask, World, life
 from small_shop import ADMIN, BOB, CAROL, CLUSTER, DAVE, ERIN, FRANK, MALLORY, READ, WRITE
 
-from authorizer import spec
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import write_yaml

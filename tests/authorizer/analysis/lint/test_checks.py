@@ -12,13 +12,13 @@ from itertools import product
 from typing import Any
 
 import pytest
+import spec
 from cases import REPOSITORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_world import CLIENTS, NAMES, OPERATIONS, PRINCIPALS
 from small_world import acls as small_acls
 
-from authorizer import spec
 from authorizer.analysis import coverage
 from authorizer.analysis.host_regions import is_client_host
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint
