@@ -17,6 +17,7 @@ from command import run_here
 from tiny_log import ace
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog_spark.store.commit_log import VERSION
 from metalog_spark.store.preflight import (
     check_can_be_filled,
     check_can_be_followed,
@@ -29,7 +30,7 @@ LINE = (
     "[2026-01-01 00:00:00,000] INFO Principal = User:a is Allowed operation = READ from host ="
     " 10.0.0.1 on resource = Topic:LITERAL:t for request = Fetch with resourceRefCount = 1\n"
 )
-MADE = {"kind": "kraft-metalog pipeline", "version": 4}
+MADE = {"kind": "kraft-metalog pipeline", "version": VERSION}
 
 
 def listed(folder: Path, *changes: Mapping[str, Any], serials: Iterable[int] = range(1, 9)) -> Path:

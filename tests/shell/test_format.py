@@ -200,9 +200,10 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path, run: Run) ->
         (["--add-scram", "SCRAM-SHA-256=[password=TOP]"], "without a name="),
         (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP,x]"], "each as KEY=VALUE"),
         (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP,iterations=1]"], "4096 to 16384"),
-        (
+        pytest.param(
             ["--add-scram", f"SCRAM-SHA-256=[name=a,password=TOP,iterations={'9' * 5_000}]"],
             "4096 to",
+            id="iterations of 5,000 digits",
         ),
         (
             ["-r", "3.4", "--add-scram", "SCRAM-SHA-256=[name=a,password=TOP]"],

@@ -18,6 +18,7 @@ from metalog.loader import Loader
 from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended, HighWatermark, Publisher
 from metalog.records.batch import Batch, Part
+from metalog.records.unread import UnreadTypes
 
 UNREADABLE_ON_PURPOSE = "frames-crafted/"
 
@@ -29,8 +30,8 @@ class DecodedOnce(Batch):
     def _parts(self) -> tuple[Part, ...]:
         return tuple(super().parts())
 
-    def parts(self) -> list[Part]:
-        return [*self._parts]
+    def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
+        return [*self._parts] if unread is None else super().parts(unread)
 
 
 class World:

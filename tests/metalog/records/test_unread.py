@@ -68,8 +68,8 @@ def is_of_unread_type(message: object) -> bool:
     return isinstance(message, TYPES)
 
 
-@given(st.lists(MIXED, min_size=1, max_size=70))
-@settings(max_examples=100)
+@given(st.lists(MIXED, min_size=1, max_size=20))
+@settings(max_examples=60)
 def test_all_records_of_the_unread_types_are_passed_over_and_no_others(pairs) -> None:
     batch = build_batch(0, 0, 0, pairs)
     assert_equal_but_for_bodies(batch)
