@@ -20,9 +20,10 @@ def say_upgrade(looked: Looked, to: KafkaVersion, arguments: Namespace, output: 
     """How many logged requests ``to`` answers otherwise than the other version; 0 without a log."""
     level = looked.metadata_version
     if level is not None and level >= FIRST_OF_4_4:
+        already = ", and what turns here has turned already" if to.matches_blocks else ""
         output.note(
             f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
-            "so there is no way back"
+            f"so there is no way back{already}"
         )
     if arguments.audit is None:
         return 0

@@ -42,15 +42,22 @@ def say_other_answers(questions: Iterable[Question], judge: Queries, output: Out
     which = there.result.value
     if len(listed) > 1:
         which = f"{counted(len(turned), 'question')} otherwise, the first of them {which}"
-    acl = _with_block(there.acl, here.acl)
-    _say(judge, f"would answer {which}{f', by {sentence(acl)}' if acl is not None else ''}", output)
+    _say(judge, f"would answer {which}{_because(judge, there.acl, here.acl)}", output)
 
 
 def say_other_result(acls: Iterable[Acl], judge: Queries, output: Output) -> None:
     """One line where the other Kafka's result differs; ``acls`` are those in which it does."""
+    _say(judge, f"would answer otherwise{_because(judge, *acls)}", output)
+
+
+def _because(judge: Queries, *acls: Acl | None) -> str:
+    """By which of ``acls`` the other Kafka answers otherwise, or without which."""
     acl = _with_block(*acls)
-    by = "" if acl is None else f", by {sentence(acl)}"
-    _say(judge, f"would answer otherwise{by}", output)
+    if acl is None:
+        return ""
+    if judge.context.config.kafka.other.matches_blocks or host_block(acl.host) is None:
+        return f", by {sentence(acl)}"
+    return f", since it compares hosts as text: {sentence(acl)}"
 
 
 def _say(judge: Queries, would: str, output: Output) -> None:

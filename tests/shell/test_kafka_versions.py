@@ -205,5 +205,11 @@ def test_a_block_is_offered_where_it_can_be_created(
     blocks.write_text(BLOCKS.partition('- {principal: "User:bob"')[0])
     assert run_here(capsys, "apply", log, blocks, "--yes").returncode == 0
     done = run_here(capsys, "explain", log, *ASKED, "11.0.0.1", "--kafka", "4.4")
-    assert ("--allow-host 11.0.0.0/8" in done.stdout) is offered
     assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
+    assert ("--allow-host 11.0.0.0/8" in done.stdout) is offered
+    done = run_here(capsys, "can", log, *ASKED, "10.2.0.1")
+    block = "ALLOW User:app READ on topic pay from 10.0.0.0/8"
+    why = f"DENIED, since it compares hosts as text: {block}" if offered else f"ALLOWED, by {block}"
+    assert f"would answer {why}; taken for Kafka" in done.stderr
+    done = run_here(capsys, "lint", log, "--for", "4.4")
+    assert ("what turns here has turned already" in done.stderr) is offered
