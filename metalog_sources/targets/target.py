@@ -11,7 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
-from metalog.controller.acl_hosts import AclCreator
+from metalog.controller.acl_hosts import AclCreator, creator_for
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.image.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
@@ -118,15 +118,19 @@ def creates_blocks(source: Source, features: FeaturesImage) -> bool:
 
 
 def refused_steps(
-    target: object, steps: Sequence[PlanStep], current: Collection[Acl] = ()
+    target: object,
+    steps: Sequence[PlanStep],
+    current: Collection[Acl] = (),
+    features: FeaturesImage = EMPTY,
 ) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot take, each with the reason. What is only a SOURCE is held
-    to what Kafka itself refuses. ``current`` are the ACLs that it has."""
+    to what Kafka itself refuses. ``current`` are the ACLs that it has, ``features`` those of its
+    log."""
     found = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
     added = [step.acl.host for step in steps if step.change is ChangeKind.ADD]
     has_odd_host = any(not host or "/" in host for host in added)
-    creator = target.acl_creator() if has_odd_host and isinstance(target, KafkaTarget) else None
+    creator = _creator(target, features) if has_odd_host else None
     for step in steps:
         why = target.why_not(step.acl) if isinstance(target, _Target) else None
         if why is None and step.change is ChangeKind.ADD:
@@ -134,6 +138,13 @@ def refused_steps(
         if why is not None:
             found.append((step, why))
     return found
+
+
+def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
+    """The Kafka that creates ACLs in ``target``, where that is known."""
+    if isinstance(target, KafkaTarget):
+        return target.acl_creator()
+    return None if features.metadata_version is None else creator_for(features)
 
 
 def _full(

@@ -66,7 +66,7 @@ def refusal_of(made: Planned, arguments: Namespace, target: object) -> Refusal |
 
 
 def _unwritable(made: Planned, target: object) -> Refusal | None:
-    refused = refused_steps(target, made.plan.steps, made.current)
+    refused = refused_steps(target, made.plan.steps, made.current, made.features)
     if not refused:
         return None
     step, why = refused[0]

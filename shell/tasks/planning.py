@@ -54,7 +54,7 @@ _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 class Planned(NamedTuple):
     """``current`` are all the ACLs that the target has, ``users`` those that are wanted.
-    ``wanted`` is empty where the plan was a saved one."""
+    ``wanted`` is empty where the plan was a saved one, ``features`` are those of a log."""
 
     source: Source
     current: frozenset[Acl]
@@ -63,6 +63,7 @@ class Planned(NamedTuple):
     users: tuple[ScramUser, ...] = ()
     findings: tuple[PlanFinding, ...] = ()
     wanted: Document = Document()
+    features: FeaturesImage = EMPTY
 
     @property
     def after(self) -> set[Acl]:
@@ -103,7 +104,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     kafka = likely_kafka(source.store, features)
     config = read_config(arguments, source, output).over(kafka, hosts).config
     findings = tuple(findings_of(plan.steps, wanted, current, config))
-    return Planned(source, current, config, plan, wanted.users, findings, wanted)
+    return Planned(source, current, config, plan, wanted.users, findings, wanted, features)
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:

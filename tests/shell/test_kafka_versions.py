@@ -213,3 +213,16 @@ def test_a_block_is_offered_where_it_can_be_created(
     assert f"would answer {why}; taken for Kafka" in done.stderr
     done = run_here(capsys, "lint", log, "--for", "4.4")
     assert ("what turns here has turned already" in done.stderr) is offered
+
+
+def test_plan_says_what_the_kafka_of_a_folder_refuses(
+    blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As apply does: the text is Kafka 4.4's own."""
+    for level, code in ((31, 0), (32, 2)):
+        log = formatted(tmp_path / str(level), level=level)
+        for verb in ("plan", "apply"):
+            done = run_here(capsys, verb, log, blocks, *(["--yes"] if verb == "apply" else []))
+            assert done.returncode == code, (verb, done.stderr)
+            said = "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range [0,32]"
+            assert (said in done.stderr) is (code == 2)
