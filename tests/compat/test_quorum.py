@@ -161,6 +161,16 @@ def create(address: str, *creations: Any) -> None:
         ask(address, acls(CREATE_ACLS).CreateAclsRequest(creations=creations))
 
 
+def deletion(topic: str, **parts: Any) -> Any:
+    known = acl_of(topic, **parts)
+    names = {"resource_type": "resource_type_filter", "resource_name": "resource_name_filter"}
+    names |= {"resource_pattern_type": "pattern_type_filter"}
+    names |= {"principal": "principal_filter", "host": "host_filter"}
+    kind = acls(DELETE_ACLS)
+    exactly = kind.DeleteAclsFilter(**{names.get(key, key): known[key] for key in known})
+    return kind.DeleteAclsRequest(filters=(exactly,))
+
+
 class RandomChanges:
     """Of few ACLs and users, so that they often meet. A change may fail: what was committed is
     for the log to say."""
@@ -179,13 +189,7 @@ class RandomChanges:
 
     def _delete(self) -> Any:
         topic, parts = self._acl()
-        known = acl_of(topic, **parts)
-        names = {"resource_type": "resource_type_filter", "resource_name": "resource_name_filter"}
-        names |= {"resource_pattern_type": "pattern_type_filter"}
-        names |= {"principal": "principal_filter", "host": "host_filter"}
-        kind = acls(DELETE_ACLS)
-        exactly = kind.DeleteAclsFilter(**{names.get(key, key): known[key] for key in known})
-        return kind.DeleteAclsRequest(filters=(exactly,))
+        return deletion(topic, **parts)
 
     def _acl(self) -> tuple[str, dict[str, Any]]:
         draw = self._random
@@ -401,10 +405,13 @@ def test_commands_for_a_quorum_name_the_readers_settings_and_say_what_they_lack(
     refused = quorum.tools.answer(main, *words)
     assert "ClusterAuthorizationException" in refused.out
     create(quorum.brokers[1], creation("kafka-cluster", **on_cluster, operation=7))
-    said, words = remedy()
-    assert lacks not in said
-    quorum.tools.run(main, *words)
-    assert run("can", *source, *question).returncode == 0
+    try:
+        said, words = remedy()
+        assert lacks not in said
+        quorum.tools.run(main, *words)
+        assert run("can", *source, *question).returncode == 0
+    finally:
+        ask(quorum.brokers[1], deletion("kafka-cluster", **on_cluster, operation=7))
 
 
 @contextlib.contextmanager
