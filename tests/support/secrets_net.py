@@ -132,10 +132,11 @@ class SecretsNet:
         return report
 
     def leaks(self) -> Iterator[str]:
-        """Where a secret was seen."""
-        for where, said in self.seen.items():
+        """Where a secret was seen; threads that a test left may still write."""
+        for where, said in tuple(self.seen.items()):
             texts = (
-                each.encode("utf-8", "replace") if isinstance(each, str) else each for each in said
+                each.encode("utf-8", "replace") if isinstance(each, str) else each
+                for each in tuple(said)
             )
             if self.is_in(b"\n".join(texts)):
                 yield where
