@@ -83,6 +83,8 @@ class UnreadTypes:
                     size = sizes.get(prefix)
                     if size is None:
                         size = self._size(payload, at, deltas[number])
+                        if size is None:
+                            return at, number
                         if len(sizes) >= MAX_PREFIXES:
                             sizes.clear()
                         sizes[prefix] = size
@@ -95,10 +97,13 @@ class UnreadTypes:
             at += size
         return at, len(deltas)
 
-    def _size(self, payload: bytes, at: int, delta: bytes) -> int:
-        """Bytes of the record at ``at``, which its prefix tells; 0 if it must be decoded."""
+    def _size(self, payload: bytes, at: int, delta: bytes) -> int | None:
+        """Bytes of the plain record at ``at``, which its prefix tells; 0 if it is wanted.
+
+        None for a record that is not plain, which bytes after its prefix may have decided.
+        """
         plain = plain_value(payload, at, delta)
         if plain is None:
-            return 0
+            return None
         value, end = plain
         return end - at if value[:_FRAME_SIZE] in self._frames else 0

@@ -128,6 +128,16 @@ def test_what_kafka_refuses_around_a_body_is_not_passed_over(record) -> None:
     assert isinstance(message, Undecodable)
 
 
+def test_a_record_with_a_header_does_not_change_how_the_next_like_it_is_read() -> None:
+    types = UnreadTypes(TYPES)
+    plain = RawRecord(0, 0, 0, None, encode_value(PLAIN_CHANGE, 0), ())
+    whole = encode_batch(assemble_batch(0, 0, 0, [plain]))
+    one_header_announced = with_payload(whole, whole[HEADER_SIZE:-1] + b"\x02")
+    with pytest.raises(CorruptLog):
+        decode_batch(one_header_announced).parts(types)
+    assert decode_batch(whole).parts(types) == [UnreadRun(1)]
+
+
 def test_offsets_out_of_order_are_damage() -> None:
     records = [RawRecord(0, 0, 0, None, encode_value(PLAIN_CHANGE, 0), ())] * 2
     batch = assemble_batch(0, 0, 0, records)
