@@ -129,7 +129,7 @@ figures: .venv/test-ready ## Count the README's figures again and write them int
 
 .PHONY: api
 api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages export, a line each
-	$(BIN)/python tests/support/public_api.py
+	$(BIN)/python -m tests.support.pages.public_api
 
 .PHONY: transcripts
 transcripts: .venv/test-ready ## Write anew what the command prints: transcripts and the README's picture

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import workloads
 from changes_page import LINGER, OURS, Round, page
-from kafka_tools import JARS, KAFKA_VERSION, QUIET, KafkaTools, RealKafka
+
+from tests.support.kafka.tools import JARS, KAFKA_VERSION, QUIET, KafkaTools, RealKafka
 
 ROOT = Path(__file__).parents[1]
 FOLDER = workloads.FOLDER / "changes"

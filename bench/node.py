@@ -25,16 +25,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import workloads
-from admin_requests import acl_filter, create, creation, delete, describe
 from changes import ROOT, Server, cpu_of
 from changes_page import LINGER, OURS
-from kafka_tools import JARS, KAFKA_VERSION, RealKafka, free_ports
 from node_page import BUSY, IDLE, LISTED, LISTERS, Load, Measured, page
-from written_log import formatted
 
 from metalog.wire.frames import framed
 from metalog.wire.messages import write_request
 from metalog.wire.schema import Body, request_type
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.tools import JARS, KAFKA_VERSION, RealKafka, free_ports
+from tests.support.wire.admin_requests import acl_filter, create, creation, delete, describe
 
 ACLS_A_REQUEST = 1_000
 LOOKS = 6

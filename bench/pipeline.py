@@ -186,9 +186,8 @@ def there_and_back(session: SparkSession, acls: int, _: int) -> Callable[[DataFr
 
 
 def by_joins(session: SparkSession, acls: int, changes: int) -> Callable[[DataFrame], DataFrame]:
-    from sql_oracle import decided_by_joins
-
     from metalog_spark.history.configuration import Configuration
+    from tests.support.spark.sql_oracle import decided_by_joins
 
     log, seen = (table.cache() for table in tables(session, acls, changes))
     configuration = Configuration().rows(session)
@@ -287,7 +286,7 @@ def worker_mib() -> float:
 
 def measured(case: Case, rounds: int) -> Measured:
     job = [case.way, case.traffic, case.acls, case.changes, case.rows, rounds]
-    paths = os.pathsep.join(map(str, (ROOT / "bench", ROOT / "tests" / "support", ROOT)))
+    paths = os.pathsep.join(map(str, (ROOT / "bench", ROOT)))
     print(f"{case.way}, {case.traffic}, {case.acls:,} ACLs, {case.rows:,} rows", file=sys.stderr)
     done = subprocess.run(
         [sys.executable, __file__, "--job", *map(str, job)],

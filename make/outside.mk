@@ -12,7 +12,7 @@ kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apach
 
 .PHONY: demo
 demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real Kafka
-	PYTHONPATH=tests/support $(BIN)/python tests/fixtures/make/make_demo.py
+	$(BIN)/python tests/fixtures/make/make_demo.py
 
 .PHONY: bench bench-quick
 bench: build/bench/ready build/compiled-venv/ready ## Kafka's authorizer and ours side by side, into bench/results.md
@@ -24,13 +24,13 @@ bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under fi
 
 .PHONY: bench-changes
 bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
-	PYTHONPATH=tests/support $(BIN)/python bench/changes.py $(if $(QUICK),--quick)
+	$(BIN)/python bench/changes.py $(if $(QUICK),--quick)
 
 .PHONY: report-picture
 report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
 	rm -rf build/metalog-demo
 	cd build && ../$(BIN)/metalog pipeline demo --requests 60000 --days 45
-	PYTHONPATH=tests/support $(BIN)/python docs/images/draw_report.py build/metalog-demo/report.html
+	$(BIN)/python docs/images/draw_report.py build/metalog-demo/report.html
 
 # The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
 .PHONY: vendor
@@ -54,7 +54,7 @@ bench-builds: .venv/test-ready | jdk ## Whole builds, of one large file and of m
 
 .PHONY: bench-node
 bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
-	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)
+	$(BIN)/python bench/node.py $(if $(QUICK),--quick)
 
 # Root on Debian installs a system package where there is no terminal to ask at, in CI, with
 # INSTALL=yes, or when the person at the terminal agrees within a minute. Otherwise a line says
@@ -115,9 +115,9 @@ $(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(NEWEST_JARS)/ready
 	$(FETCH_JARS)
 
 # Ten seconds of CPU, which two dozen nodes that start in half the time are worth.
-$(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka_classes.py
+$(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka/classes.py
 	@echo 'make: having Java keep the classes of $(@D)'
-	@"$(PYTHON)" tests/support/kafka_classes.py $(@D)
+	@"$(PYTHON)" -m tests.support.kafka.classes $(@D)
 
 build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
 	@echo 'make: building bench/peer over Apache Kafka by Maven'

@@ -8,21 +8,28 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import spark_session
-from build_under_test import check_build
-from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
-from command import AS_USERS_START_IT, Run, run_here
-from figures import CHECK, PROPERTY, TASK, WRITE, Figures
-from groups import Groups, GroupsThenFiles
 from hypothesis import settings
-from kafka_quorum import KafkaQuorum
-from kafka_tools import JARS, NEWEST_JARS, KafkaTools, RealKafka, missing_for_kafka
-from no_skips import NoSkips
-from scram_kafka import ScramKafka, scram_kafka
-from secrets_net import SHOWS_CREDENTIALS, SecretsNet
-from spark_session import spark  # noqa: F401 - a fixture
 
 from metalog.gc_pause import gc_paused
+from tests.support.command.runs import AS_USERS_START_IT, Run, run_here
+from tests.support.kafka.cases import (
+    REPOSITORY,
+    SHARED_KAFKA,
+    DamagedCase,
+    KafkaCase,
+    damaged_cases,
+    kafka_cases,
+)
+from tests.support.kafka.quorum import KafkaQuorum
+from tests.support.kafka.scram import ScramKafka, scram_kafka
+from tests.support.kafka.tools import JARS, NEWEST_JARS, KafkaTools, RealKafka, missing_for_kafka
+from tests.support.pages.figures import CHECK, PROPERTY, TASK, WRITE, Figures
+from tests.support.spark import session as spark_session
+from tests.support.spark.session import spark  # noqa: F401 - a fixture
+from tests.support.suite.build_under_test import check_build
+from tests.support.suite.groups import Groups, GroupsThenFiles
+from tests.support.suite.no_skips import NoSkips
+from tests.support.suite.secrets_net import SHOWS_CREDENTIALS, SecretsNet
 
 settings.register_profile("no timing gates a test", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=10)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from browser import browser
+from tests.support.spark.browser import browser
 
 PICTURE: Final = Path(__file__).resolve().with_name("report.png")
 WIDTH: Final = 1200

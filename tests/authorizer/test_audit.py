@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from cases import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from authorizer.audit.line import format_line, parse_line, read_row, row_of
 from authorizer.engine.decide import ALLOWED, DENIED, DENIED_BY_DEFAULT, Decision
 from metalog.acl import Acl, PatternType, PermissionType
 from metalog.errors import InvalidRequest
+from tests.support.kafka.cases import FIXTURES
 
 ACL = Acl(
     ResourceType.TOPIC,

@@ -8,10 +8,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vectors import ASKED, Acls, scenarios
 
 from authorizer import (
     Acl,
@@ -26,6 +24,8 @@ from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
+from tests.support.kafka.vectors import ASKED, Acls, scenarios
+from tests.support.worlds import spec
 
 ADMIN = "User:admin"
 NAMES = ["".join(letters) for size in range(5) for letters in product("ab*", repeat=size)]

@@ -7,10 +7,8 @@ from itertools import product
 from random import Random
 
 import pytest
-import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories
 
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER
@@ -20,6 +18,15 @@ from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
+from tests.support.worlds import spec
+from tests.support.worlds.small_histories import (
+    NAMES,
+    OPERATIONS,
+    PRINCIPALS,
+    START,
+    bases,
+    histories,
+)
 
 pytestmark = pytest.mark.once
 

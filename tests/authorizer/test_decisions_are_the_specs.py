@@ -8,7 +8,6 @@ from itertools import product
 from typing import NamedTuple
 
 import pytest
-import spec
 
 from authorizer import (
     Acl,
@@ -23,6 +22,7 @@ from authorizer import (
 )
 from authorizer.engine import decision_cache
 from authorizer.kafka_version import KafkaVersion
+from tests.support.worlds import spec
 
 EXAMPLES = 10_000
 """In each of two parts, which run side by side where there is more than one core."""

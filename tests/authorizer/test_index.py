@@ -6,7 +6,6 @@ import random
 from itertools import product
 
 import pytest
-import spec
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import buckets, prefixes
@@ -15,6 +14,7 @@ from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
 from metalog.ids import Uuid
+from tests.support.worlds import spec
 
 STEPS = 5_000
 """In each of four parts, each with structures of other sizes."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import run_python
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from authorizer.compat.kip11 import SimpleAclAuthorizer
 from authorizer.compat.kip11.adapter import Adapted
 from authorizer.loading import OURS, load_authorizer
 from metalog.errors import ConfigException, InvalidRequest
+from tests.support.command.runs import run_python
 
 KEY = "authorizer.class.name"
 STANDARD, SIMPLE = OURS

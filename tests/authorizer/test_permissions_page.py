@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cases import REPOSITORY
-from permission_tables import kip_11_table, todays_table
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.pages.permission_tables import kip_11_table, todays_table
 
 PAGE = (REPOSITORY / "docs" / "guide" / "permissions.md").read_text(encoding="utf-8")
 

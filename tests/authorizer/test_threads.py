@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-import spec
 
 from authorizer import (
     Acl,
@@ -22,6 +21,7 @@ from authorizer import (
     topic,
 )
 from metalog.ids import Uuid
+from tests.support.worlds import spec
 
 STEPS = 1_200
 READERS = 3

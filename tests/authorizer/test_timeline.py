@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from small_histories import START, at_offset, bases, histories, replayed
 
 from authorizer.history.timeline import AclLifetime, Edge, Timeline, TimelineChange, lives
 from metalog.acl import Acl
 from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
+from tests.support.worlds.small_histories import START, at_offset, bases, histories, replayed
 
 
 def known_at(timeline: Timeline, version: int) -> dict[Uuid, Acl]:

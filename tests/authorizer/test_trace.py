@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-import spec
 from hypothesis import given, settings
-from small_world import worlds
-from vectors import Acls, read_action, read_context, scenarios
 
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Standing, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from tests.support.kafka.vectors import Acls, read_action, read_context, scenarios
+from tests.support.worlds import spec
+from tests.support.worlds.small_world import worlds
 
 TRACED = ["hosts", "operations", "principals", "star-names", "unicode"]
 

@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-import spec
-from vectors import (
+
+from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer
+from authorizer.audit.line import LOGGER, TRACE, parse_line, read_row, row_of
+from authorizer.kafka_version import KafkaVersion
+from metalog.errors import AuthorizerNotReady
+from metalog.ids import parse_uuid
+from tests.support.kafka.vectors import (
     ASKED,
     Acls,
     Scenario,
@@ -22,12 +27,7 @@ from vectors import (
     read_filter,
     scenarios,
 )
-
-from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer
-from authorizer.audit.line import LOGGER, TRACE, parse_line, read_row, row_of
-from authorizer.kafka_version import KafkaVersion
-from metalog.errors import AuthorizerNotReady
-from metalog.ids import parse_uuid
+from tests.support.worlds import spec
 
 Line = dict[str, Any]
 LEVELS = {"INFO": logging.INFO, "DEBUG": logging.DEBUG, "TRACE": TRACE}

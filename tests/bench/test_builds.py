@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
 
 from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_lines import read_text
+from tests.support.kafka.cases import REPOSITORY
 
 BENCH = REPOSITORY / "bench"
 MODULES = ("builds", "audit_archive", "pipeline", "pipeline_page", "changes_page", "workloads")

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from command import run_python
-from written_log import formatted
+
+from tests.support.command.runs import run_python
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.cases import REPOSITORY
 
 BENCH = REPOSITORY / "bench"
 
@@ -16,7 +17,7 @@ BENCH = REPOSITORY / "bench"
 def test_our_side_creates_and_tells_each_round(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "node")
     job = ("create", folder, "4", "0.1", "0.2", "2")
-    paths = {"PYTHONPATH": f"{BENCH}:{REPOSITORY / 'tests' / 'support'}"}
+    paths = {"PYTHONPATH": str(BENCH)}
     done = run_python(BENCH / "changes.py", "--job", *job, environment=paths)
     assert done.returncode == 0, done.stderr
     ready, *rounds = done.stdout.splitlines()

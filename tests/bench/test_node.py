@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from cases import REPOSITORY
+
+from tests.support.kafka.cases import REPOSITORY
 
 
 def test_the_page_compares_medians(monkeypatch: pytest.MonkeyPatch) -> None:

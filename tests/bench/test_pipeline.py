@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from cases import REPOSITORY
+
+from tests.support.kafka.cases import REPOSITORY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

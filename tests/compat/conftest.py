@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from kafka_tools import KafkaTools
-from made_now import MadeNow, made_now
+
+from tests.support.kafka.made_now import MadeNow, made_now
+from tests.support.kafka.tools import KafkaTools
 
 
 @pytest.fixture(scope="session", name="made_now")

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command import Run
-from made_now import MadeNow
+
+from tests.support.command.runs import Run
+from tests.support.kafka.made_now import MadeNow
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -10,9 +10,6 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from followed_topic import AuditTopic
-from followed_world import line
-from kafka_tools import RealKafka
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from authorizer.audit.layouts import Zone
@@ -20,6 +17,9 @@ from metalog.errors import InvalidSource
 from metalog.log.topic.partitions import PartitionedTopic
 from metalog_spark.follow.topic import AuditTopicReader, Span, opened_topic, records_in
 from metalog_spark.ingest.audit_splits import read_records
+from tests.support.kafka.followed_topic import AuditTopic
+from tests.support.kafka.tools import RealKafka
+from tests.support.spark.followed_world import line
 
 pytestmark = [pytest.mark.xdist_group("real-kafka"), pytest.mark.once]
 

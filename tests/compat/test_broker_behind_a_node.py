@@ -13,11 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from admin_requests import Asker, create, creation
-from kafka_tools import KafkaTools, RealKafka, free_ports
-from running_node import running_in
-from waiting import eventually
-from written_log import batches_in
 
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import snapshot_name
@@ -26,6 +21,11 @@ from metalog.wire.hosts import Address
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.disk.written_log import batches_in
+from tests.support.kafka.tools import KafkaTools, RealKafka, free_ports
+from tests.support.node.running import running_in
+from tests.support.suite.waiting import eventually
+from tests.support.wire.admin_requests import Asker, create, creation
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 

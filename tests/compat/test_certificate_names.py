@@ -7,13 +7,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from distinguished_names import ENCODINGS, any_name, attribute, name
-from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
 
 from metalog.errors import ConfigException, InvalidRequest
 from metalog_node.auth.java_regex import Pattern, Replacement, Steps, TooManySteps
 from metalog_node.auth.principals import mapped_name, name_text, parse_rules
+from tests.support.kafka.tools import KafkaTools
+from tests.support.node.distinguished_names import ENCODINGS, any_name, attribute, name
 
 CN = "2.5.4.3"
 ROOM = 100_000

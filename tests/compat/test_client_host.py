@@ -5,9 +5,8 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address
 from random import Random
 
-from kafka_tools import KafkaTools
-
 from metalog.client_host import client_host
+from tests.support.kafka.tools import KafkaTools
 
 
 def spellings(choose: Random) -> list[str]:

@@ -10,9 +10,6 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
-from new_topic import make_topic
-from scram_kafka import PASSWORDS, ScramKafka
-from waiting import eventually
 
 from metalog.acl import (
     Acl,
@@ -27,6 +24,9 @@ from metalog_sources.live.client_file import client_settings
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.kafka.new_topic import make_topic
+from tests.support.kafka.scram import PASSWORDS, ScramKafka
+from tests.support.suite.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from kafka_quorum import KafkaQuorum
-from small_acls import allow
-from waiting import eventually
 
 from metalog.acl import Operation, ResourceType
 from metalog.log.quorum.observer import QuorumLog
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source
+from tests.support.kafka.quorum import KafkaQuorum
+from tests.support.suite.waiting import eventually
+from tests.support.worlds.small_acls import allow
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 

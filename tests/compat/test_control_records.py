@@ -5,9 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from kafka_raft_reader import kafka_reads
-from kafka_tools import KafkaTools
-from tiny_log import ace, batch, loaded
 
 from metalog.errors import UnreadableRecord
 from metalog.log.quorum.voters import last_voters
@@ -16,6 +13,9 @@ from metalog.records.control import encode_control
 from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 from metalog.records.messages.leader_change_message import Voter
 from metalog.records.record import RawRecord
+from tests.support.disk.tiny_log import ace, batch, loaded
+from tests.support.kafka.raft_reader import kafka_reads
+from tests.support.kafka.tools import KafkaTools
 
 
 def key(type_: int, version: int = 0) -> bytes:

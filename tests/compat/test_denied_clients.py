@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from command import AS_USERS_START_IT, Run
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
@@ -27,8 +26,10 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from scram_kafka import ADMIN, MECHANISM, PASSWORDS, ScramKafka
-from waiting import eventually
+
+from tests.support.command.runs import AS_USERS_START_IT, Run
+from tests.support.kafka.scram import ADMIN, MECHANISM, PASSWORDS, ScramKafka
+from tests.support.suite.waiting import eventually
 
 pytestmark = [pytest.mark.xdist_group("real-kafka"), pytest.mark.once]
 

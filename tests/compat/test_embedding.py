@@ -9,13 +9,13 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from command import Run
-from example_programs import example
-from kafka_quorum import FOLLOWER, NODES, PASSWORDS, KafkaQuorum
-from waiting import eventually
 
 from metalog import InvalidSource, open_log
 from metalog.log.quorum.observer import QuorumLog
+from tests.support.command.example_programs import example
+from tests.support.command.runs import Run
+from tests.support.kafka.quorum import FOLLOWER, NODES, PASSWORDS, KafkaQuorum
+from tests.support.suite.waiting import eventually
 
 pytestmark = [pytest.mark.once, pytest.mark.xdist_group("kafka-quorum")]
 

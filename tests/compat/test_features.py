@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
-from running_node import running_in
 
 from metalog_node.features import SUPPORTED
+from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
+from tests.support.node.running import running_in
 
 
 def described(tools: KafkaTools, *at: str) -> list[str]:

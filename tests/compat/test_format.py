@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Run
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
-from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
 
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.files import LOCAL_FILES
@@ -21,6 +19,8 @@ from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
 from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.messages import SnapshotHeaderRecord, VotersRecord
 from snapshot.initial_features import FEATURES, initial_features
+from tests.support.command.runs import Run
+from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from kafka_authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
-from kafka_jvm import tools_process
-from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
-from small_world import BLOCKS, CLIENTS, HOSTS
 
 from authorizer.analysis.upgrade import upgrade
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.host_block import client_address, host_block, read_block
+from tests.support.kafka.authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
+from tests.support.kafka.jvm import tools_process
+from tests.support.kafka.tools import KafkaTools
+from tests.support.worlds.small_world import BLOCKS, CLIENTS, HOSTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from kafka_jvm import tools_process
-from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
 
 from metalog.config.jaas import login_modules
 from metalog.errors import InvalidRequest
+from tests.support.kafka.jvm import tools_process
+from tests.support.kafka.tools import KafkaTools
 
 Read = list[tuple[str, dict[str, str]]]
 

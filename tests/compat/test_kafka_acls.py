@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from command import Run
-from kafka_tools import RealKafka
-from terminal import at_a_terminal
+
+from tests.support.command.runs import Run
+from tests.support.command.terminal import at_a_terminal
+from tests.support.kafka.tools import RealKafka
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -1,5 +1,6 @@
 import pytest
-from kafka_tools import RealKafka
+
+from tests.support.kafka.tools import RealKafka
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kafka_tools import KafkaTools
-
 from metalog_node.config.kafka_keys import OF_LISTENERS, REFUSED, is_harmless
 from metalog_node.config.settings import READ_ELSEWHERE, Settings
+from tests.support.kafka.tools import KafkaTools
 
 CARRIED_OUT = {
     *(str(field.alias) for field in Settings.model_fields.values()),

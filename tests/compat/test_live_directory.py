@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kafka_tools import KafkaTools, RealKafka
 
 from metalog.files import LocalFiles, ReadableFile, WritableFile
 from metalog.log.folder.directory import DirectoryLog
@@ -16,6 +15,7 @@ from metalog.records.batch import Batch
 from metalog.records.messages import AccessControlEntryRecord
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
+from tests.support.kafka.tools import KafkaTools, RealKafka
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 LIMIT_S = 120.0

@@ -7,14 +7,14 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from cases import kafka_case
-from kafka_tools import KafkaTools, RealKafka
 
 from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import SnapshotNeeded
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.kafka.cases import kafka_case
+from tests.support.kafka.tools import KafkaTools, RealKafka
 
 pytestmark = pytest.mark.xdist_group("begun-late")
 

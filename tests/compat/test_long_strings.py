@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kafka_jvm import tools_process
-from kafka_tools import KafkaTools
-from long_names import MAX, acl_body, acl_value
 from py4j.protocol import Py4JJavaError
 
 from metalog.errors import InvalidRequest
 from metalog.records.frame import Undecodable, decode_value, encode_value
 from metalog.records.messages import AccessControlEntryRecord
+from tests.support.disk.long_names import MAX, acl_body, acl_value
+from tests.support.kafka.jvm import tools_process
+from tests.support.kafka.tools import KafkaTools
 
 
 @pytest.mark.once

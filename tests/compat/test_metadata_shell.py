@@ -9,8 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cases import kafka_case
-from kafka_tools import KafkaTools
 
 from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
@@ -25,6 +23,8 @@ from shell.browser.builtins import BUILTINS
 from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
+from tests.support.kafka.cases import kafka_case
+from tests.support.kafka.tools import KafkaTools
 
 EPOCH, TIMESTAMP = 3, 1_700_000_000_120
 OPENING = (">> ", "[ Kafka Metadata Shell ]\n>> ")

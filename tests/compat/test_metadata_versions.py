@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kafka_jvm import tools_process
-from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
-from tiny_log import batch, loaded
 
 from metalog.records.messages import FeatureLevelRecord
+from tests.support.disk.tiny_log import batch, loaded
+from tests.support.kafka.jvm import tools_process
+from tests.support.kafka.tools import KafkaTools
 
 
 @pytest.mark.xdist_group("real-kafka")

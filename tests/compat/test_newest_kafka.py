@@ -8,12 +8,6 @@ from ipaddress import IPv6Address
 from typing import Any
 
 import pytest
-from case_maker import bindings_listed
-from kafka_authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
-from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
-from running_node import running_in
-from two_clusters import ACL_COMMAND
-from waiting import eventually
 
 from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action, ResourcePattern
@@ -35,6 +29,12 @@ from metalog_sources.targets.plan import ChangeKind, PlanStep
 from metalog_sources.targets.target import refused_steps
 from shell.main import main
 from snapshot.upkeep import Upkeep
+from tests.support.kafka.authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
+from tests.support.kafka.case_maker import bindings_listed
+from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
+from tests.support.node.running import running_in
+from tests.support.node.two_clusters import ACL_COMMAND
+from tests.support.suite.waiting import eventually
 
 BLOCKS = ("10.0.0.0/8", "10.1.2.3/08", "2001:DB8::1/32", "[::1]/128", "0.0.0.0/0")
 TAKEN = (*BLOCKS, "*", "10.0.0.1", " ", "10.0.0.*")

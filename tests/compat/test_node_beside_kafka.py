@@ -11,15 +11,21 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import admin_requests as wire
 import pytest
 from confluent_kafka import admin as librdkafka
-from kafka_tools import RealKafka
-from lockstep import Step, asking, lockstep
-from two_clusters import ACL_COMMAND, CONFIG_COMMAND, Cluster, TwoClusters, beside
 
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts, request_type
+from tests.support.kafka.tools import RealKafka
+from tests.support.node.two_clusters import (
+    ACL_COMMAND,
+    CONFIG_COMMAND,
+    Cluster,
+    TwoClusters,
+    beside,
+)
+from tests.support.wire import admin_requests as wire
+from tests.support.wire.lockstep import Step, asking, lockstep
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from kafka_authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
-from kafka_tools import KafkaTools
-
 from authorizer import (
     Acl,
     Action,
@@ -29,6 +26,8 @@ from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question, trace
 from metalog.errors import InvalidRequest
+from tests.support.kafka.authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
+from tests.support.kafka.tools import KafkaTools
 
 PLAIN = Acl(
     ResourceType.TOPIC,

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import admin_requests as wire
 import pytest
-from kafka_tools import KafkaTools, RealKafka
-from lockstep import asking, lockstep
-from real_zookeeper import JARS, missing_for_zookeeper
-from running_node import running_in
-from written_log import formatted
 
 from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.schema import Body
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.tools import KafkaTools, RealKafka
+from tests.support.kafka.zookeeper import JARS, missing_for_zookeeper
+from tests.support.node.running import running_in
+from tests.support.wire import admin_requests as wire
+from tests.support.wire.lockstep import asking, lockstep
 
 pytestmark = pytest.mark.xdist_group("real-zookeeper")
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kafka_tools import KafkaTools
 
 from authorizer.permissions.table import APIS, ApiPermissions
+from tests.support.kafka.tools import KafkaTools
 
 HANDLERS = {
     f"{name}.class"

@@ -13,7 +13,7 @@ import pytest
 
 from metalog.config.properties import parse_properties, properties_mapping
 
-PROGRAM = Path(__file__).parents[1] / "support" / "java" / "LoadProperties.java"
+PROGRAM = Path(__file__).parents[1] / "support" / "kafka" / "java" / "LoadProperties.java"
 PIECES = (
     *(b"\\", b"\\\\", b"\n", b"\r", b"\r\n", b" ", b"\t", b"\f", b"\v", b"#", b"!", b"=", b":"),
     *(b"a", b"key", b"b c", b"\xe9", b"\xc3\xa9", b"\xef\xbb\xbf", b"\0", b"\x1a", b"\x85"),

@@ -21,11 +21,6 @@ from threading import Timer
 from typing import Any, TypeVar
 
 import pytest
-from cases import REPOSITORY
-from command import Run
-from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
-from kafka_tools import CLUSTER_ID
-from waiting import eventually
 
 from metalog.errors import InvalidSource
 from metalog.ids import SnapshotId
@@ -45,6 +40,11 @@ from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
+from tests.support.kafka.tools import CLUSTER_ID
+from tests.support.suite.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 

@@ -6,9 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kafka_raft_reader import kafka_reads
-from kafka_tools import KafkaTools
-from tiny_log import ace, batch, ids, loaded, raw
 
 from metalog.errors import UnreadableRecord
 from metalog.log.quorum.voters import last_voters
@@ -20,6 +17,9 @@ from metalog.records.messages import (
     NoOpRecord,
 )
 from metalog.records.record import Header, RawRecord
+from tests.support.disk.tiny_log import ace, batch, ids, loaded, raw
+from tests.support.kafka.raft_reader import kafka_reads
+from tests.support.kafka.tools import KafkaTools
 
 ACL = raw(ace(1))
 HEADER = (Header("h", b"v"),)

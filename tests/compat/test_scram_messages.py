@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from kafka_jvm import tools_process
-from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
 
 from metalog_node.auth.scram_messages import read_client_final, read_client_first
+from tests.support.kafka.jvm import tools_process
+from tests.support.kafka.tools import KafkaTools
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

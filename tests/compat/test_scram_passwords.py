@@ -10,8 +10,6 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, UserScramCredentialUpsertion
 from confluent_kafka.admin import ScramMechanism as ClientsMechanism
-from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
-from scram_kafka import MECHANISMS, ScramKafka
 
 from metalog import DirectoryLog
 from metalog.config.client_settings import librdkafka_settings
@@ -26,6 +24,8 @@ from metalog.controller.scram_password_config import scram_password_config
 from metalog.records.messages import UserScramCredentialRecord
 from metalog.scram import ScramMechanism, credential_of
 from shell.main import main
+from tests.support.kafka.scram import MECHANISMS, ScramKafka
+from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from kafka_tools import KafkaTools
-from running_node import running_in
-from written_log import formatted
+
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.tools import KafkaTools
+from tests.support.node.running import running_in
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 LOGIN_HOLDS_MS = 1_500

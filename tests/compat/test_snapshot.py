@@ -8,8 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cases import KafkaCase, kafka_case, kafka_cases
-from kafka_tools import KafkaTools
 
 from metalog.ids import uuid_text
 from metalog.image.metadata import MetadataImage
@@ -17,6 +15,8 @@ from metalog.records.json import to_json
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from snapshot.writer import write_snapshot
+from tests.support.kafka.cases import KafkaCase, kafka_case, kafka_cases
+from tests.support.kafka.tools import KafkaTools
 
 PAYLOAD = re.compile(r"\| offset: \d+ .* payload: (\{.*\})")
 DUMPED = re.compile(r"Dumping (.*)")

@@ -9,12 +9,9 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from kafka_tools import RealKafka
 from pyspark.sql.datasource import Filter, GreaterThanOrEqual, InputPartition, LessThan
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
-from tiny_log import ace, uuid
-from topic_logs import new_address
 
 from metalog import TopicLog, WritableTopicLog
 from metalog.ids import uuid_text
@@ -25,6 +22,9 @@ from metalog_spark.history.archive import Logs
 from metalog_spark.history.archive_history import history_of, scan
 from metalog_spark.history.datasource import LogReader, LogStreamReader, read_options
 from metalog_spark.history.splits import LogSplit
+from tests.support.disk.tiny_log import ace, uuid
+from tests.support.kafka.tools import RealKafka
+from tests.support.kafka.topic_logs import new_address
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

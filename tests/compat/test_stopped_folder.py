@@ -11,9 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from kafka_tools import KafkaTools
-from scram_kafka import MECHANISMS, ScramKafka, scram_kafka
-from waiting import eventually
 
 from metalog import Replica, WritableDirectoryLog
 from metalog.controller.scram_password import (
@@ -24,6 +21,9 @@ from metalog.controller.scram_password import (
 )
 from metalog.controller.scram_password_config import scram_password_config
 from shell.main import main
+from tests.support.kafka.scram import MECHANISMS, ScramKafka, scram_kafka
+from tests.support.kafka.tools import KafkaTools
+from tests.support.suite.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

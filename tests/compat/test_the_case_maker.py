@@ -1,8 +1,8 @@
 """The script that makes fixtures finds in Kafka's logs what those who made ours found."""
 
-from case_maker import decode, replay, sorted_acls, sorted_scram
-from cases import kafka_case
-from kafka_tools import KafkaTools
+from tests.support.kafka.case_maker import decode, replay, sorted_acls, sorted_scram
+from tests.support.kafka.cases import kafka_case
+from tests.support.kafka.tools import KafkaTools
 
 
 def test_it_decodes_and_replays_as_the_fixtures_say(kafka_tools: KafkaTools) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import confluent_kafka
 import pytest
-from cases import REPOSITORY
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -27,13 +26,6 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from kafka_tools import RealKafka
-from killed_runs import check, run_and_kill
-from new_topic import make_topic
-from scram_kafka import PASSWORDS, ScramKafka
-from tiny_log import ace, ids
-from topic_logs import new_address, producer
-from waiting import eventually
 
 from metalog import Loader, MetadataImage, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
@@ -50,6 +42,14 @@ from metalog.records.messages import UserScramCredentialRecord
 from metalog_sources.live.client_file import client_settings
 from shell.main import main
 from snapshot.writer import write_snapshot
+from tests.support.disk.killed_runs import check, run_and_kill
+from tests.support.disk.tiny_log import ace, ids
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.new_topic import make_topic
+from tests.support.kafka.scram import PASSWORDS, ScramKafka
+from tests.support.kafka.tools import RealKafka
+from tests.support.kafka.topic_logs import new_address, producer
+from tests.support.suite.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

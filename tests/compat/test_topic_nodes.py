@@ -13,16 +13,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from admin_requests import create, creation, describe
-from every_request import DESCRIBE_CLUSTER, METADATA, requests
-from kafka_tools import RealKafka, free_ports
-from relay import relayed
-from running_node import BOTH_ROLES, starting
-from scraping import got
-from tiny_log import ace, ids
-from topic_logs import new_address
-from topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
-from waiting import eventually
 
 from metalog import Loader, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
@@ -37,6 +27,16 @@ from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
+from tests.support.disk.tiny_log import ace, ids
+from tests.support.kafka.tools import RealKafka, free_ports
+from tests.support.kafka.topic_logs import new_address
+from tests.support.node.relay import relayed
+from tests.support.node.running import BOTH_ROLES, starting
+from tests.support.node.scraping import got
+from tests.support.node.topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
+from tests.support.suite.waiting import eventually
+from tests.support.wire.admin_requests import create, creation, describe
+from tests.support.wire.every_request import DESCRIBE_CLUSTER, METADATA, requests
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

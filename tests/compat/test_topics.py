@@ -17,11 +17,11 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from kafka_tools import RealKafka
-from new_topic import make_topic
-from waiting import eventually
 
 from shell.main import main
+from tests.support.kafka.new_topic import make_topic
+from tests.support.kafka.tools import RealKafka
+from tests.support.suite.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

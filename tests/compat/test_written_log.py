@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from case_maker import bindings_listed
-from kafka_tools import KafkaTools, RealKafka
-from made_now import FIRST, GONE, STAYS, USERS, MadeNow, add_first
 
 from metalog import DirectoryLog, Loader, Replica, WritableDirectoryLog
 from metalog.acl import AccessControlEntryFilter as EntryFilter
@@ -18,6 +15,9 @@ from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
 from metalog.log.config import LogConfig
 from snapshot.upkeep import Upkeep
+from tests.support.kafka.case_maker import bindings_listed
+from tests.support.kafka.made_now import FIRST, GONE, STAYS, USERS, MadeNow, add_first
+from tests.support.kafka.tools import KafkaTools, RealKafka
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

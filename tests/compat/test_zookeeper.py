@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from case_maker import bindings_listed
-from help_examples import examples, typed
-from kafka_tools import KafkaTools, RealKafka
 from kazoo.client import KazooClient
 from kazoo.security import make_acl, make_digest_acl
-from real_zookeeper import RealZookeeper, missing_for_zookeeper
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource, InvalidTarget
@@ -26,6 +22,10 @@ from metalog_sources.live.zookeeper_session import ZooKeeperSession
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.command.help_examples import examples, typed
+from tests.support.kafka.case_maker import bindings_listed
+from tests.support.kafka.tools import KafkaTools, RealKafka
+from tests.support.kafka.zookeeper import RealZookeeper, missing_for_zookeeper
 
 pytestmark = pytest.mark.xdist_group("real-zookeeper")
 

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tiny_log import ace, ids
-from topic_logs import MockedCluster, mock_kafka, new_address
-from written_log import formatted
 
 from metalog import Replica, WritableDirectoryLog
 from metalog.controller.result import ControllerResult
@@ -19,6 +16,9 @@ from metalog.log.topic.writer import WritableTopicLog
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, WritableLog
 from metalog.records.batch import Batch
 from metalog.records.messages import LeaderChangeMessage
+from tests.support.disk.tiny_log import ace, ids
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.topic_logs import MockedCluster, mock_kafka, new_address
 
 Opened = Callable[[], WritableLog]
 

@@ -9,13 +9,13 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from cases import REPOSITORY
-from example_programs import example
-from waiting import eventually
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog import Replica, ScramMechanism, open_writable_log
 from snapshot import format_log
+from tests.support.command.example_programs import example
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.suite.waiting import eventually
 
 PASSWORD = "app-secret"
 MAY_WRITE = Acl(

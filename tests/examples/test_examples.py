@@ -19,12 +19,12 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from example_programs import example
 
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import client_settings
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
+from tests.support.command.example_programs import example
 
 PASSWORD = "app-secret"
 QUIET = {"log_level": 0}

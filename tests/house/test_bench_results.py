@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from figures import TASK, WRITE, stated
+
+from tests.support.pages.figures import TASK, WRITE, stated
 
 REPOSITORY = Path(__file__).parents[2]
 RESULTS = REPOSITORY / "bench" / "results.md"

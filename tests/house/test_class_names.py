@@ -6,8 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from cases import REPOSITORY
-from public_api import PACKAGES
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.pages.public_api import PACKAGES
 
 NAMED_BY_KAFKA = (
     REPOSITORY / "authorizer" / "compat" / "kip11",

@@ -8,8 +8,9 @@ from importlib.metadata import packages_distributions
 
 import grimp
 import pytest
-from cases import PACKAGES, REPOSITORY
-from command import run_python
+
+from tests.support.command.runs import run_python
+from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
 THIRD_PARTIES = (
     *("confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic"),

@@ -1,7 +1,8 @@
 """The machinery behind the README's figures."""
 
 import pytest
-from figures import Figures, rewritten, stated
+
+from tests.support.pages.figures import Figures, rewritten, stated
 
 pytest_plugins = ["pytester"]
 README = "| compared | <!--compared-->1,234 | <!--other-->0 differ |\n"

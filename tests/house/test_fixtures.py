@@ -4,7 +4,15 @@ import gzip
 from pathlib import Path
 
 import pytest
-from cases import BUILD, FIXTURES, OWN_KAFKA, SHARED_KAFKA, SHARED_NEWEST_KAFKA, kafka_cases
+
+from tests.support.kafka.cases import (
+    BUILD,
+    FIXTURES,
+    OWN_KAFKA,
+    SHARED_KAFKA,
+    SHARED_NEWEST_KAFKA,
+    kafka_cases,
+)
 
 MEBIBYTE = 1 << 20
 

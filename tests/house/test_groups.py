@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from groups import Groups
+
+from tests.support.suite.groups import Groups
 
 pytest_plugins = ["pytester"]
 

@@ -8,11 +8,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from command import run_python
 
 from metalog.files import LOCAL_FILES
 from metalog_sources.names import NAMES_FILE, look_up
+from tests.support.command.runs import run_python
+from tests.support.kafka.cases import REPOSITORY
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 EXAMPLES = [

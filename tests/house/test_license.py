@@ -3,7 +3,7 @@
 import tomllib
 from importlib.metadata import metadata
 
-from cases import PACKAGES, REPOSITORY
+from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
 
 def test_the_license_is_apache_2_and_whole() -> None:

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
+
+from tests.support.kafka.cases import REPOSITORY
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.M | re.S)

@@ -1,7 +1,8 @@
 """A skip is a failure where CI looks."""
 
 import pytest
-from no_skips import NOT_IN_CI, NoSkips
+
+from tests.support.suite.no_skips import NOT_IN_CI, NoSkips
 
 pytest_plugins = ["pytester"]
 

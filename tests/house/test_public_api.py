@@ -9,8 +9,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from public_api import FRONTS, PACKAGES, PAGE, exported, page, told
+
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.pages.public_api import FRONTS, PACKAGES, PAGE, exported, page, told
 
 PAGES = [
     REPOSITORY / "README.md",

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from types import FunctionType
 
 import pytest
-from public_api import FRONTS, PACKAGES, exported
+
+from tests.support.pages.public_api import FRONTS, PACKAGES, exported
 
 ARGS = re.compile(r"^Args:\n(.*?)(?=^\S|\Z)", re.M | re.S)
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from cases import DEMO, REPOSITORY, kafka_case
-from command import Run
+
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import DEMO, REPOSITORY, kafka_case
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]

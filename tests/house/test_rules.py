@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from cases import PACKAGES, REPOSITORY
+from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
 GENERATED = REPOSITORY / "metalog" / "records" / "messages"
 MODULE_LINES = 400

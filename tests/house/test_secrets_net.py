@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import PACKAGES, REPOSITORY
-from command import run_python
-from secrets_net import PASSWORDS, SecretsNet
 
 from metalog.scram import ScramMechanism
+from tests.support.command.runs import run_python
+from tests.support.kafka.cases import PACKAGES, REPOSITORY
+from tests.support.suite.secrets_net import PASSWORDS, SecretsNet
 
 PASSWORD = "caught-in-a-net"
 KEY = bytes(range(0xE0, 0x100))
@@ -61,7 +61,7 @@ def test_nothing(tmp_path):
     (tmp_path / "0.log").write_bytes(KEY)
 """
 CONFTEST = """
-from secrets_net import SecretsNet
+from tests.support.suite.secrets_net import SecretsNet
 
 def pytest_configure(config):
     config.pluginmanager.register(SecretsNet(["caught-in-a-net"]))
@@ -75,7 +75,7 @@ def test_planted_leaks_fail_their_tests(tmp_path: Path) -> None:
     done = run_python(
         *("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"),
         *("--rootdir", tmp_path, "-c", "/dev/null", "-rAE", "--tb=line", tmp_path),
-        environment={"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests' / 'support'}"},
+        environment={"PYTHONPATH": str(REPOSITORY)},
     )
     caught = set(re.findall(r"^ERROR \S*::(\w+)", done.stdout, re.M))
     planted = set(re.findall(r"def (test_\w+)", PLANTED))

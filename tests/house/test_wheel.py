@@ -7,7 +7,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from cases import PACKAGES, REPOSITORY
+
+from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
 
 @pytest.fixture(scope="module")

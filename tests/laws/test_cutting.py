@@ -6,10 +6,8 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from cases import KafkaCase
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replaying import World, world_of
 
 from metalog.ids import Uuid
 from metalog.image.metadata import MetadataImage
@@ -29,6 +27,8 @@ from metalog.records.messages import (
     TopicRecord,
     UserScramCredentialRecord,
 )
+from tests.support.disk.replaying import World, world_of
+from tests.support.kafka.cases import KafkaCase
 
 FEW = (40, 5)
 """How many of its cuts stand for all of a long log, and of a very long one."""

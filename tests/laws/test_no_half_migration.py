@@ -9,11 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from case_maker import decode, replay
-from cases import REPOSITORY
-from kafka_tools import KafkaTools
-from killed_migration import RECORDS_PER_BATCH
-from written_log import FIRST_ACL, formatted
 
 from metalog import MetadataImage
 from metalog.ids import uuid_text
@@ -21,8 +16,13 @@ from metalog.records.acl_codes import acl_of
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.disk.killed_migration import RECORDS_PER_BATCH
+from tests.support.disk.written_log import FIRST_ACL, formatted
+from tests.support.kafka.case_maker import decode, replay
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.tools import KafkaTools
 
-APPLY = REPOSITORY / "tests" / "support" / "killed_migration.py"
+APPLY = REPOSITORY / "tests" / "support" / "disk" / "killed_migration.py"
 OPTIONS = ("--include-credentials", "--yes", "--super-users", "User:root")
 MANY = 4000
 KILLS = 3

@@ -9,10 +9,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from crashing_disk import CrashingDisk
-from memory_disk import MemoryDisk
-from tiny_log import ace
-from written_log import formatted
 
 from metalog import Loader, MetadataImage
 from metalog.controller.activation import activation_batches
@@ -20,6 +16,10 @@ from metalog.errors import MetalogError
 from metalog.loader import feed
 from metalog.log.folder_writer.appender import SegmentLimits
 from metalog.log.folder_writer.writer import WritableDirectoryLog
+from tests.support.disk.crashing_disk import CrashingDisk
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.tiny_log import ace
+from tests.support.disk.written_log import formatted
 
 FOLDER = Path("/node")
 IN_ONE_REQUEST = 3

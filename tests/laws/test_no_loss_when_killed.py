@@ -8,13 +8,13 @@ import random
 from pathlib import Path
 
 import pytest
-from case_maker import decode, replay
-from kafka_tools import KafkaTools
-from killed_runs import check, run_and_kill
-from written_log import formatted
 
 from metalog import DirectoryLog, Loader, MetadataImage
 from metalog.ids import uuid_text
+from tests.support.disk.killed_runs import check, run_and_kill
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.case_maker import decode, replay
+from tests.support.kafka.tools import KafkaTools
 
 pytestmark = [pytest.mark.xdist_group("killed-writer"), pytest.mark.once]
 RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "20"))

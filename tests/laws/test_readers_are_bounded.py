@@ -15,8 +15,6 @@ from typing import Any
 import cramjam
 import pyarrow as pa
 import pytest
-from memory_disk import MemoryDisk, MemoryReadable
-from tiny_log import ace
 
 from authorizer.audit.layouts import read_entry
 from authorizer.audit.line import parse_line
@@ -51,6 +49,8 @@ from metalog_sources.targets.plan import VERSION, read_saved
 from metalog_spark.ingest.audit_files import unpacked, whole_lines
 from shell.arguments.batch_questions import read_json_line
 from shell.arguments.expectations import expectations_of
+from tests.support.disk.memory_disk import MemoryDisk, MemoryReadable
+from tests.support.disk.tiny_log import ace
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "limits.md"
 SMALL, TIMES = 5_000, 8

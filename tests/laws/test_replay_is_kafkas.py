@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-from cases import KafkaCase
-from replaying import acl_rows, scram_rows, world_of
 
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Ready, feed
 from metalog.log.folder.directory import DirectoryLog
+from tests.support.disk.replaying import acl_rows, scram_rows, world_of
+from tests.support.kafka.cases import KafkaCase
 
 WHOLE_LOG = ("-whole-log", "-if-skipped", "")
 

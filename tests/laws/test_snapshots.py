@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from cases import KafkaCase
-from replaying import world_of
-
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.metadata import EMPTY, MetadataImage
@@ -19,6 +16,8 @@ from metalog.records.batch import Batch
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.frame import encode_value
 from metalog.records.json import to_json
+from tests.support.disk.replaying import world_of
+from tests.support.kafka.cases import KafkaCase
 
 
 def replayed(image: MetadataImage) -> MetadataImage:

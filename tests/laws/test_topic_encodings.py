@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from cases import KafkaCase
-from replaying import World, world_of
 
 from metalog.image.metadata import MetadataImage
 from metalog.log.topic.records import ENCODINGS, Assembler, Encoding, Stored, outgoing
 from metalog.ports import HighWatermark
 from metalog.records.frame import Undecodable
+from tests.support.disk.replaying import World, world_of
+from tests.support.kafka.cases import KafkaCase
 
 
 def through_a_topic(world: World, encoding: Encoding) -> MetadataImage:

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import KafkaCase, kafka_cases
-from command import Run
 
 from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action, ResourcePattern
@@ -25,6 +23,8 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import KafkaCase, kafka_cases
 
 GRANT = Acl(
     ResourceType.TOPIC,

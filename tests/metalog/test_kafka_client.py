@@ -6,9 +6,9 @@ import logging
 
 import confluent_kafka
 import pytest
-from waiting import eventually
 
 from metalog.kafka_client import NowAndThen, Troubles
+from tests.support.suite.waiting import eventually
 
 
 def test_a_cluster_that_is_away_is_told_of_once_and_not_at_each_attempt(

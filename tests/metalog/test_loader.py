@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tiny_log import (
+
+from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
+from metalog.image.manifest import Leader, LogManifest, Provenance
+from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
+from metalog.log.memory import MemoryLog
+from metalog.ports import Appended, Gap, HighWatermark, LeaderChanged, Truncated
+from metalog.records.batch import build_batch
+from metalog.records.checkpoint import snapshot_batches
+from metalog.records.messages import KRaftVersionRecord, RemoveAccessControlEntryRecord
+from tests.support.disk.tiny_log import (
     ABORT,
     BEGIN,
     END,
@@ -16,16 +26,6 @@ from tiny_log import (
     loaded,
     uuid,
 )
-
-from metalog.errors import CorruptLog
-from metalog.ids import SnapshotId
-from metalog.image.manifest import Leader, LogManifest, Provenance
-from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
-from metalog.log.memory import MemoryLog
-from metalog.ports import Appended, Gap, HighWatermark, LeaderChanged, Truncated
-from metalog.records.batch import build_batch
-from metalog.records.checkpoint import snapshot_batches
-from metalog.records.messages import KRaftVersionRecord, RemoveAccessControlEntryRecord
 
 
 def test_nothing_is_published_before_the_high_water_mark_is_known_and_reached() -> None:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tiny_log import (
+
+from metalog.errors import CorruptLog, UnreadableRecord
+from metalog.loader import Loader, Loading, Ready, Stale
+from metalog.ports import Appended, HighWatermark
+from metalog.records.messages import (
+    AccessControlEntryRecord,
+    FenceBrokerRecord,
+    RemoveAccessControlEntryRecord,
+    UserScramCredentialRecord,
+)
+from tests.support.disk.tiny_log import (
     ABORT,
     BEGIN,
     END,
@@ -15,16 +25,6 @@ from tiny_log import (
     raw,
     uuid,
     values,
-)
-
-from metalog.errors import CorruptLog, UnreadableRecord
-from metalog.loader import Loader, Loading, Ready, Stale
-from metalog.ports import Appended, HighWatermark
-from metalog.records.messages import (
-    AccessControlEntryRecord,
-    FenceBrokerRecord,
-    RemoveAccessControlEntryRecord,
-    UserScramCredentialRecord,
 )
 
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tiny_log import (
+
+from metalog.errors import CorruptLog, CorruptSnapshot
+from metalog.ids import SnapshotId
+from metalog.image.manifest import LogManifest, Provenance, SnapshotManifest
+from metalog.loader import Loader, Loading, Ready, Stale, feed
+from metalog.log.memory import MemoryLog
+from metalog.ports import Appended, HighWatermark
+from metalog.records.messages import RemoveAccessControlEntryRecord, UserScramCredentialRecord
+from tests.support.disk.tiny_log import (
     BEGIN,
     END,
     Recorder,
@@ -14,14 +22,6 @@ from tiny_log import (
     snapshot,
     uuid,
 )
-
-from metalog.errors import CorruptLog, CorruptSnapshot
-from metalog.ids import SnapshotId
-from metalog.image.manifest import LogManifest, Provenance, SnapshotManifest
-from metalog.loader import Loader, Loading, Ready, Stale, feed
-from metalog.log.memory import MemoryLog
-from metalog.ports import Appended, HighWatermark
-from metalog.records.messages import RemoveAccessControlEntryRecord, UserScramCredentialRecord
 
 
 def test_a_snapshot_replaces_everything_at_once() -> None:

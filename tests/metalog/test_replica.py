@@ -8,9 +8,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 import pytest
-from cases import kafka_case
-from tiny_log import Recorder, ace, batch, ids, snapshot, uuid, values
-from waiting import eventually
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from metalog import DirectoryLog, Replica
@@ -22,6 +19,9 @@ from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, T
 from metalog.records.batch import Batch
 from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
 from metalog.replica import log_follower
+from tests.support.disk.tiny_log import Recorder, ace, batch, ids, snapshot, uuid, values
+from tests.support.kafka.cases import kafka_case
+from tests.support.suite.waiting import eventually
 
 
 @pytest.fixture(autouse=True)

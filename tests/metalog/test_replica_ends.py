@@ -11,12 +11,12 @@ from pathlib import Path
 from weakref import ref
 
 import pytest
-from cases import REPOSITORY
-from tiny_log import ace, batch, leader_change
 
 from authorizer import StandardAuthorizer
 from metalog import MemoryLog, MetalogError, Replica, WritableMemoryLog, open_log
 from metalog.ports import Log
+from tests.support.disk.tiny_log import ace, batch, leader_change
+from tests.support.kafka.cases import REPOSITORY
 
 DEMO = REPOSITORY / "tests" / "fixtures" / "demo" / "log-dir"
 

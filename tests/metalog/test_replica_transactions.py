@@ -6,9 +6,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from memory_disk import MemoryDisk
-from tiny_log import Recorder, ace, ids
-from written_log import batches_in, copied, formatted
 
 from metalog import Replica
 from metalog.controller import transaction
@@ -26,6 +23,9 @@ from metalog.records.messages import (
     RemoveAccessControlEntryRecord,
 )
 from metalog.scram import ScramCredential, ScramMechanism
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.tiny_log import Recorder, ace, ids
+from tests.support.disk.written_log import batches_in, copied, formatted
 
 MANY = range(1000, 1050)
 PATIENCE_S = 60

@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from memory_disk import MemoryDisk
-from tiny_log import BEGIN, ace, ids
-from waiting import eventually
-from written_log import FIRST_ACL, batches_in, copied, formatted
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from metalog import Loader, Replica
@@ -42,6 +38,10 @@ from metalog.records.messages import (
     LeaderChangeMessage,
     RemoveAccessControlEntryRecord,
 )
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.tiny_log import BEGIN, ace, ids
+from tests.support.disk.written_log import FIRST_ACL, batches_in, copied, formatted
+from tests.support.suite.waiting import eventually
 
 WHO = "anyone"
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import hoarders
 import pytest
-from running_node import running_in
-from scraping import scraped
-from waiting import eventually
-from written_log import formatted
 
 import metalog_node
 from metalog.wire.hosts import Address
 from metalog_node.net import client as client_module
 from metalog_node.net import refusal_log
 from metalog_node.node import Node
+from tests.support.disk.written_log import formatted
+from tests.support.node import hoarders
+from tests.support.node.running import running_in
+from tests.support.node.scraping import scraped
+from tests.support.suite.waiting import eventually
 
 LOGIN = {
     "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import Certified, certified
 
 from metalog.wire.frames import Malformed
 from metalog_node.net.tls_stream import HANDSHAKE_BYTES, Encrypted
+from tests.support.node.certificates import Certified, certified
 
 SIZE = 1 << 20
 CHANGE_CIPHER_SPEC = b"\x14\3\3\0\1\1"

@@ -8,12 +8,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from admin_requests import Asker, acl_filter, create, creation, delete, describe
-from kafka_tools import free_ports
-from running_node import BOTH_ROLES, running, running_in, starting
-from served_node import killed_at_the_end
-from waiting import eventually
-from written_log import batches_in, formatted
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource
@@ -32,6 +26,12 @@ from metalog_node.node import Node
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from snapshot.archive import archive_log
+from tests.support.disk.written_log import batches_in, formatted
+from tests.support.kafka.tools import free_ports
+from tests.support.node.running import BOTH_ROLES, running, running_in, starting
+from tests.support.node.served import killed_at_the_end
+from tests.support.suite.waiting import eventually
+from tests.support.wire.admin_requests import Asker, acl_filter, create, creation, delete, describe
 
 DESCRIBE_QUORUM = 55
 LONGEST_DELAY_S = 10.0

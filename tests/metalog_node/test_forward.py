@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running_node import running_in
-from written_log import formatted
 
 from metalog.principal import KafkaPrincipal
 from metalog.wire.client.security import client_settings
@@ -17,6 +15,8 @@ from metalog.wire.messages import correlation_of, read_response, write_request
 from metalog.wire.schema import request_parts, response_type
 from metalog_node.forward import Forwarder, ForwardingRefused, NoAnswerInTime
 from metalog_node.node import Node
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
 
 CREATE = 30
 NOBODY_THERE = Address("127.0.0.1", 1)

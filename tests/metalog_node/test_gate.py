@@ -15,15 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import every_request
 import pytest
-from admin_requests import Asker, acl_filter, create, creation, delete, describe
-from every_request import first_error
-from kafka_tools import KafkaTools, free_ports
-from running_node import BOTH_ROLES, running_in, starting
-from scraping import got, scraped
-from waiting import eventually
-from written_log import formatted
 
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
 from metalog.errors import InvalidTarget
@@ -33,6 +25,14 @@ from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node import node as node_module
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.tools import KafkaTools, free_ports
+from tests.support.node.running import BOTH_ROLES, running_in, starting
+from tests.support.node.scraping import got, scraped
+from tests.support.suite.waiting import eventually
+from tests.support.wire import every_request
+from tests.support.wire.admin_requests import Asker, acl_filter, create, creation, delete, describe
+from tests.support.wire.every_request import first_error
 
 RETRIABLE = {
     "Fetch": 8,

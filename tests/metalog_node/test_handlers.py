@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_requests import Shape
-from hostile_requests import request as hostile
-from written_log import formatted
 
 from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action
@@ -41,6 +38,9 @@ from metalog.wire.schema import request_parts, request_type, response_type
 from metalog_node.apis import apis_of
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.handlers.request import IncomingRequest, PasswordSetting, Services, answer
+from tests.support.disk.written_log import formatted
+from tests.support.wire.hostile_requests import Shape
+from tests.support.wire.hostile_requests import request as hostile
 
 CREATE, DELETE, DESCRIBE, ENVELOPE, METADATA, QUOTAS = 30, 31, 29, 58, 3, 48
 CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)

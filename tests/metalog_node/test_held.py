@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import hoarders
 import pytest
-from cases import REPOSITORY
-from certificates import certified
-from hoarders import Hoarder, hoarding
-from kafka_tools import free_ports
-from scraping import scraped
-from served_node import served
-from waiting import eventually
-from written_log import formatted
 
 from metalog.wire.hosts import parse_addresses
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.tools import free_ports
+from tests.support.node import hoarders
+from tests.support.node.certificates import certified
+from tests.support.node.hoarders import Hoarder, hoarding
+from tests.support.node.scraping import scraped
+from tests.support.node.served import served
+from tests.support.suite.waiting import eventually
 
 CLIENTS, TO_WARM = 200, 5
 PATIENT = """

@@ -16,10 +16,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from held_loop import ticking
-from hostile_requests import Shape, has_arrays, hostile, request
-from running_node import BOTH_ROLES
-from written_log import formatted
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.principal import KafkaPrincipal
@@ -34,6 +30,10 @@ from metalog_node.handlers.request import SHORT, Answer, HandledApi, IncomingReq
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES
 from metalog_node.net.loop_budget import MOST_UNITS
 from metalog_node.node import Node
+from tests.support.disk.written_log import formatted
+from tests.support.node.held_loop import ticking
+from tests.support.node.running import BOTH_ROLES
+from tests.support.wire.hostile_requests import Shape, has_arrays, hostile, request
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
 CREATE_ACLS, API_VERSIONS = 30, 18

@@ -7,10 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from admin_requests import acl_filter, create, creation, delete, describe
-from running_node import running_in
-from small_acls import allow, deny
-from written_log import formatted
 
 from metalog.acl import Operation
 from metalog.wire.client.connection import Connection
@@ -19,6 +15,10 @@ from metalog.wire.messages import write_response
 from metalog_node.handlers import listed
 from metalog_node.node import Node
 from metalog_node.publish.publishers import FROZEN_AFTER
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
+from tests.support.wire.admin_requests import acl_filter, create, creation, delete, describe
+from tests.support.worlds.small_acls import allow, deny
 
 MANY = 2_000
 READ, WRITE = BOTH = (Operation.READ, Operation.WRITE)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from threading import Event
 
 import pytest
-from waiting import eventually
 
 from metalog_node.ops import log_queue
 from metalog_node.ops.log_queue import LogQueue
+from tests.support.suite.waiting import eventually
 
 
 class Stuck(logging.Handler):

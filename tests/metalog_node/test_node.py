@@ -13,11 +13,11 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from running_node import running_in
-from written_log import formatted
 
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
 
 READ_FOO = AclBinding(
     ResourceType.TOPIC,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from api_table import apis_table
-from cases import REPOSITORY
-
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.pages.api_table import apis_table
 
 PAGE = (REPOSITORY / "docs" / "formats" / "node.md").read_text(encoding="utf-8")
 

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from kafka_tools import free_ports
-from node_tables import key_table, metric_table
-from served_node import served
+
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.tools import free_ports
+from tests.support.node.served import served
+from tests.support.pages.node_tables import key_table, metric_table
 
 PAGE = (REPOSITORY / "docs" / "guide" / "operating.md").read_text(encoding="utf-8")
-HOW = "python tests/support/node_tables.py prints it"
+HOW = "python -m tests.support.pages.node_tables prints it"
 
 
 def test_each_key_is_on_the_page() -> None:

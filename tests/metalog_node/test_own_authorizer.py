@@ -8,12 +8,12 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from admin_requests import Asker, create, creation
-from running_node import running_in
-from written_log import formatted
 
 from authorizer import Action, AuthorizationResult, Authorizer, Operation, RequestContext
 from authorizer.interface import AuthorizationResults
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
+from tests.support.wire.admin_requests import Asker, create, creation
 
 
 class ReadOnly(Authorizer):

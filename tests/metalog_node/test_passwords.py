@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from certificates import Certified, certified
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AdminClient,
@@ -18,8 +17,6 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 from confluent_kafka.admin import ScramMechanism as AdminMechanism
-from running_node import BOTH_ROLES, running, running_in
-from written_log import formatted
 
 from metalog.scram import ScramMechanism
 from metalog.wire.client.passwords import (
@@ -32,6 +29,9 @@ from metalog.wire.client.passwords import (
 from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node.node import Node
 from shell.main import main
+from tests.support.disk.written_log import formatted
+from tests.support.node.certificates import Certified, certified
+from tests.support.node.running import BOTH_ROLES, running, running_in
 
 SHA_256, SHA_512 = ScramMechanism
 PASSWORD = "long enough to be let pass"

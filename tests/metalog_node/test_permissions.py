@@ -10,12 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import every_request
 import pytest
-from admin_requests import acl_filter, create, creation, delete
-from every_request import first_error
-from running_node import BOTH_ROLES, running
-from written_log import formatted
 
 from authorizer.permissions.table import APIS, ApiPermissions, Permission
 from metalog.wire.client.connection import Connection
@@ -24,6 +19,11 @@ from metalog.wire.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import Body
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import BOTH_ROLES, running
+from tests.support.wire import every_request
+from tests.support.wire.admin_requests import acl_filter, create, creation, delete
+from tests.support.wire.every_request import first_error
 
 ADMIN, WALKER = "admin", "walker"
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from cases import REPOSITORY
-from command import run_python
+
+from tests.support.command.runs import run_python
+from tests.support.kafka.cases import REPOSITORY
 
 pytest_plugins = ["pytester"]
 

@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from certificates import Certified, certified
 from confluent_kafka.admin import AdminClient
-from running_node import running_in
-from written_log import formatted
 
 from metalog.acl import Operation
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
@@ -23,6 +20,9 @@ from metalog.wire.client.security import client_settings
 from metalog.wire.hosts import Address
 from metalog_node.auth.principals import distinguished_name, parse_rules, principal_of
 from metalog_node.node import Node
+from tests.support.disk.written_log import formatted
+from tests.support.node.certificates import Certified, certified
+from tests.support.node.running import running_in
 
 PASSWORD = "pencil-of-alice"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"

@@ -16,13 +16,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from admin_requests import describe
-from cases import REPOSITORY
-from certificates import Certified, certified
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from running_node import BOTH_ROLES, running_in
-from waiting import eventually
-from written_log import formatted
 
 from authorizer import StandardAuthorizer
 from metalog.errors import ApiError
@@ -36,6 +30,12 @@ from metalog_node.handlers.request import Handle, Services
 from metalog_node.net import server
 from metalog_node.net.connection_quotas import quotas_for
 from metalog_node.publish.publishers import CredentialsPublisher
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.node.certificates import Certified, certified
+from tests.support.node.running import BOTH_ROLES, running_in
+from tests.support.suite.waiting import eventually
+from tests.support.wire.admin_requests import describe
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 HELLO = framed(write_request(request_type(API_VERSIONS, 0)(), 1, "test"))

@@ -9,12 +9,12 @@ from pathlib import Path
 from socket import create_connection, socket
 
 import pytest
-from certificates import certified
-from held_loop import ticking
-from running_node import BOTH_ROLES
-from written_log import formatted
 
 from metalog.wire.hosts import Address
+from tests.support.disk.written_log import formatted
+from tests.support.node.certificates import certified
+from tests.support.node.held_loop import ticking
+from tests.support.node.running import BOTH_ROLES
 
 CLIENTS, RECORDS = 25, 1_400
 """As many records as the node's buffers take at once."""

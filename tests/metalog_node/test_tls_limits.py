@@ -7,14 +7,14 @@ import ssl
 from pathlib import Path
 
 import pytest
-from certificates import certified
-from running_node import running_in
-from written_log import formatted
 
 from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address
 from metalog_node.config.tls_limits import SUITES_1_3 as UNORDERED
 from metalog_node.config.tls_limits import limits, protocols
+from tests.support.disk.written_log import formatted
+from tests.support.node.certificates import certified
+from tests.support.node.running import running_in
 
 SUITES_1_3 = sorted(UNORDERED)
 V1_2, V1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3

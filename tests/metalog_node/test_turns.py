@@ -7,11 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Semaphore
 
-from held_loop import ticking
-from hostile_requests import Shape, request
-from running_node import BOTH_ROLES
-from written_log import formatted
-
 from metalog.wire.frames import framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of
@@ -19,6 +14,10 @@ from metalog.wire.schema import request_type
 from metalog_node import HandledApi
 from metalog_node.handlers import quotas
 from metalog_node.handlers.request import Answer, IncomingRequest, Services
+from tests.support.disk.written_log import formatted
+from tests.support.node.held_loop import ticking
+from tests.support.node.running import BOTH_ROLES
+from tests.support.wire.hostile_requests import Shape, request
 
 KEY = quotas.DESCRIBE_QUOTAS
 ASKED = framed(request(request_type(KEY, 1), Shape()))

@@ -9,14 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
-import every_request
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from running_node import BOTH_ROLES, running_in
-from scraping import got, scraped
-from waiting import eventually
-from written_log import formatted
 
 import metalog_node
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -32,6 +27,11 @@ from metalog_node.config.dev_config import trial_config
 from metalog_node.ops import http_endpoint, probes
 from metalog_node.ops.metrics import Condition, Metrics
 from metalog_node.ops.probes import Probed, health, readiness
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import BOTH_ROLES, running_in
+from tests.support.node.scraping import got, scraped
+from tests.support.suite.waiting import eventually
+from tests.support.wire import every_request
 
 WATCHED = {"metrics.listener": "http://127.0.0.1:0"}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

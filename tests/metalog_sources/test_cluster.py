@@ -12,12 +12,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from command import Run, run_here
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from running_node import running_in
-from small_acls import BOB, allow, deny
-from wire_peers import SPOKEN, answering
-from written_log import formatted
 
 from metalog.acl import (
     CLUSTER_NAME,
@@ -34,6 +29,12 @@ from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep
 from metalog_sources.targets.target import carry_out
+from tests.support.command.runs import Run, run_here
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
+from tests.support.wire import peers
+from tests.support.wire.peers import SPOKEN, answering
+from tests.support.worlds.small_acls import BOB, allow, deny
 
 SETTINGS = (
     "bootstrap.servers=elsewhere:1\n"
@@ -193,7 +194,7 @@ def test_two_phase_commit_is_refused_for_an_older_broker_when_planning(
         resources=(),
     )
     supported = {} if newest is None else {METADATA_VERSION: VersionRange(1, newest)}
-    monkeypatch.setattr("wire_peers.FEATURES", Features(supported, {}, 0))
+    monkeypatch.setattr(peers, "FEATURES", Features(supported, {}, 0))
     with answering(lambda request: none) as (address, _):
         done = run("plan", f"cluster://{address}", wanted, "-q")
     assert done.returncode == (0 if newest == 26 else 2), done.stderr
@@ -273,7 +274,9 @@ def test_a_cluster_announces_which_kafka_decides(
         resources=(resource,),
     )
     supported = {METADATA_VERSION: VersionRange(7, newest)}
-    monkeypatch.setattr("wire_peers.FEATURES", Features(supported, {METADATA_VERSION: 30}, 0))
+    monkeypatch.setattr(
+        "tests.support.wire.peers.FEATURES", Features(supported, {METADATA_VERSION: 30}, 0)
+    )
     question = ("User:a", "Read", "topic:payments", "--host", "10.1.1.1", "--json")
     with answering(lambda request: answer) as (address, _):
         done = run_here(capsys, "can", f"cluster://{address}", *question)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from memory_target import MemoryTarget
-from written_log import formatted
 
 from metalog.errors import InvalidTarget
 from metalog.scram import ScramMechanism
 from metalog_sources.source import Source, open_source
 from metalog_sources.targets.credentials import CredentialTarget, credential_target_of
+from tests.support.disk.written_log import formatted
+from tests.support.worlds.memory_target import MemoryTarget
 
 
 def test_a_store_of_acls_alone_takes_no_password() -> None:

@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from written_log import FIRST_ACL, copied, formatted
 
 from metalog.acl import Acl
 from metalog.errors import InvalidTarget
@@ -16,6 +15,7 @@ from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep
 from metalog_sources.targets.target import carry_out, target_of
 from shell.main import main
+from tests.support.disk.written_log import FIRST_ACL, copied, formatted
 
 WANTED = """\
 owns: [{resourceType: ANY}]

@@ -6,7 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from cases import kafka_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +27,7 @@ from metalog_sources.moment import (
     resolve_moment,
     time_text,
 )
+from tests.support.kafka.cases import kafka_case
 
 FAR = 10**13
 

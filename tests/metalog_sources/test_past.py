@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from tiny_log import ace, batch, leader_change
 
 from metalog import AuthorizerNotReady, CorruptLog, InvalidMoment, InvalidSource
 from metalog.log.folder.layout import segment_name
 from metalog.records.batch import encode_batch
 from metalog_sources import image_at
 from snapshot import format_log
+from tests.support.disk.tiny_log import ace, batch, leader_change
+from tests.support.kafka.cases import REPOSITORY
 
 DEMO = REPOSITORY / "tests" / "fixtures" / "demo" / "log-dir"
 

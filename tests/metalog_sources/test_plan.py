@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from acl_files import owns, similar_acls
 from hypothesis import given
 from hypothesis import strategies as st
-from small_world import worlds
 
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
@@ -24,6 +22,8 @@ from metalog_sources.targets.plan import (
     saved,
     write_saved,
 )
+from tests.support.worlds.acl_files import owns, similar_acls
+from tests.support.worlds.small_world import worlds
 
 sets_of_acls = st.lists(similar_acls, max_size=8)
 ACL = Acl(

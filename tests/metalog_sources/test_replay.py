@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import KafkaCase, kafka_case
-from tiny_log import ace, batch, snapshot
 
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
 from metalog.files import LocalFiles
@@ -23,6 +21,8 @@ from metalog.records.batch import encode_batch
 from metalog_sources.moment import AtOffset, Moment
 from metalog_sources.replay import Replayed, replay_source, survey_source
 from metalog_sources.source import open_source
+from tests.support.disk.tiny_log import ace, batch, snapshot
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 
 def replayed(

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cases import DEMO, kafka_case
 
 from metalog.errors import InvalidSource, MetalogError
 from metalog.files import LocalFiles
@@ -15,6 +14,7 @@ from metalog.log.folder.layout import segment_name
 from metalog.records.batch import assemble_batch, encode_batch
 from metalog.records.record import RawRecord
 from metalog_sources.source import Source, open_source
+from tests.support.kafka.cases import DEMO, kafka_case
 
 
 def opened(text: object, **environ: str) -> Source:

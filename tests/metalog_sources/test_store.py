@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from acl_files import acls
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import Source, open_source
 from metalog_sources.store import image_of, made_id
+from tests.support.worlds.acl_files import acls
 
 RULE = "- {{principal: {}, operation: Read, resourceType: Topic, resourceName: t}}\n"
 JSON = '{"resourceType":"TOPIC","resourceName":"t","principal":"User:j","operation":"READ"}\n'

@@ -6,11 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from acl_files import similar_acls
-from cases import kafka_case
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_target import MemoryTarget
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.controller.acl_hosts import AclCreator
@@ -20,6 +17,9 @@ from metalog_sources.live.zookeeper import ZookeeperStore
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep, make_plan, remaining, saved
 from metalog_sources.targets.target import carry_out, refuse_unwritable, refused_steps, target_of
+from tests.support.kafka.cases import kafka_case
+from tests.support.worlds.acl_files import similar_acls
+from tests.support.worlds.memory_target import MemoryTarget
 
 sets_of_acls = st.lists(similar_acls, max_size=10)
 

@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
 
 from metalog.errors import InvalidSource
 from metalog_sources.live import zookeeper_session
 from metalog_sources.live.zookeeper import ZookeeperStore
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.kafka.cases import REPOSITORY
 
 
 @pytest.mark.parametrize(

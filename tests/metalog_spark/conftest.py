@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_session import SMALL
 
 from shell.arguments.pipeline import SET_UP
+from tests.support.spark.session import SMALL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from followed_world import line
 from pyspark.sql import SparkSession
 
 from authorizer.audit.layouts import Zone
@@ -16,6 +15,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_source import listed, read_audit
 from metalog_spark.ingest.file_context import resolved
 from metalog_spark.ingest.requests import rejected_of, requests_of
+from tests.support.spark.followed_world import line
 
 AS_HADOOP_SETS_IT = {
     "fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",

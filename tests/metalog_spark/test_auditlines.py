@@ -12,10 +12,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import spec
-from audit_rows import rows_of
-from small_acls import lived
-from spoilt_log import some_acls, some_events, spoil
 
 from authorizer.audit.layouts import Zone
 from authorizer.audit.readings import MOST_READINGS, readings, unfinished
@@ -25,6 +21,10 @@ from metalog_spark.findings.acl_lifetimes import Lives
 from metalog_spark.findings.usage_classes import Conditions, Request, UsageState, tally, verdicts
 from metalog_spark.ingest.audit_lines import TORN, read_text
 from metalog_spark.ingest.audit_splits import Record, read_records
+from tests.support.spark.audit_rows import rows_of
+from tests.support.spark.spoilt_log import some_acls, some_events, spoil
+from tests.support.worlds import spec
+from tests.support.worlds.small_acls import lived
 
 UTC = Zone("UTC")
 LINE = (

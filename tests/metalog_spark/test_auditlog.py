@@ -14,7 +14,6 @@ from typing import Any
 import cramjam
 import pyarrow as pa
 import pytest
-from audit_rows import rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from metalog_spark.ingest.audit_splits import Record, read_records, read_splits
 from metalog_spark.ingest.common_lines import common_lines
 from metalog_spark.ingest.requests import ONLY_READ
 from metalog_spark.store.tables import REQUESTS
+from tests.support.spark.audit_rows import rows_of
 
 LINE = (
     "[2026-11-21 18:35:36,123] INFO Principal = User:app is Denied operation = READ from host ="

@@ -11,10 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archive_folders import ArchiveFolder
-from cases import kafka_case
-from command import run_here
-from tiny_log import ace
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.store.commit_log import VERSION
@@ -25,6 +21,10 @@ from metalog_spark.store.preflight import (
     passed_over,
     taken,
 )
+from tests.support.command.runs import run_here
+from tests.support.disk.archive_folders import ArchiveFolder
+from tests.support.disk.tiny_log import ace
+from tests.support.kafka.cases import kafka_case
 
 LINE = (
     "[2026-01-01 00:00:00,000] INFO Principal = User:a is Allowed operation = READ from host ="

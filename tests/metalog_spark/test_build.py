@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from archive_folders import ArchiveFolder
-from built_tables import everything
-from command import run_here
-from plain_parquet import counts
 from pyarrow import parquet
-from tiny_log import ace
 
 from authorizer.audit.layouts import NOT_AUDIT
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
@@ -31,6 +26,11 @@ from metalog_spark.ingest.requests import read_table
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, TableSchema
 from shell.arguments.pipeline import SET_UP
+from tests.support.command.runs import run_here
+from tests.support.disk.archive_folders import ArchiveFolder
+from tests.support.disk.tiny_log import ace
+from tests.support.spark.built_tables import everything
+from tests.support.spark.plain_parquet import counts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

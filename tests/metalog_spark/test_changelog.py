@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archive_folders import ArchiveFolder
 from pyspark.sql import SparkSession
-from tiny_log import ace, uuid
 
 from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
@@ -18,6 +16,8 @@ from metalog_spark.history.archive import Logs
 from metalog_spark.history.changelog import read_changelog, replace_changelog
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY, TableSchema
+from tests.support.disk.archive_folders import ArchiveFolder
+from tests.support.disk.tiny_log import ace, uuid
 
 
 def second(number: int) -> datetime:

@@ -13,12 +13,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from built_tables import everything
-from cases import kafka_case
-from command import run_metalog
-from followed_world import WrittenLog, appears, line
-from kafka_tools import free_ports
 from pyspark.sql import SparkSession
+
+from tests.support.command.runs import run_metalog
+from tests.support.kafka.cases import kafka_case
+from tests.support.kafka.tools import free_ports
+from tests.support.spark.built_tables import everything
+from tests.support.spark.followed_world import WrittenLog, appears, line
 
 
 @pytest.fixture(scope="module")

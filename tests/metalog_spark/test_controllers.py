@@ -1,11 +1,11 @@
 """What controllers are asked, against what each of Kafka's requests needs."""
 
 import pytest
-from small_acls import allow
 
 from authorizer.permissions.table import APIS, Permission
 from metalog.acl import Operation, ResourceType
 from metalog_spark.ingest.controllers import REQUESTS, may_decide_by
+from tests.support.worlds.small_acls import allow
 
 LOGGED = {
     "broker": [("DescribeAcls", "DESCRIBE", "CLUSTER"), ("Metadata", "DESCRIBE", "TOPIC")],

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DamagedCase, KafkaCase, kafka_case
-from command import run_python
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import (
@@ -41,6 +39,8 @@ from metalog_spark.history.datasource import (
     register,
 )
 from metalog_spark.history.splits import LogHole
+from tests.support.command.runs import run_python
+from tests.support.kafka.cases import DamagedCase, KafkaCase, kafka_case
 
 pytestmark = pytest.mark.once
 

@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import spec
-from audit_rows import splits_of
 from pyspark.sql import SparkSession
-from tiny_log import ace, uuid
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from authorizer.history.timeline import AclLifetime, Edge, Timeline
@@ -31,6 +28,9 @@ from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.staging import AuditInput, Decider, stage
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
+from tests.support.disk.tiny_log import ace, uuid
+from tests.support.spark.audit_rows import splits_of
+from tests.support.worlds import spec
 
 ACL = acl_of(ace(1, "a"))
 LIFE = AclLifetime(uuid(1), ACL, Edge(1, 0), None)

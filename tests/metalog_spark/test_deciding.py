@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
-import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories, replayed
 
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
@@ -30,6 +28,16 @@ from metalog_spark.decide.decide_worker import (
 )
 from metalog_spark.history.configuration import Configuration, Era
 from metalog_spark.history.state import FolderState
+from tests.support.worlds import spec
+from tests.support.worlds.small_histories import (
+    NAMES,
+    OPERATIONS,
+    PRINCIPALS,
+    START,
+    bases,
+    histories,
+    replayed,
+)
 
 START_MS = 100
 HOST = "10.0.0.1"

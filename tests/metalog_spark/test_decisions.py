@@ -8,9 +8,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import spec
-from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, replayed
-from sql_oracle import decided_by_joins
 
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import (
@@ -33,6 +30,9 @@ from metalog_spark.history.configuration import Configuration, Era
 from metalog_spark.history.state import packed
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DECISIONS, REQUESTS, USAGE
+from tests.support.spark.sql_oracle import decided_by_joins
+from tests.support.worlds import spec
+from tests.support.worlds.small_histories import NAMES, OPERATIONS, PRINCIPALS, START, replayed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command import run_here
-from followed_world import READ_T, WrittenLog, line
 from pyarrow import parquet
 
 from authorizer.audit.layouts import Zone
@@ -19,6 +17,8 @@ from metalog_spark.history.splits import LogHole
 from metalog_spark.store.arrow import table_of
 from metalog_spark.store.commit_log import KIND, LIST, VERSION
 from metalog_spark.store.tables import FILES
+from tests.support.command.runs import run_here
+from tests.support.spark.followed_world import READ_T, WrittenLog, line
 
 DAY_S = 86_400
 NO_LOG = SimpleNamespace(start=0, end=0, parts=())

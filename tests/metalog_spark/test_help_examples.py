@@ -12,16 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cases import DEMO
-from command import run_words
-from help_examples import examples, typed
-from log_of_an_hour import an_hour
 from pyspark.sql import SparkSession
 
 from authorizer.audit.line import LOGGER
 from metalog import DirectoryLog
 from metalog.ports import Appended
 from shell.verbs.pipeline import report
+from tests.support.command.help_examples import examples, typed
+from tests.support.command.runs import run_words
+from tests.support.disk.log_of_an_hour import an_hour
+from tests.support.kafka.cases import DEMO
 
 BUILT = [
     f"pipeline {verb}"

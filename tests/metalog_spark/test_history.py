@@ -7,9 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from archive_folders import ArchiveFolder
-from cases import KafkaCase, kafka_case
-from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid, values
 
 from authorizer.history.timeline import Edge, lives
 from metalog.errors import CorruptLog, InvalidSource
@@ -25,6 +22,9 @@ from metalog_spark.history.archive import Logs, Unproven
 from metalog_spark.history.archive_history import ArchiveHistory, KnownRange, history_of, scan
 from metalog_spark.history.splits import LogSplit
 from shell.tasks.history import history_of as history_in_the_shell
+from tests.support.disk.archive_folders import ArchiveFolder
+from tests.support.disk.tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid, values
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 
 def told(

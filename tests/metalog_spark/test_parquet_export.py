@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import run_here
-from help_examples import as_printed
-from plain_parquet import counts, rows_in
 from pyspark.sql import SparkSession
-from small_shop import SHOP
 
 from metalog_spark import register_views
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, TABLES, TableSchema
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
+from tests.support.spark.plain_parquet import counts, rows_in
+from tests.support.spark.small_shop import SHOP
 
 Captured = pytest.CaptureFixture[str]
 

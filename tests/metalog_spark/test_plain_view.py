@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_parquet import counts, sums
 from pyspark.sql import DataFrame, SparkSession
 
 from metalog_spark.store.arrow import frame_of
@@ -19,6 +18,7 @@ from metalog_spark.store.commit_log import NOTHING
 from metalog_spark.store.plain_view import publish
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import REJECTED, TABLES, USAGE, TableSchema
+from tests.support.spark.plain_parquet import counts, sums
 
 FIRST, SECOND = "2026-01-01", "2026-01-02"
 STEPS = (

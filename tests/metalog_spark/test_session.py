@@ -15,9 +15,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from cases import REPOSITORY
-from command import run_python
-from kafka_tools import free_ports
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
@@ -34,6 +31,9 @@ from metalog_spark.session import (
     sockets,
     write_packages,
 )
+from tests.support.command.runs import run_python
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.tools import free_ports
 
 
 def test_without_java_one_line_says_what_to_install(tmp_path: Path) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cases import REPOSITORY
-
 from metalog_spark.store.tables import TABLES
+from tests.support.kafka.cases import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "formats" / "tables.md"
 ROW = re.compile(r"^\| `(\w+)` \| .* \| (`.*) \|$", re.MULTILINE)

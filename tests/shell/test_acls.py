@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, KafkaCase, kafka_case, kafka_cases
 
 from shell.main import main
+from tests.support.kafka.cases import DEMO, KafkaCase, kafka_case, kafka_cases
 
 BASIC = kafka_case("basic-4.3")
 TOOLS = BASIC.expected / "kafka-tools"

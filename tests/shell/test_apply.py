@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from memory_target import MemoryTarget
 
 import shell.tasks.planning
 import shell.verbs.apply
@@ -18,6 +17,7 @@ from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.source import Source
 from shell.main import main
 from shell.output.output import Output
+from tests.support.worlds.memory_target import MemoryTarget
 
 BEFORE = "- {principal: User:old, operation: Read, resourceType: Topic, resourceName: team-a}\n"
 WANTED = """\

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
-from command import Run
 
 from metalog.log.folder.directory import DirectoryLog
 from metalog.records.batch import Batch, assemble_batch, batch_bytes, build_batch
 from metalog.records.messages import FeatureLevelRecord
 from metalog.records.primitives.checksum import crc32c
 from metalog.records.record import RawRecord
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
 
 LOG_DIR = DEMO / "log-dir"
 PARTITION = "__cluster_metadata-0"

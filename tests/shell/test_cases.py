@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import KafkaCase, kafka_case
 
 from metalog.errors import CorruptLog
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 Lines = list[dict[str, Any]]
 

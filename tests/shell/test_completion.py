@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command import Run
-from shell_completion import proposed
 
 from authorizer.analysis.lint.checks import CHECKS
 from metalog.acl import Operation, camel
 from shell.main import TABLE
+from tests.support.command.completion import proposed
+from tests.support.command.runs import Run
 
 SHELLS = ("bash", "zsh", "fish")
 OPERATIONS = {camel(each) for each in Operation if each.value > 1}

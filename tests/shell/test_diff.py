@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, kafka_case
 
 from shell.main import main
+from tests.support.kafka.cases import DEMO, kafka_case
 
 LOG = str(DEMO / "log-dir")
 Lines = list[dict[str, Any]]

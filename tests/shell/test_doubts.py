@@ -11,10 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command import Run
-from running_node import running_in
-from tiny_log import ABORT, BEGIN, END, ace, batch, raw, snapshot, uuid, values
-from written_log import formatted
 
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, feed
@@ -27,6 +23,10 @@ from metalog.records.messages import (
 )
 from metalog.records.record import Header, RawRecord
 from shell.main import TABLE
+from tests.support.command.runs import Run
+from tests.support.disk.tiny_log import ABORT, BEGIN, END, ace, batch, raw, snapshot, uuid, values
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
 
 ACL = raw(ace(9, "secret"))
 USER = raw(UserScramCredentialRecord("a\ufffdb", 1, b"s", b"k", b"v", 4096))

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import help_examples
 import pytest
-from cases import DEMO, REPOSITORY
-from log_of_an_hour import an_hour
 
 from shell.main import TABLE, main
 from shell.options import build_parser, parse
+from tests.support.command import help_examples
+from tests.support.disk.log_of_an_hour import an_hour
+from tests.support.kafka.cases import DEMO, REPOSITORY
 
 LOG = DEMO / "log-dir"
 AUDIT_LINE = (

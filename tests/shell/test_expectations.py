@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, REPOSITORY
 
 from metalog.acl import SUPPORTED_OPERATIONS, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats import document
 from shell.arguments.expectations import read_expectations
 from shell.main import main
+from tests.support.kafka.cases import DEMO, REPOSITORY
 
 LOG = str(DEMO / "log-dir")
 CONFIG = ("--config", str(DEMO / "server.properties"))

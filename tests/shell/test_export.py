@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cases import DEMO, OWN_KAFKA, kafka_case
-from tiny_log import ace, batch
 
 from metalog import DirectoryLog
 from metalog.acl import Acl
@@ -20,6 +18,8 @@ from metalog.scram import ScramMechanism
 from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.disk.tiny_log import ace, batch
+from tests.support.kafka.cases import DEMO, OWN_KAFKA, kafka_case
 
 LOG = DEMO / "log-dir"
 BASIC = kafka_case("basic-4.3").log_dir

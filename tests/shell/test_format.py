@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from command import Run
 
 from metalog import DirectoryLog
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -18,6 +17,7 @@ from metalog_sources.source import open_source
 from shell.arguments.acl_line import parse_acl_line
 from shell.arguments.scram_line import parse_scram_line
 from shell.tasks.node_config import node_config
+from tests.support.command.runs import Run
 
 DIRECTORY = "JEXY6aqzQY-32P5TStzaFg"
 CONTROLLER = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cases import KafkaCase, kafka_case
-
 from authorizer.analysis.since import Cause
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
@@ -12,6 +10,7 @@ from metalog_sources.moment import AtOffset
 from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import open_source
 from shell.tasks.history import answer_since, history_of, time_of
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 
 def replayed(case: KafkaCase) -> Replayed:

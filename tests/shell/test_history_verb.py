@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, REPOSITORY, damaged_cases, kafka_case
-from written_log import copied
 
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.replica.replica import Replica
 from shell.arguments.acl_line import parse_acl_line
 from shell.main import main
+from tests.support.disk.written_log import copied
+from tests.support.kafka.cases import DEMO, REPOSITORY, damaged_cases, kafka_case
 
 LOG = str(DEMO / "log-dir")
 Lines = list[dict[str, Any]]

@@ -9,7 +9,8 @@ import importlib
 import pkgutil
 
 import pytest
-from cases import REPOSITORY
+
+from tests.support.kafka.cases import REPOSITORY
 
 PACKAGES = ("metalog", "metalog_node", "metalog_sources", "authorizer", "snapshot", "shell")
 NEED_SPARK = ("shell.arguments.pipeline", "shell.verbs.pipeline")

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from terminal import at_a_terminal
 
 from shell.main import main
+from tests.support.command.terminal import at_a_terminal
 
 ADD = ("--add", "--allow-principal", "User:a", "--operation", "Read", "--topic", "t")
 

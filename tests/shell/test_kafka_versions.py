@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command import run_here
-from written_log import formatted
+
+from tests.support.command.runs import run_here
+from tests.support.disk.written_log import formatted
 
 BLOCKS = """\
 - {principal: "User:app", operation: READ, resourceType: TOPIC, resourceName: pay, host: 10.0.0.0/8}

@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from cases import DEMO
 
 from authorizer.analysis.commands import CONNECTION
 from shell.main import main
+from tests.support.kafka.cases import DEMO
 
 FILE = """\
 acls:

@@ -10,15 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from command import Run, run_metalog
-from served_node import served
-from written_log import formatted
 
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_type
 from shell.output.logs import JsonLines, KafkaLayout
+from tests.support.command.runs import Run, run_metalog
+from tests.support.disk.written_log import formatted
+from tests.support.node.served import served
 
 pytestmark = pytest.mark.once
 

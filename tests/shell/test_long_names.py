@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from long_names import MAX, raw_record
-from written_log import formatted
 
 from metalog.records.batch import assemble_batch, batch_bytes
 from shell.main import main
+from tests.support.disk.long_names import MAX, raw_record
+from tests.support.disk.written_log import formatted
 
 LONG = "n" * (MAX + 1)
 TOO_LONG = "has 32,768 bytes in UTF-8, and Kafka takes at most 32,767"

@@ -10,13 +10,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from cases import DEMO, OWN_KAFKA, REPOSITORY
-from command import Run, run_metalog, run_python
-from terminal import at_a_terminal
 
 from shell.main import TABLE, VERBS, main
 from shell.verb_table import Verb, VerbModule
 from shell.version import VERSION
+from tests.support.command.runs import Run, run_metalog, run_python
+from tests.support.command.terminal import at_a_terminal
+from tests.support.kafka.cases import DEMO, OWN_KAFKA, REPOSITORY
 
 LOG_DIR = str(DEMO / "log-dir")
 BASIC = str(OWN_KAFKA / "basic-4.3" / "log-dir")

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from written_log import formatted
 
 from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended
@@ -19,6 +18,7 @@ from metalog.scram import ScramCredential, ScramMechanism
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
+from tests.support.disk.written_log import formatted
 
 pytestmark = pytest.mark.shows_credentials
 

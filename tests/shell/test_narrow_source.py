@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
-from small_acls import BOB, allow
-from small_world import acls, configs, questions
 
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
@@ -17,6 +15,8 @@ from metalog_sources.source import Source
 from metalog_sources.store import StoreState, image_of
 from shell.tasks.narrow_source import MOST_REQUESTS, for_listing, for_questions
 from shell.tasks.unknown_names import unknown_names
+from tests.support.worlds.small_acls import BOB, allow
+from tests.support.worlds.small_world import acls, configs, questions
 
 
 class SmallStore:

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import Run
-from terminal import at_a_terminal
-from written_log import formatted
 
 from metalog import DirectoryLog, Loader
 from metalog.image.scram import ScramImage
 from metalog.scram import ScramMechanism, credential_of, salted_password
 from shell.main import main
+from tests.support.command.runs import Run
+from tests.support.command.terminal import at_a_terminal
+from tests.support.disk.written_log import formatted
 
 SHA_256, SHA_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
 BOTH = {SHA_256, SHA_512}

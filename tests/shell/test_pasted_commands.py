@@ -8,8 +8,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-from running_node import running_in
-from written_log import formatted
 
 from metalog.acl import (
     ACL_KEYS,
@@ -23,6 +21,8 @@ from metalog.acl import (
 from metalog_sources.source import Source, open_source
 from shell.main import main
 from shell.views.pasted_commands import ANY_PLACE, CommandTarget, place_lines
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
 
 DENIED = ("User:contractor", "READ", "topic:orders")
 ADDED = Acl(

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from cases import DEMO, kafka_case
-from help_examples import examples
-from log_of_an_hour import an_hour
-from terminal import at_a_terminal
+
+from tests.support.command.help_examples import examples
+from tests.support.command.terminal import at_a_terminal
+from tests.support.disk.log_of_an_hour import an_hour
+from tests.support.kafka.cases import DEMO, kafka_case
 
 pytestmark = pytest.mark.once
 

@@ -8,9 +8,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from cases import DEMO
-from command import Run
-from written_log import formatted
+
+from tests.support.command.runs import Run
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.cases import DEMO
 
 LOG = DEMO / "log-dir"
 LINE = (

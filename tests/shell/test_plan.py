@@ -8,10 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from cases import DEMO
 
 from metalog_sources.formats.kafka_acls import read_kafka_acls
 from shell.main import main
+from tests.support.kafka.cases import DEMO
 
 TARGET = """\
 acls:

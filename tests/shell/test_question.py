@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, REPOSITORY
-from command import Run
 
 from metalog.errors import InvalidRequest
 from shell.main import TABLE, main
 from shell.options import PATHS, build_parser, parse
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import DEMO, REPOSITORY
 
 LOG_DIR = str(DEMO / "log-dir")
 AUDIT_LINE = (

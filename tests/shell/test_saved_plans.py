@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from written_log import formatted
 
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl
@@ -14,6 +13,7 @@ from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.main import main
 from shell.tasks.saved_plans import changed_since, plan_to_save
+from tests.support.disk.written_log import formatted
 
 WANTED = """\
 owns: [{resourceType: Topic, resourceName: pay-, patternType: prefixed}]

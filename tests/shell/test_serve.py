@@ -6,8 +6,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from command import Run, run_metalog
-from served_node import served
+
+from tests.support.command.runs import Run, run_metalog
+from tests.support.node.served import served
 
 ADD = ("--add", "--allow-principal", "User:app", "--operation", "READ", "--topic", "orders")
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from cases import DEMO, kafka_case
 
 from metalog_sources.source_kinds import FORMS, SourceKinds
 from shell.main import TABLE, main
 from shell.options import build_parser
+from tests.support.kafka.cases import DEMO, kafka_case
 
 ACL = "acls:\n- {principal: User:a, operation: Read, resourceType: Topic, resourceName: t}\n"
 CLOSED = "127.0.0.1:1"

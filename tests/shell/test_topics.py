@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import DEMO
-from command import Run
 
 from metalog.acl import ResourceType
 from shell.arguments.acl_line import parse_acl_line
 from shell.verbs.topics import _ByName
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import DEMO
 
 LOG = DEMO / "log-dir"
 CONFIG = ("--config", DEMO / "server.properties", "-q")

@@ -15,9 +15,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from memory_target import MemoryTarget
-from running_node import running_in
-from written_log import formatted
 
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -30,6 +27,9 @@ from metalog_sources.targets.plan import SavedPlan, make_plan, remaining
 from metalog_sources.targets.target import carry_out
 from shell.main import main
 from shell.tasks.saved_plans import ChangeSincePlan, changed_since, plan_to_save
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
+from tests.support.worlds.memory_target import MemoryTarget
 
 WEEKS = 20
 HOURS = 7 * 24

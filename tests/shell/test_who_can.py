@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from cases import DEMO
 
 from shell.main import main
+from tests.support.kafka.cases import DEMO
 
 LOG = str(DEMO / "log-dir")
 CONFIG = ("--config", str(DEMO / "server.properties"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 import pytest
-from cases import DEMO
-from command import Run
 from hypothesis import given
 from hypothesis import strategies as st
-from terminal import at_a_terminal
 
 from shell.output.wrapping import visible_width, wrapped, wrapped_row
+from tests.support.command.runs import Run
+from tests.support.command.terminal import at_a_terminal
+from tests.support.kafka.cases import DEMO
 
 words = st.lists(st.text("abc-/Ä漢", min_size=1, max_size=30), min_size=1, max_size=12)
 widths = st.integers(10, 60)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import DEMO, KafkaCase, kafka_case
-from tiny_log import ace
-from written_log import batches_in, copied, formatted
 
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES
@@ -24,6 +21,9 @@ from shell.main import main
 from snapshot import archive
 from snapshot.archive import archive_log
 from snapshot.writer import write_snapshot
+from tests.support.disk.tiny_log import ace
+from tests.support.disk.written_log import batches_in, copied, formatted
+from tests.support.kafka.cases import DEMO, KafkaCase, kafka_case
 
 
 def archived(folder: Path, target: Path, cluster_id: str | None = "c") -> archive.Archived:

@@ -4,8 +4,6 @@ import random
 from pathlib import Path
 
 import pytest
-from memory_disk import MemoryDisk
-from tiny_log import ace
 
 from metalog import DirectoryLog, Replica, WritableDirectoryLog
 from metalog.controller.result import ControllerResult
@@ -15,6 +13,8 @@ from metalog.records.messages import FeatureLevelRecord
 from metalog.records.messages.voters_record import Endpoint
 from snapshot.formatting import Controller, Format, Formatted, format_directories
 from snapshot.initial_features import initial_features, metadata_version_of
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.tiny_log import ace
 
 RECORDS = [(FeatureLevelRecord("metadata.version", 30), 0), (ace(1), 0)]
 CONTROLLER = Controller(1, Endpoint("CONTROLLER", "localhost", 9093))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-from tiny_log import ace, batch
 
 from metalog.errors import InvalidSource
 from metalog.ids import SnapshotId
@@ -15,6 +14,7 @@ from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded
 from metalog_sources.moment import AtTime, resolve_moment
 from metalog_spark.history import splits
 from snapshot.log_range import read_range
+from tests.support.disk.tiny_log import ace, batch
 
 FIRST, LAST = Appended(batch(0, ace(1))), Appended(batch(2, ace(2)))
 GAP = Gap(1, 2, lost=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from cases import DamagedCase, kafka_case
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
@@ -16,6 +15,7 @@ from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import NoOpRecord, SnapshotFooterRecord, SnapshotHeaderRecord
 from metalog_sources.source import open_source
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
+from tests.support.kafka.cases import DamagedCase, kafka_case
 
 ID = SnapshotId(9, 1)
 HEADER = [(SnapshotHeaderRecord(0, 7), 0)]

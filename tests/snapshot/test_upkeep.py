@@ -7,9 +7,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from crashing_disk import CrashingDisk
-from tiny_log import ace
-from written_log import formatted
 
 from metalog import DirectoryLog, Loader, MetadataImage, Replica, WritableDirectoryLog
 from metalog.controller.result import ControllerResult
@@ -20,6 +17,9 @@ from metalog.log.config import LogConfig, log_config
 from metalog.log.folder_writer.retention import RetainedSnapshot, snapshot_to_keep
 from metalog.ports import Appended, HighWatermark
 from snapshot.upkeep import Upkeep
+from tests.support.disk.crashing_disk import CrashingDisk
+from tests.support.disk.tiny_log import ace
+from tests.support.disk.written_log import formatted
 
 SMALL = LogConfig(segment_bytes=1500, bytes_between_snapshots=2000, retention_bytes=6000)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import KafkaCase, kafka_case
-from memory_disk import MemoryDisk
 
 from metalog.ids import SnapshotId
 from metalog.image.manifest import Provenance
@@ -16,6 +14,8 @@ from metalog.records.messages import KRaftVersionRecord
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from snapshot.writer import write_snapshot
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 FOLDER = Path("/log-dir/__cluster_metadata-0")
 

@@ -12,8 +12,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from command import Run
+
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import REPOSITORY
 
 FOLDER = Path(__file__).parent
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))

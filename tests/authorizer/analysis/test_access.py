@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_world import CLIENTS as NAMED_CLIENTS
-from small_world import NAMES, OPERATIONS, PRINCIPALS, configs, from_there
-from small_world import acls as small_acls
 
 from authorizer.analysis.access import PrincipalAccess, access
 from authorizer.analysis.allowed_patterns import OnPattern
@@ -18,6 +14,10 @@ from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, ResourceType
 from shell.arguments.acl_line import parse_acl_line
+from tests.support.worlds import spec
+from tests.support.worlds.small_world import CLIENTS as NAMED_CLIENTS
+from tests.support.worlds.small_world import NAMES, OPERATIONS, PRINCIPALS, configs, from_there
+from tests.support.worlds.small_world import acls as small_acls
 
 TOPIC = ResourceType.TOPIC
 UNNAMED = "192.0.2.1"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from small_world import CLIENTS, for_many_worlds, from_there
-
 from authorizer.analysis.explain import explain
 from authorizer.trace import trace
+from tests.support.worlds.small_world import CLIENTS, for_many_worlds, from_there
 
 
 @for_many_worlds

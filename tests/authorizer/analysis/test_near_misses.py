@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from small_world import for_many_worlds
 
 from authorizer.analysis.explain import explain
 from authorizer.analysis.kinds import NearMissKind as Kind
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Attribute, Question, mismatches, reaches
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from tests.support.worlds.small_world import for_many_worlds
 
 CLOSED = AuthorizerConfig(frozenset(), False)
 ASKED = Question("User:bob", Operation.READ, ResourceType.TOPIC, "payments-eu", "10.0.0.1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from small_world import NAMES, for_many_worlds
 
 from authorizer.analysis.explain import explain
 from authorizer.analysis.kinds import NearMissKind
@@ -11,6 +10,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, reaches, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from tests.support.worlds.small_world import NAMES, for_many_worlds
 
 CLOSED = AuthorizerConfig(frozenset(), False)
 OPEN = AuthorizerConfig(frozenset(), True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_world import acls, configs, questions
 
 from authorizer.analysis.since import Cause, Since, since
 from authorizer.config import AuthorizerConfig
@@ -12,6 +11,7 @@ from authorizer.history.timeline import TimelineChange
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
+from tests.support.worlds.small_world import acls, configs, questions
 
 ids = st.integers(0, 5).map(lambda number: Uuid(number.to_bytes(16, "big")))
 histories = st.lists(st.tuples(ids, st.none() | acls), max_size=12).map(

@@ -6,7 +6,6 @@ import random
 from itertools import product
 
 import pytest
-from small_world import BLOCKS, CLIENTS, HOSTS, NAMES, OPERATIONS, PRINCIPALS
 
 from authorizer.analysis.upgrade import upgrade
 from authorizer.config import AuthorizerConfig
@@ -14,6 +13,7 @@ from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from tests.support.worlds.small_world import BLOCKS, CLIENTS, HOSTS, NAMES, OPERATIONS, PRINCIPALS
 
 TOPIC = ResourceType.TOPIC
 WORLDS = 60

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cases import KafkaCase, kafka_cases
 
 from metalog import Replica, WritableMemoryLog
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -22,6 +21,7 @@ from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.image.features import FeaturesImage
 from metalog.image.metadata import EMPTY
 from metalog.records.messages import FeatureLevelRecord
+from tests.support.kafka.cases import KafkaCase, kafka_cases
 
 BLOCK, NO_BLOCK = "10.0.0.0/8", "10.0.0.0/33"
 TOO_EARLY = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."

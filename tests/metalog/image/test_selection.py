@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cases import KafkaCase, kafka_cases
-from tiny_log import BEGIN, END, ace, batch, leader_change, values
 
 from metalog.errors import CorruptLog, MetalogError
 from metalog.image.manifest import Provenance
@@ -21,6 +19,8 @@ from metalog.records.messages import (
 )
 from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import open_source
+from tests.support.disk.tiny_log import BEGIN, END, ace, batch, leader_change, values
+from tests.support.kafka.cases import KafkaCase, kafka_cases
 
 TOPIC = TopicRecord("orders", b"o" * 16)
 CHANGE = PartitionChangeRecord(partition_id=0, topic_id=TOPIC.topic_id, leader=1)

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from cases import DamagedCase, kafka_case
-from memory_disk import MemoryDisk
 
 from metalog.errors import CorruptLog
 from metalog.log.folder.directory import DirectoryLog
@@ -20,6 +18,8 @@ from metalog.log.folder.layout import segment_name
 from metalog.log.folder.segment import TornTail
 from metalog.ports import Appended
 from metalog.records.batch import Batch, decode_batch, encode_batch
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.kafka.cases import DamagedCase, kafka_case
 
 ROOT = Path("/log-dir")
 FOLDER = ROOT / "__cluster_metadata-0"

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cases import KafkaCase, kafka_case
-from memory_disk import MemoryDisk
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
@@ -19,6 +17,8 @@ from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Tru
 from metalog.records.batch import Batch, batch_bytes, build_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.messages import LeaderChangeMessage, NoOpRecord
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 ROOT = Path("/log-dir")
 FOLDER = ROOT / "__cluster_metadata-0"

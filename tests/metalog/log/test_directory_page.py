@@ -7,10 +7,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY, KafkaCase, kafka_case
 
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.log.folder import layout
+from tests.support.kafka.cases import REPOSITORY, KafkaCase, kafka_case
 
 PAGE = (REPOSITORY / "docs" / "formats" / "directory.md").read_text()
 EXAMPLES = dict(re.findall(r"^```(?:hex|text|json|properties) (\S+)\n(.*?)^```", PAGE, re.M | re.S))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_log import ace, snapshot
 
 from metalog.errors import CorruptSnapshot, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.quorum.snapshot_download import Download
 from metalog.records.batch import encode_batch
 from metalog.wire.fetch import Chunk
+from tests.support.disk.tiny_log import ace, snapshot
 
 ID = SnapshotId(9, 1)
 WHOLE = b"".join(map(encode_batch, snapshot(ace(1), ace(2), ace(3))))

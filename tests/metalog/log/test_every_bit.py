@@ -15,10 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from cases import KafkaCase, kafka_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_disk import MemoryReadable
 
 from metalog.errors import CorruptLog
 from metalog.log.continuity import NO_EPOCHS, Succession
@@ -27,6 +25,8 @@ from metalog.log.folder.segment import SegmentReader
 from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.record import RawRecord
+from tests.support.disk.memory_disk import MemoryReadable
+from tests.support.kafka.cases import KafkaCase, kafka_case
 
 pytestmark = pytest.mark.once
 SECTOR = 512

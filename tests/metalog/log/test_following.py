@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_log import NOTHING, Recorder, ace, batch, uuid
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
@@ -23,6 +22,7 @@ from metalog.records.batch import Batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.hosts import Address
+from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, uuid
 
 A, B, C = (Address(name, 9093) for name in "abc")
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75

@@ -1,12 +1,11 @@
 """The index files are, byte for byte, those that Kafka made for the same segments."""
 
-from cases import KafkaCase
-
 from metalog.files import LOCAL_FILES, opened
 from metalog.log.continuity import Succession
 from metalog.log.folder.indexes import IndexBuilder
 from metalog.log.folder.layout import index_name, segments, time_index_name
 from metalog.log.folder.segment import SegmentReader
+from tests.support.kafka.cases import KafkaCase
 
 WRITTEN_BY_A_LEADER = (
     *("basic-4.3", "large-4.3", "old-3.7", "old-3.9", "snapshots-4.3", "trimmed-4.3", "demo"),

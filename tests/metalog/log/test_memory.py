@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cases import KafkaCase
 
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
@@ -12,6 +11,7 @@ from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark, SnapshotNeeded
 from metalog.records.batch import build_batch
 from metalog.records.messages import NoOpRecord
+from tests.support.kafka.cases import KafkaCase
 
 NO_OP = (NoOpRecord(), 0)
 FIRST, SECOND = (build_batch(offset, 1, 1000, [NO_OP] * 2) for offset in (0, 2))

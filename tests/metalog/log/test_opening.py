@@ -5,10 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import kafka_case
-from running_node import running_in
-from wire_peers import opened, serving
-from written_log import formatted
 
 from metalog import (
     DirectoryLog,
@@ -23,6 +19,10 @@ from metalog import (
 )
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ports import WritableLog
+from tests.support.disk.written_log import formatted
+from tests.support.kafka.cases import kafka_case
+from tests.support.node.running import running_in
+from tests.support.wire.peers import opened, serving
 
 ACL = Acl(
     ResourceType.TOPIC,

@@ -16,8 +16,6 @@ from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from tiny_log import ace, batch, leader_change, snapshot, values
-from waiting import eventually
 
 from metalog.errors import ErrorCode, InvalidSource
 from metalog.loader import Ready
@@ -35,6 +33,8 @@ from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
 from shell.tasks.follow_log import follow
+from tests.support.disk.tiny_log import ace, batch, leader_change, snapshot, values
+from tests.support.suite.waiting import eventually
 
 CONTROLLERS_APIS: Versions = {
     1: VersionRange(0, 18),

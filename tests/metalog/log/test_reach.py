@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cases import KafkaCase, kafka_case, kafka_cases
-from command import Run
 
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Loading, Ready, feed
@@ -17,6 +15,8 @@ from metalog.log.folder.single_file import SegmentLog
 from metalog.records.batch import Batch
 from metalog_spark.history.archive import Logs
 from metalog_spark.history.splits import LogHole
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import KafkaCase, kafka_case, kafka_cases
 
 QUESTION = ("User:x", "read", "topic:y", "--quiet")
 STOPPED = "basic-4.3", "demo", "quorum-4.3/node-13", "trimmed-4.3"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cases import kafka_case
-from memory_disk import MemoryReadable
 
 from metalog.errors import CorruptLog
 from metalog.log.continuity import Succession
@@ -13,6 +11,8 @@ from metalog.log.folder.layout import segment_name
 from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader
 from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.record import RawRecord
+from tests.support.disk.memory_disk import MemoryReadable
+from tests.support.kafka.cases import kafka_case
 
 
 class Watched(MemoryReadable):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memory_disk import MemoryDisk
-from tiny_log import ace, batch, leader_change, snapshot
-
 from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.log.folder.merged_folders import FoldersLog
 from metalog.ports import Appended, HighWatermark, SnapshotNeeded
 from metalog.records.batch import Batch, encode_batch
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.tiny_log import ace, batch, leader_change, snapshot
 
 FIRST = leader_change(0, 1)
 

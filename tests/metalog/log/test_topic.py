@@ -12,9 +12,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from tiny_log import ace, snapshot
-from topic_logs import MockedCluster, mock_kafka, new_address
-from waiting import eventually
 
 from metalog import Loader, MetadataImage, Replica
 from metalog.controller.result import ControllerResult
@@ -32,6 +29,9 @@ from metalog.records.messages import PartitionRecord
 from shell.main import main
 from snapshot.generator import SnapshotGenerator
 from snapshot.writer import write_snapshot
+from tests.support.disk.tiny_log import ace, snapshot
+from tests.support.kafka.topic_logs import MockedCluster, mock_kafka, new_address
+from tests.support.suite.waiting import eventually
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tiny_log import ace, ids
-from topic_logs import MockedCluster, mock_kafka, new_address
-from waiting import eventually
 
 from metalog import Replica, TopicLog
 from metalog.controller.result import ControllerResult
 from metalog.errors import NotController
 from metalog.log.topic.election import TopicCandidacy
 from metalog.records.messages import RegisterControllerRecord
+from tests.support.disk.tiny_log import ace, ids
+from tests.support.kafka.topic_logs import MockedCluster, mock_kafka, new_address
+from tests.support.suite.waiting import eventually
 
 WITHIN_S = 60
 

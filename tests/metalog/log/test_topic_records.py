@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pytest
-from tiny_log import ace, batch, leader_change, raw
 
 from metalog.errors import CorruptLog
 from metalog.log.topic.records import (
@@ -22,6 +21,7 @@ from metalog.log.topic.records import (
 from metalog.ports import Appended, Gap, LogEvent
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
+from tests.support.disk.tiny_log import ace, batch, leader_change, raw
 
 LOG = (leader_change(0, 1), batch(2, ace(1), ace(2)), batch(5, ace(3)))
 """As a topic has it: each append is followed by its transaction's marker."""

@@ -6,10 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from cases import kafka_case
-from memory_disk import MemoryDisk
-from tiny_log import ace
-from written_log import batches_in, copied, formatted
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
 from metalog.log.folder.directory import DirectoryLog
@@ -23,6 +19,10 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
     VotersRecord,
 )
+from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.tiny_log import ace
+from tests.support.disk.written_log import batches_in, copied, formatted
+from tests.support.kafka.cases import kafka_case
 
 PARTITION = "__cluster_metadata-0"
 

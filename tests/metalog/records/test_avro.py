@@ -9,12 +9,12 @@ import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import messages
 
 from metalog.errors import InvalidRequest
 from metalog.records.avro.codec import avro_types, fingerprint_of, from_avro, to_avro
 from metalog.records.messages import AccessControlEntryRecord, LeaderChangeMessage
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
+from tests.support.worlds.message_strategies import messages
 
 SCHEMAS = {schema.name: schema for schema in (*METADATA_RECORDS, *CONTROL_RECORDS)}
 TYPES = [pytest.param(each, id=f"{each.name}-{each.version}") for each in avro_types()]

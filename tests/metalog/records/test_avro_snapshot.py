@@ -10,9 +10,6 @@ import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_disk import MemoryReadable
-from message_strategies import messages, versions_of
-from tiny_log import ace
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
@@ -24,6 +21,9 @@ from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.message import Message
 from metalog.records.messages import KRaftVersionRecord, VotersRecord
 from metalog.records.schema import METADATA_RECORDS, MessageSchema
+from tests.support.disk.memory_disk import MemoryReadable
+from tests.support.disk.tiny_log import ace
+from tests.support.worlds.message_strategies import messages, versions_of
 
 ID = SnapshotId(723, 4)
 NULLS = {"name": "n", "type": {"type": "array", "items": "null"}}

@@ -6,15 +6,6 @@ import struct
 import tracemalloc
 
 import pytest
-from batch_files import (
-    ATTRIBUTES_AT,
-    COUNT_AT,
-    HEADER_SIZE,
-    LAST_OFFSET_DELTA_AT,
-    resealed,
-    with_header_field,
-    with_payload,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +27,15 @@ from metalog.records.messages import (
     TopicRecord,
 )
 from metalog.records.record import Header, RawRecord
+from tests.support.disk.batch_files import (
+    ATTRIBUTES_AT,
+    COUNT_AT,
+    HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    resealed,
+    with_header_field,
+    with_payload,
+)
 
 NO_OP = bytes((1, 20, 0, 0))
 ACLS = [

@@ -4,10 +4,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from batch_files import HEADER_SIZE, with_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import METADATA_RECORDS, messages
 
 from metalog.errors import CorruptLog
 from metalog.image.acls import may_mislead
@@ -26,6 +24,8 @@ from metalog.records.record import (
     read_record,
     read_records,
 )
+from tests.support.disk.batch_files import HEADER_SIZE, with_payload
+from tests.support.worlds.message_strategies import METADATA_RECORDS, messages
 
 ACL_SCHEMA, CHANGE_SCHEMA = (
     next(s for s in METADATA_RECORDS if s.name == name)

@@ -3,8 +3,6 @@
 import json
 import re
 
-from cases import REPOSITORY
-
 from metalog.ids import parse_uuid
 from metalog.log.topic.address import WRITER_SUFFIX
 from metalog.log.topic.records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_place
@@ -25,6 +23,7 @@ from metalog.records.messages import (
     VotersRecord,
 )
 from metalog.records.messages.leader_change_message import Voter
+from tests.support.kafka.cases import REPOSITORY
 
 PAGES = REPOSITORY / "docs" / "formats"
 ACL = AccessControlEntryRecord(

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from message_strategies import METADATA_RECORDS, messages, versions_of
 
 from metalog.errors import InvalidRequest
 from metalog.records import frame
@@ -16,6 +15,7 @@ from metalog.records.messages import (
     SnapshotFooterRecord,
 )
 from metalog.records.primitives.varint import write_unsigned_varint
+from tests.support.worlds.message_strategies import METADATA_RECORDS, messages, versions_of
 
 LEADER_CHANGE_KEY = bytes((0, 0, 0, 2))
 

@@ -4,9 +4,7 @@ from base64 import b64decode
 from functools import cache
 from pathlib import Path
 
-import batch_files
 import pytest
-from cases import KafkaCase, kafka_cases
 
 from metalog.errors import CorruptLog
 from metalog.records.batch import Batch, MessageEntry, encode_batch
@@ -15,6 +13,8 @@ from metalog.records.control import encode_control
 from metalog.records.frame import Undecodable, encode_value
 from metalog.records.json import from_json, to_json
 from metalog.records.message import ControlMessage
+from tests.support.disk import batch_files
+from tests.support.kafka.cases import KafkaCase, kafka_cases
 
 
 @cache

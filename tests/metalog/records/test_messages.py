@@ -7,7 +7,6 @@ from math import inf, nan
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import SCHEMAS, message_class, messages, versions_of
 
 from metalog.errors import InvalidRequest
 from metalog.records.frame import encode_body
@@ -27,6 +26,7 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
 )
 from metalog.records.primitives.fields import UNREADABLE
+from tests.support.worlds.message_strategies import SCHEMAS, message_class, messages, versions_of
 
 EVERY_VERSION = [(schema, version) for schema in SCHEMAS for version in versions_of(schema)]
 every_version = pytest.mark.parametrize(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from batch_files import HEADER_SIZE, with_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import METADATA_RECORDS, message_class, messages, versions_of
 
 from metalog.errors import CorruptLog
 from metalog.records.acl_fast_decode import AclRun, Part, messages_of, numbered
@@ -20,6 +18,13 @@ from metalog.records.messages import (
 )
 from metalog.records.record import Header, RawRecord
 from metalog.records.unread import MAX_PREFIXES, UnreadRun, UnreadTypes
+from tests.support.disk.batch_files import HEADER_SIZE, with_payload
+from tests.support.worlds.message_strategies import (
+    METADATA_RECORDS,
+    message_class,
+    messages,
+    versions_of,
+)
 
 TYPES = (PartitionRecord, PartitionChangeRecord, NoOpRecord)
 UNREAD = UnreadTypes(TYPES)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 import pytest
-from wire_peers import opened, serving
 
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import Address
 from metalog.wire.versions import NotSpoken
+from tests.support.wire.peers import opened, serving
 
 PATIENT = PLAINTEXT._replace(request_timeout_s=60.0, connect_timeout_s=60.0)
 HASTY = PLAINTEXT._replace(connect_timeout_s=1.5)

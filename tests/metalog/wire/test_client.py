@@ -10,7 +10,6 @@ from datetime import timedelta
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from wire_peers import next_frame, opened, serving
 
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
@@ -18,6 +17,7 @@ from metalog.wire.frames import Malformed, framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import read_head, write_response
 from metalog.wire.schema import request_type, response_parts
+from tests.support.wire.peers import next_frame, opened, serving
 
 HASTY = PLAINTEXT._replace(request_timeout_s=1.0)
 ASKED = request_type(60, 1)(include_cluster_authorized_operations=False)

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from small_acls import allow
-from wire_peers import answering
 
 from metalog.acl import ANY_ACL
 from metalog.wire.client.cluster_client import ClusterClient, OutcomeUnknown
@@ -18,6 +16,8 @@ from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import NotSpoken
+from tests.support.wire.peers import answering
+from tests.support.worlds.small_acls import allow
 
 ACL = allow("payments")
 NONE, NOT_CONTROLLER = KafkaErrorCode.none, KafkaErrorCode.not_controller

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, get_type_hints
 
 import pytest
-from hostile_requests import Shape, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.schema.api_versions.v0.response import ApiVersionsResponse as OldVersions
@@ -16,12 +15,13 @@ from kio.schema.api_versions.v4.response import ApiVersionsResponse
 from kio.schema.errors import ErrorCode
 from kio.schema.fetch_snapshot.v1.response import FetchSnapshotResponse
 from kio.serial import entity_reader, entity_writer
-from wire_strategies import messages
 
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import UnreadRequest, read_head
 from metalog.wire.reader import TooManyElements, read
 from metalog.wire.schema import UnsupportedVersion, request_type, response_type
+from tests.support.wire.hostile_requests import Shape, request
+from tests.support.wire.strategies import messages
 
 APIS = {
     "Fetch": (1, range(13, 19)),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from cases import REPOSITORY
-
 from metalog.wire.fetch import FetchPosition, fetch_request
 from metalog.wire.frames import framed
 from metalog.wire.messages import write_request
+from tests.support.kafka.cases import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "formats" / "wire.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| `([0-9a-f ]+)` \|", re.MULTILINE)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from cases import REPOSITORY
 
 from metalog.acl import PatternType, ResourceType
 from metalog_sources.formats.avro import SCHEMA
@@ -17,6 +16,7 @@ from metalog_sources.formats.json import read_json
 from metalog_sources.formats.kafka_acls import read_kafka_acls
 from metalog_sources.formats.kip11 import read_kip11
 from metalog_sources.formats.yaml import read_yaml
+from tests.support.kafka.cases import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "formats" / "acl-files.md").read_text(encoding="utf-8")
 READERS: dict[str, Callable[[str, str], Document]] = {

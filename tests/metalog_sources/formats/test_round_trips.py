@@ -9,8 +9,6 @@ from random import Random
 
 import pytest
 import yaml
-from acl_files import acls, documents, entries, meant, names, similar_acls
-from acl_files import users as scram_users
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +27,8 @@ from metalog_sources.formats.regroup import regrouped
 from metalog_sources.formats.strimzi import VERSIONS, write_strimzi
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.formats.yaml_text import scalar
+from tests.support.worlds.acl_files import acls, documents, entries, meant, names, similar_acls
+from tests.support.worlds.acl_files import users as scram_users
 
 pytestmark = pytest.mark.once
 

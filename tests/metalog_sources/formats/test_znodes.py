@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from cases import REPOSITORY
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism, credential_of, salted_password
 from metalog_sources.formats import znodes
 from metalog_sources.formats.kip11 import Resource
+from tests.support.kafka.cases import REPOSITORY
 
 TOPIC = (ResourceType.TOPIC, "t", PatternType.LITERAL)
 GROUP = (ResourceType.GROUP, "a:b", PatternType.LITERAL)

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import run_here
-from help_examples import as_printed
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -23,6 +21,8 @@ from metalog_spark.store.tables import (
     REQUESTS,
     USAGE,
 )
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
 
 REQUESTS_MADE = 3_000
 DAYS = 15

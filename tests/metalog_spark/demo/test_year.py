@@ -12,8 +12,6 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
-from kafka_tools import KafkaTools
-from written_log import batches_in
 
 from authorizer.audit.line import AuditLine, parse_line
 from authorizer.config import from_properties
@@ -28,6 +26,8 @@ from metalog_spark.demo.brokers import HOLES, NOTHING, Disagreement, broker_name
 from metalog_spark.demo.calendar import END, START, YEAR, days_from, moment, stamp
 from metalog_spark.demo.company import hired
 from metalog_spark.demo.make import CHANGES, SEED, Made, make
+from tests.support.disk.written_log import batches_in
+from tests.support.kafka.tools import KafkaTools
 
 REQUESTS = 6_000
 STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] (\w+) ")

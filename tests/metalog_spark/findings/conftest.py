@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from small_shop import SHOP
 
 from metalog_spark.findings.window import Window, window_of
+from tests.support.spark.small_shop import SHOP
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

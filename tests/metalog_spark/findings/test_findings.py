@@ -6,30 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from small_acls import allow, deny
-from small_pipeline import Ask, World, life, moment
-from small_shop import (
-    ADMIN,
-    AGAINST_DAVE,
-    BOB,
-    CAROL,
-    DAVE,
-    DAVES,
-    ERIN,
-    ERINS,
-    EVERY_TOPIC,
-    FRANK,
-    LIVES,
-    MALLORY,
-    MALORYS,
-    ORDERS,
-    PAYMENTS,
-    POWERS,
-    READ,
-    REQUESTS,
-    SHOP,
-    WRITE,
-)
 
 from authorizer.analysis.commands import CONNECTION
 from authorizer.config import AuthorizerConfig
@@ -65,6 +41,30 @@ from metalog_spark.store.tables import (
     WAITING,
 )
 from shell.views.findings import share
+from tests.support.spark.small_pipeline import Ask, World, life, moment
+from tests.support.spark.small_shop import (
+    ADMIN,
+    AGAINST_DAVE,
+    BOB,
+    CAROL,
+    DAVE,
+    DAVES,
+    ERIN,
+    ERINS,
+    EVERY_TOPIC,
+    FRANK,
+    LIVES,
+    MALLORY,
+    MALORYS,
+    ORDERS,
+    PAYMENTS,
+    POWERS,
+    READ,
+    REQUESTS,
+    SHOP,
+    WRITE,
+)
+from tests.support.worlds.small_acls import allow, deny
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from small_acls import allow
-from small_pipeline import Ask, World, life
-from small_shop import BOB, READ, WRITE
-
 from metalog_spark.findings.least_privilege import least_set
 from metalog_spark.findings.window import window_of
+from tests.support.spark.small_pipeline import Ask, World, life
+from tests.support.spark.small_shop import BOB, READ, WRITE
+from tests.support.worlds.small_acls import allow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

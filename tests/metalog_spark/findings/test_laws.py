@@ -11,8 +11,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import spec
-from small_pipeline import Ask, World, edge, life
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.acl_lifetimes import Lives, acl_of
@@ -29,6 +27,8 @@ from metalog_spark.findings.usage_classes import (
 )
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import Window, window_of
+from tests.support.spark.small_pipeline import Ask, World, edge, life
+from tests.support.worlds import spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

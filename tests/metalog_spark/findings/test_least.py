@@ -3,11 +3,8 @@
 import re
 from itertools import combinations
 
-import spec
 from hypothesis import given
 from hypothesis import strategies as st
-from small_acls import BOB, allow, deny
-from small_histories import small_acls
 
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
@@ -16,6 +13,9 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.acl_lifetimes import matching
 from metalog_spark.findings.minimal_cover import USUAL, CoverLimits, Did, least
 from metalog_spark.findings.reach import allowed_pairs
+from tests.support.worlds import spec
+from tests.support.worlds.small_acls import BOB, allow, deny
+from tests.support.worlds.small_histories import small_acls
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 READ, WRITE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.DESCRIBE

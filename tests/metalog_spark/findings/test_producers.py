@@ -13,11 +13,6 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-import spec
-from command import run_here
-from small_acls import allow, deny
-from small_pipeline import Ask, World, life
-from small_shop import ADMIN, BOB, CAROL, CLUSTER, DAVE, ERIN, FRANK, MALLORY, READ, WRITE
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_sources.formats.document import AclEntry, Document
@@ -27,6 +22,22 @@ from metalog_spark.findings.producers import Asker, narrowest, spared, unseen_in
 from metalog_spark.findings.unused import judged
 from metalog_spark.findings.usage_classes import Reason
 from metalog_spark.findings.window import window_of
+from tests.support.command.runs import run_here
+from tests.support.spark.small_pipeline import Ask, World, life
+from tests.support.spark.small_shop import (
+    ADMIN,
+    BOB,
+    CAROL,
+    CLUSTER,
+    DAVE,
+    ERIN,
+    FRANK,
+    MALLORY,
+    READ,
+    WRITE,
+)
+from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow, deny
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

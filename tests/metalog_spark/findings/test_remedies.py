@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from command import run_here
-from help_examples import as_printed
-from small_acls import BOB, allow
-from small_pipeline import Ask, World, life
 
 from authorizer.analysis.commands import CommandKind
 from metalog.acl import Acl, Operation
 from metalog_sources.formats.yaml import read_yaml
 from metalog_spark.findings.remedy import commands
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
+from tests.support.spark.small_pipeline import Ask, World, life
+from tests.support.worlds.small_acls import BOB, allow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

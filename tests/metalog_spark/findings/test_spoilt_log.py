@@ -14,8 +14,6 @@ from random import Random
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import pytest
-from command import run_here
-from spoilt_log import START, some_acls, some_events, spoil
 
 from metalog.ids import Uuid, uuid_text
 from metalog.image.acls import record_of
@@ -27,6 +25,8 @@ from metalog_spark.ingest.line_forms import HALF
 from metalog_spark.staging import _lines_before
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS, TableSchema
+from tests.support.command.runs import run_here
+from tests.support.spark.spoilt_log import START, some_acls, some_events, spoil
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from command import run_here
-from help_examples import as_printed
+
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
 
 if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables

@@ -3,8 +3,6 @@
 from itertools import pairwise
 from typing import NamedTuple
 
-from small_acls import BOB, allow, deny, lived
-
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
@@ -20,6 +18,7 @@ from metalog_spark.findings.usage_classes import (
     verdicts,
 )
 from metalog_spark.findings.usage_counts import Counted
+from tests.support.worlds.small_acls import BOB, allow, deny, lived
 
 WHOLE = Conditions(
     1_000,

@@ -8,12 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from command import run_here
-from followed_world import WrittenLog
-from help_examples import as_printed
-from small_acls import allow, deny
-from small_pipeline import Ask, World, life
-from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHOP, WRITE
 
 from authorizer.analysis.commands import CONNECTION
 from metalog.acl import WILDCARD, Acl
@@ -24,6 +18,21 @@ from metalog_sources.targets.plan import make_plan, saved, write_saved
 from metalog_spark.findings.usage_classes import Reason
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION
 from shell.verbs.pipeline import unused
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
+from tests.support.spark.followed_world import WrittenLog
+from tests.support.spark.small_pipeline import Ask, World, life
+from tests.support.spark.small_shop import (
+    AGAINST_DAVE,
+    BOB,
+    CAROL,
+    EVERY_TOPIC,
+    LIVES,
+    POWERS,
+    SHOP,
+    WRITE,
+)
+from tests.support.worlds.small_acls import allow, deny
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

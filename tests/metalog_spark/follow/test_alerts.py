@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_log import uuid
 
 from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
@@ -20,6 +19,7 @@ from metalog_spark.follow.alerts import (
     of_grants,
     of_lost_lines,
 )
+from tests.support.disk.tiny_log import uuid
 
 READ_T = Acl(
     ResourceType.TOPIC,

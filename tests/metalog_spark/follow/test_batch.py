@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from followed_world import READ_T, WrittenLog, appears, line, time_ms
 
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidMoment, InvalidRequest
@@ -21,6 +20,7 @@ from metalog_spark.history.configuration import Configuration
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import ALERTS
+from tests.support.spark.followed_world import READ_T, WrittenLog, appears, line, time_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

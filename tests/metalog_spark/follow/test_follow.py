@@ -19,17 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import REPOSITORY
-from command import run_here
-from followed_topic import AuditTopic
-from followed_world import READ_T, WrittenLog, appears, line, time_ms
-from help_examples import as_printed
-from kafka_tools import RealKafka
-from plain_parquet import rows_in
 from pyspark.sql import DataFrame, SparkSession
-from received_posts import Received
-from spark_session import shared
-from waiting import eventually
 
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Operation, ResourceType
@@ -54,8 +44,18 @@ from metalog_spark.store.tables import (
     TableSchema,
 )
 from shell.arguments.pipeline import SET_UP
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.kafka.followed_topic import AuditTopic
+from tests.support.kafka.tools import RealKafka
+from tests.support.node.received_posts import Received
+from tests.support.spark.followed_world import READ_T, WrittenLog, appears, line, time_ms
+from tests.support.spark.plain_parquet import rows_in
+from tests.support.spark.session import shared
+from tests.support.suite.waiting import eventually
 
-KILLED = REPOSITORY / "tests" / "support" / "killed_follow.py"
+KILLED = REPOSITORY / "tests" / "support" / "spark" / "killed_follow.py"
 STORM = 20
 ADMIN = READ_T._replace(
     resource_type=ResourceType.CLUSTER,

@@ -10,15 +10,15 @@ from threading import Thread
 from types import SimpleNamespace
 
 import pytest
-from kafka_tools import free_ports
-from received_posts import TOKEN, Received
-from scraping import got, scraped
 
 from metalog.errors import InvalidRequest
 from metalog_spark.follow import webhook
 from metalog_spark.follow.batch import FOLLOW
 from metalog_spark.follow.webhook import Counts, Webhook, endpoint
 from shell.tasks.follow_figures import served, watch_address
+from tests.support.kafka.tools import free_ports
+from tests.support.node.received_posts import TOKEN, Received
+from tests.support.node.scraping import got, scraped
 
 ALERTS = [{"id": f"{number:032x}", "message": f"größer {number}"} for number in range(3)]
 

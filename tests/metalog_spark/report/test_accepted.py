@@ -6,8 +6,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from read_page import ReadPage
-from report_contents import HOSTILE, small_contents
 
 from metalog.errors import InvalidRequest
 from metalog_spark.report.accepted import idle_said, marked, read_accepted, with_accepted
@@ -16,6 +14,8 @@ from metalog_spark.report.contents import Column, ColumnKind, Number, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import denied, exposure
+from tests.support.spark.read_page import ReadPage
+from tests.support.spark.report_contents import HOSTILE, small_contents
 
 TODAY = date(2026, 6, 30)
 ACCEPTED = """\

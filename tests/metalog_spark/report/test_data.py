@@ -6,7 +6,6 @@ from datetime import date
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from small_acls import allow
 
 from metalog_sources.formats.document import Own
 from metalog_spark.coverage.coverage import HOUR_US
@@ -21,6 +20,7 @@ from metalog_spark.report.owners import Team
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.words import roughly, share
+from tests.support.worlds.small_acls import allow
 
 if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables

@@ -8,8 +8,17 @@ from datetime import date, datetime
 from pathlib import Path
 
 import pytest
-from browser import Browser, browser, missing_for_browser
-from report_contents import (
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from metalog_spark.report.accepted import marked, read_accepted
+from metalog_spark.report.contents import Access, AccessCell, Column, ColumnKind, Section
+from metalog_spark.report.page import page
+from metalog_spark.report.rows import Rows
+from metalog_spark.report.sections import access, denied
+from shell.output.safe import shown
+from tests.support.spark.browser import Browser, browser, missing_for_browser
+from tests.support.spark.report_contents import (
     ALLOWED,
     CELLS,
     CHANGES,
@@ -20,16 +29,7 @@ from report_contents import (
     ROWS,
     small_contents,
 )
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from waiting import eventually
-
-from metalog_spark.report.accepted import marked, read_accepted
-from metalog_spark.report.contents import Access, AccessCell, Column, ColumnKind, Section
-from metalog_spark.report.page import page
-from metalog_spark.report.rows import Rows
-from metalog_spark.report.sections import access, denied
-from shell.output.safe import shown
+from tests.support.suite.waiting import eventually
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.once]
 

@@ -8,8 +8,13 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
-from read_page import ReadPage
-from report_contents import (
+
+from metalog.errors import InvalidRequest
+from metalog_spark.report.contents import Strip
+from metalog_spark.report.page import MAX_BYTES, page
+from shell.output.safe import shown
+from tests.support.spark.read_page import ReadPage
+from tests.support.spark.report_contents import (
     ALLOWED,
     COMMAND,
     HIDDEN,
@@ -20,11 +25,6 @@ from report_contents import (
     SEPARATED,
     small_contents,
 )
-
-from metalog.errors import InvalidRequest
-from metalog_spark.report.contents import Strip
-from metalog_spark.report.page import MAX_BYTES, page
-from shell.output.safe import shown
 
 LOADING = {"src", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href"}
 

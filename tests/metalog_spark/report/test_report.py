@@ -15,12 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from command import run_here
-from help_examples import as_printed
-from read_page import ReadPage
-from report_contents import HOSTILE
-from small_acls import allow, deny
-from small_pipeline import Ask, World, life, moment
 
 from metalog.acl import Operation, ResourceType
 from metalog_spark.report.changes import Findings, as_json, read_findings
@@ -28,6 +22,12 @@ from metalog_spark.report.gather import OF_A_PAGE
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import CONFIGURATION, HISTORY, REJECTED
 from shell.main import main
+from tests.support.command.help_examples import as_printed
+from tests.support.command.runs import run_here
+from tests.support.spark.read_page import ReadPage
+from tests.support.spark.report_contents import HOSTILE
+from tests.support.spark.small_pipeline import Ask, World, life, moment
+from tests.support.worlds.small_acls import allow, deny
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from cases import REPOSITORY
+from tests.support.kafka.cases import REPOSITORY
 
 VENDOR = REPOSITORY / "metalog_spark" / "report" / "vendor"
 

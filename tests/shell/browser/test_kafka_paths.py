@@ -9,7 +9,6 @@ import json
 from functools import cache
 
 import pytest
-from cases import KafkaCase, kafka_cases
 
 from metalog.image.metadata import MetadataImage
 from metalog_sources.replay import replay_source
@@ -21,6 +20,7 @@ from shell.browser.quoting import split, typed
 from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
+from tests.support.kafka.cases import KafkaCase, kafka_cases
 
 FOUND = [
     pytest.param(case, path.stem.removeprefix("shell-find-"), id=f"{case.name}-{path.stem[11:]}")

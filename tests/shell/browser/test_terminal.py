@@ -8,9 +8,9 @@ import sys
 import time
 
 import pytest
-from cases import DEMO
 
 from shell.version import VERSION
+from tests.support.kafka.cases import DEMO
 
 LIMIT_S = 120
 

@@ -12,12 +12,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-import spec
-from cases import REPOSITORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_world import CLIENTS, NAMES, OPERATIONS, PRINCIPALS
-from small_world import acls as small_acls
 
 from authorizer.analysis import coverage
 from authorizer.analysis.host_regions import is_client_host
@@ -39,6 +35,10 @@ from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from shell.arguments.acl_line import parse_acl_line
+from tests.support.kafka.cases import REPOSITORY
+from tests.support.worlds import spec
+from tests.support.worlds.small_world import CLIENTS, NAMES, OPERATIONS, PRINCIPALS
+from tests.support.worlds.small_world import acls as small_acls
 
 TODAY = date(2026, 11, 21)
 BY_ID = {check.id: check for check in CHECKS}

@@ -7,7 +7,6 @@ import logging
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kip11_acls import HOSTS, NAMES, OPERATIONS, PRINCIPALS, Attached, attached, having, on_a_log
 
 from authorizer import Action, AuthorizationResult, RequestContext, StandardAuthorizer, topic
 from authorizer.compat.kip11 import (
@@ -23,6 +22,16 @@ from authorizer.compat.kip11 import (
 from metalog.acl import IMPLIED_BY, AclFilter, PatternType
 from metalog.acl import Acl as Entry
 from metalog.errors import InvalidRequest
+from tests.support.worlds.kip11_acls import (
+    HOSTS,
+    NAMES,
+    OPERATIONS,
+    PRINCIPALS,
+    Attached,
+    attached,
+    having,
+    on_a_log,
+)
 
 sessions = st.builds(Session, st.sampled_from(PRINCIPALS[:2]), st.sampled_from(HOSTS[:2]))
 READ = Entry(

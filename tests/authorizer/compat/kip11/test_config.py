@@ -6,10 +6,10 @@ import logging
 from pathlib import Path
 
 import pytest
-from kip11_acls import having
 
 from authorizer.compat.kip11 import ConfigException, Resource, Session, SimpleAclAuthorizer
 from metalog.errors import InvalidRequest
+from tests.support.worlds.kip11_acls import having
 
 PAYMENTS = Resource("TOPIC", "payments")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from kip11_acls import having, on_a_log
 
 from authorizer.compat.kip11 import (
     Acl,
@@ -14,6 +13,7 @@ from authorizer.compat.kip11 import (
     Session,
 )
 from authorizer.compat.kip11.draft import DRAFT, DraftAuthorizationException, acl, anonymous
+from tests.support.worlds.kip11_acls import having, on_a_log
 
 PAYMENTS = Resource("TOPIC", "payments")
 ALICE, BOB = Session("alice", "host1"), Session("bob", "host1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kip11_acls import acls
 
 from authorizer.compat.kip11 import (
     ANONYMOUS,
@@ -21,6 +20,7 @@ from authorizer.compat.kip11 import (
 from authorizer.compat.kip11.model import entries_of, principal_of, regrouped
 from metalog.acl import Acl as Entry
 from metalog.errors import InvalidRequest
+from tests.support.worlds.kip11_acls import acls
 
 TOPIC = Resource(ResourceType.TOPIC, "payments")
 

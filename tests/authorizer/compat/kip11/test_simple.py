@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kip11_acls import HOSTS, NAMES, OPERATIONS, PRINCIPALS, Attached, attached, having, on_a_log
 
 from authorizer import Action, RequestContext, topic
 from authorizer.compat.kip11 import (
@@ -22,6 +21,16 @@ from authorizer.compat.kip11 import (
     anonymous,
 )
 from metalog.errors import AuthorizerNotReady, InvalidRequest, MetalogError, NotController
+from tests.support.worlds.kip11_acls import (
+    HOSTS,
+    NAMES,
+    OPERATIONS,
+    PRINCIPALS,
+    Attached,
+    attached,
+    having,
+    on_a_log,
+)
 
 ALICE = Session("user:alice", "host1")
 BOB = Session(KafkaPrincipal("User", "bob"), "host1")

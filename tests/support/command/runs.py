@@ -1,0 +1,97 @@
+"""Runs things as a person would: the ``metalog`` command, or Python itself, in a new process;
+or, where the process is not the point, the command in this one.
+
+This module must not know what the command prints.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from shell.main import main
+from tests.support.kafka.cases import REPOSITORY
+
+QUIET_ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100"}
+AS_USERS_START_IT = {
+    "PYTHONPATH": str(REPOSITORY / "tests" / "support" / "suite" / "without_hypothesis")
+}
+"""What each process that tests start has in its environment, unless a test says otherwise: what
+tests alone have installed is not there."""
+
+
+def run_metalog(
+    *arguments: str | Path,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 300.0,
+) -> subprocess.CompletedProcess[str]:
+    """``metalog ARGUMENTS`` in the repository's folder, its output captured as text."""
+    return run_python(
+        "-m",
+        "shell.main",
+        *arguments,
+        stdin=stdin,
+        environment=environment,
+        timeout_s=timeout_s,
+    )
+
+
+class Run(Protocol):
+    """``metalog ARGUMENTS``, however it is run."""
+
+    def __call__(
+        self, *arguments: str | Path, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+def run_here(
+    capsys: pytest.CaptureFixture[str], *arguments: str | Path, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """As ``run_metalog``, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(REPOSITORY)
+        return run_words(capsys, list(map(str, arguments)), stdin=stdin)
+
+
+def run_words(
+    capsys: pytest.CaptureFixture[str], words: list[str], stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """The same, in the folder that is the current one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin.encode())))
+        for name, value in QUIET_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        try:
+            code = main(words)
+        except SystemExit as left:
+            code = int(left.code or 0)
+    out, err = capsys.readouterr()
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
+def run_python(
+    *arguments: str | Path,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 300.0,
+) -> subprocess.CompletedProcess[str]:
+    """This very Python with warnings as errors, ``environment`` added to our own."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **QUIET_ENVIRONMENT, **(environment or {})},
+        cwd=REPOSITORY,
+        timeout=timeout_s,
+        check=False,
+    )

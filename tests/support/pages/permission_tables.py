@@ -1,0 +1,57 @@
+"""The tables of ``authorizer.permissions.table`` as the guide prints them.
+
+``python -m tests.support.pages.permission_tables`` prints both, to be put into the page after a
+change. This module must not know the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from authorizer.permissions.table import APIS, KIP_11, ApiPermissions, Permission, PermissionNeed
+
+
+def kip_11_table() -> str:
+    rows = [
+        (
+            permission.operation.name,
+            permission.resource_type.name.replace("GROUP", "CONSUMER_GROUP"),
+            ", ".join(requests) or "those of KIP-4, which were still to come",
+        )
+        for permission, requests in KIP_11
+    ]
+    return table(("operation", "on", "requests"), rows)
+
+
+def todays_table() -> str:
+    rows = [row for api in APIS for row in _rows(api)]
+    return table(("key", "request", "needs", "when"), rows)
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    heads = list(heads)
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
+    """A row a need; key, name and note stand in the first."""
+    if not api.needs:
+        yield str(api.key), api.name, "nothing", api.note
+    for number, need in enumerate(api.needs):
+        key, name, note = ("", "", "") if number else (str(api.key), api.name, api.note)
+        less = "without it, it does or shows less" if need.optional else ""
+        yield key, name, _said(need), "; ".join(filter(None, (need.when, less, note)))
+
+
+def _said(need: PermissionNeed) -> str:
+    return " or ".join(map(_permission, need.one_of))
+
+
+def _permission(permission: Permission) -> str:
+    some = "any " if permission.any_name else ""
+    return f"{permission.operation.name} on {some}{permission.resource_type.name}"
+
+
+if __name__ == "__main__":
+    print(kip_11_table(), todays_table(), sep="\n\n")

@@ -1,0 +1,147 @@
+"""One Spark session for all tests of a worker, on one thread of one JVM.
+
+Whoever takes the fixture ``spark`` runs in one of two groups (``xdist_group``), so that two
+workers share the work and no more than two JVMs are started; and once, not on every Python
+(``once``). What a JVM prints is in ``build/spark-tests``.
+Tables here have a handful of rows, so what counts is what each query costs before its first
+row: no code is compiled for it, no plan is changed underway nor printed whole, no class of
+Spark's is verified again, no file has a checksum, and no process is started for its permissions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.kafka.cases import BUILD
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER = BUILD / "spark-tests" / os.environ.get("PYTEST_XDIST_WORKER", "")
+LOG = FOLDER / "log"
+CLASSES = FOLDER / "conf"
+"""Where Spark looks for its settings, and Java for classes."""
+FILES = "FilesWithoutPermissions"
+JAVA = f"""
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+public class {FILES} extends org.apache.hadoop.fs.RawLocalFileSystem {{
+    public void setPermission(Path file, FsPermission permission) {{}}
+}}
+"""
+ON_ONE_THREAD = "local[1]"
+SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.debug.maxToStringFields": "0",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g"
+        " -XX:Tier3InvocationThreshold=50 -XX:Tier3MinInvocationThreshold=20"
+        " -XX:Tier3CompileThreshold=300 -XX:Tier3BackEdgeThreshold=5000"
+        " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+        " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
+    ),
+}
+"""A session here lasts for thousands of plans, each of which runs little of its code more than a
+few times: compiled after a quarter of the calls that it takes otherwise, in one step, it takes a
+tenth less. Code that is compiled so has 48 MB otherwise, of which half is thrown out again before
+the tests are through."""
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from metalog.errors import InvalidRequest
+    from metalog_spark.session import check_java, open_session
+
+    try:
+        check_java(os.environ)
+    except InvalidRequest as error:
+        pytest.skip(str(error))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    LOG.unlink(missing_ok=True)
+    _leave_out_defaults()
+    session = open_session(master=ON_ONE_THREAD, settings=SMALL, log=LOG)
+    _remember_classes()
+    _leave_permissions(session)
+    yield session
+    session.stop()
+
+
+def _leave_out_defaults() -> None:
+    """Of YARN, MapReduce and HDFS, which Spark sends along with each look at a file."""
+    CLASSES.mkdir(exist_ok=True)
+    for name in ("yarn", "mapred", "hdfs"):
+        (CLASSES / f"{name}-default.xml").write_text("<configuration/>\n")
+    os.environ["SPARK_CONF_DIR"] = str(CLASSES)
+
+
+def _leave_permissions(session: SparkSession) -> None:
+    """Hadoop has no library of its own here, and starts a process for those of each folder and
+    file, eight for a table that is written. Spark brings the compiler of what is without."""
+    java = session.sparkContext._gateway.jvm
+    compiler = java.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(JAVA)
+    (CLASSES / f"{FILES}.class").write_bytes(compiler.getBytecodes()[FILES])
+    session.sparkContext._jsc.hadoopConfiguration().set("fs.file.impl", FILES)
+    java.org.apache.hadoop.fs.FileSystem.closeAll()
+
+
+def _remember_classes() -> None:
+    """For each name that Spark's Python asks Java for, Java looks into some hundreds of jars
+    some times over, and does so again the next time."""
+    from py4j.java_gateway import JVMView
+
+    look_up = JVMView.__getattr__
+
+    def remembered(view: JVMView, name: str) -> object:
+        found = view.__dict__[name] = look_up(view, name)
+        return found
+
+    JVMView.__getattr__ = remembered
+
+
+@contextmanager
+def shared(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """An environment for one other Python at a time to use this Spark by, as if it had started
+    it. What Spark asks of Python comes to that one, and to this one again at the end."""
+    from py4j.java_gateway import JavaObject
+
+    gateway = spark.sparkContext._gateway
+    port, secret = gateway.gateway_parameters.port, gateway.gateway_parameters.auth_token
+    yield os.environ | {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    if vars(gateway).get("_callback_server") is not None:
+        java = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+        java.resetCallbackClient(java.getCallbackClient().getAddress(), gateway._python_proxy_port)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group(_half(item.path)))
+            item.add_marker(pytest.mark.once)
+
+
+def _half(test: Path) -> str:
+    """What comes in and is built, or what is found in it: about as long."""
+    comes_in = test.parent.name in {"metalog_spark", "bench", "follow"}
+    return "spark" if comes_in else "spark-findings"
