@@ -26,6 +26,7 @@ from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import packed_rows
 from metalog_spark.ingest.audit_preflight import no_audit_line
 from metalog_spark.ingest.audit_source import listed
+from metalog_spark.ingest.audit_tables import refuse_parquet, table_name
 from metalog_spark.ingest.file_context import broken_lines
 from metalog_spark.ingest.file_facts import FileFacts, FileRead
 from metalog_spark.ingest.known_files import (
@@ -68,7 +69,8 @@ Days = frozenset[date]
 
 
 class BuildInputs(NamedTuple):
-    """What a build reads; ``audit`` names files as Spark does, ``requests`` are Parquet tables."""
+    """What a build reads; ``audit`` names files as Spark does, ``requests`` are Parquet tables, and
+    ``tables`` those that ``audit_tables`` reads."""
 
     log: Logs
     configuration: Configuration
@@ -77,6 +79,11 @@ class BuildInputs(NamedTuple):
     requests: Sequence[str] = ()
     broker_from: re.Pattern[str] | None = None
     skip_damaged: bool = False
+    tables: Sequence[str] = ()
+
+    @property
+    def every_table(self) -> list[str]:
+        return [*self.requests, *self.tables]
 
 
 def check(given: BuildInputs) -> None:
@@ -94,10 +101,14 @@ def build(
     """Fills every table from what ``check`` let pass; ``at`` is told what is being done, ``warn``
     what is odd about the log."""
     check_is_built(tables.path, tables.contents)
-    given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
+    given = given._replace(
+        requests=list(dict.fromkeys(map(placed, given.requests))),
+        tables=list(dict.fromkeys(map(table_name, given.tables))),
+    )
     at("looking for audit files")
     found = listed(tables.session, given.audit)
     files = unread(found, tables.read(FILES))
+    refuse_parquet(each.path for each in files)
     at("reading the metadata log")
     *log, level = read_changelog(
         tables.session, given.log, skip_damaged=given.skip_damaged, warn=warn
@@ -116,11 +127,11 @@ def _fill(
 ) -> list[FileRead]:
     decider = Decider(packed_rows(*log), given.configuration)
     at(f"reading {counted_words(len(files), 'audit file')}, and deciding")
-    audit = AuditInput(files, given.requests, given.zone, given.broker_from)
-    staged = stage(tables, audit, decider) if files or given.requests else None
+    audit = AuditInput(files, given.requests, given.tables, given.zone, given.broker_from)
+    staged = stage(tables, audit, decider) if files or given.every_table else None
     is_new = not tables.has(DECISIONS)
     if is_new and not given.requests:
-        _check_has_lines(staged, files)
+        _check_has_lines(staged, files, given.tables)
     stale = None if is_new else _stale_days(tables, log, given.configuration)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
@@ -164,16 +175,16 @@ def _take(
     old = tables.read(REQUESTS)
     facts = {} if staged is None else staged.facts
     paths = [each.path for each in files]
-    told = {**dict.fromkeys([*paths, *given.requests], FileFacts()), **facts}
+    told = {**dict.fromkeys([*paths, *given.every_table], FileFacts()), **facts}
     read_files = [ReadFile(each, *told[each.path].sorted_by) for each in files]
     found = sorted_out(read_files, known)
     shown_before = tables.facts.get(FORMS, {})
     read = _Lines.of(session, staged, found, shown_before)
-    names = [each.file for each in found.gone] + list(given.requests)
+    names = [each.file for each in found.gone] + given.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
     touched = {day for path, each in told.items() for day in each.days if path not in found.same}
     touched.update(day for each in found.gone for day in each.days)
-    if given.requests:
+    if given.every_table:
         touched |= _days(old.join(gone, "file", "left_semi"))
     if read.shown != shown_before:
         touched |= _days(old.where(is_half(read.shown)))
@@ -253,11 +264,14 @@ def _all(*rows: DataFrame) -> DataFrame:
     return reduce(lambda one, more: one.unionByName(more), rows)
 
 
-def _check_has_lines(staged: Staged | None, files: Sequence[ListedFile]) -> None:
+def _check_has_lines(
+    staged: Staged | None, files: Sequence[ListedFile], tables: Sequence[str]
+) -> None:
     """``InvalidRequest`` where all that is given would make a folder without a request."""
     facts = () if staged is None else staged.facts.values()
-    if files and not any(each.requests + each.broken for each in facts):
-        raise no_audit_line([each.path for each in files])
+    given = [*(each.path for each in files), *tables]
+    if given and not any(each.requests + each.broken for each in facts):
+        raise no_audit_line(given)
 
 
 def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:

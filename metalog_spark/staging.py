@@ -28,11 +28,12 @@ from metalog_spark.decide.decide_worker import deciding
 from metalog_spark.decide.line_sums import HOUR_US, SUMS
 from metalog_spark.ingest.audit_source import SPLITS, AuditFiles
 from metalog_spark.ingest.audit_splits import file_at
+from metalog_spark.ingest.audit_tables import read_audit_table
 from metalog_spark.ingest.file_context import IS_CUT
 from metalog_spark.ingest.file_facts import FileFacts, facts_of
 from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
-from metalog_spark.ingest.requests import read_table, requests_of
+from metalog_spark.ingest.requests import possible_of, read_table, requests_of
 from metalog_spark.store.arrow import Mapped, frame_of
 from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from authorizer.audit.layouts import Zone
     from metalog_spark.history.configuration import Configuration
@@ -63,10 +64,11 @@ Numbers = dict[tuple[str, int], int]
 
 
 class AuditInput(NamedTuple):
-    """Audit ``files``, tables of ``requests``, and how lines are read."""
+    """Audit ``files``, tables of ``requests``, ``tables`` of either, and how lines are read."""
 
     files: Sequence[ListedFile]
     requests: Sequence[str]
+    tables: Sequence[str]
     zone: Zone
     broker_from: re.Pattern[str] | None
 
@@ -175,7 +177,7 @@ class Staged(NamedTuple):
 
 def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     """Writes all that is ``given``, decided."""
-    by_table = _read_tables(tables, given.requests)
+    by_table = _read_tables(tables.session, given)
     asks_splits = _may_be_split(given.files)
     for _ in range(_ATTEMPTS):
         files = AuditFiles(tables.session, [each.path for each in given.files])
@@ -211,8 +213,11 @@ def _deciding(decider: Decider) -> Mapped:
     return decide
 
 
-def _read_tables(tables: Tables, paths: Sequence[str]) -> DataFrame | None:
-    found = [read_table(tables.session, path) for path in paths]
+def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:
+    found = [read_table(session, path) for path in given.requests]
+    found += [
+        read_audit_table(session, name, given.zone, given.broker_from) for name in given.tables
+    ]
     return reduce(lambda one, more: one.unionByName(more), found) if found else None
 
 
@@ -221,7 +226,8 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
     rejected = by_table.where("reason IS NOT NULL").selectExpr(
         "file", "line", f"text AS {TEXT}", f"reason AS {REASON}", f"'{SideKind.REJECTED}' AS {KIND}"
     )
-    found = decider.of(requests_of(by_table)).unionByName(rejected, allowMissingColumns=True)
+    possible = possible_of(by_table).selectExpr("*", f"'{SideKind.POSSIBLE}' AS {KIND}")
+    found = reduce(_with, (rejected, possible), decider.of(requests_of(by_table)))
     return found.select(*DECISIONS.columns)
 
 

@@ -42,11 +42,18 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
                 empty[str(file.absolute())] = None
             if _begins(file) in _PARQUET:
                 raise InvalidRequest(
-                    f"--audit {file}: Parquet; name a table of requests by --requests"
+                    f"--audit {audit}: {file} is Parquet among other files; name the table alone"
                 )
         if not is_any:
             raise InvalidRequest(f"{audit}: {_why_nothing(audit)}")
     return list(empty)
+
+
+def holds_parquet(audit: str) -> bool:
+    """Whether ``audit`` is a file of Parquet, or a folder that begins with one."""
+    place = Path(audit)
+    first = next((file for file in files_below(place) if file.is_file()), None)
+    return first is not None and _begins(first) in _PARQUET
 
 
 def check_has_line(patterns: Sequence[str]) -> None:

@@ -32,6 +32,14 @@ SPLITS: Final = "path STRING, start BIGINT, lines BIGINT"
 """A split of a file: its path as a URI, where it begins, and a number of lines."""
 _OF_SPLIT: Final = ("_metadata.file_path AS path", "_metadata.file_block_start AS start")
 _NOT_THERE: Final = "PATH_NOT_FOUND"
+_NO_JAR: Final = re.compile(r"\bNo FileSystem for scheme|\bClassNotFoundException: Class \S+ not")
+_JARS: Final = {
+    "s3a": "org.apache.hadoop:hadoop-aws",
+    "abfs": "org.apache.hadoop:hadoop-azure",
+    "abfss": "org.apache.hadoop:hadoop-azure",
+    "gs": "com.google.cloud.bigdataoss:gcs-connector",
+}
+_NO_ANSWER: Final = re.compile(r"\bjava\.(?:net|nio|io)\.\w+Exception\b")
 _WITH_A_COLON: Final = "Relative path in absolute URI: "
 """Hadoop's error where a pattern meets a name with a colon."""
 _AS_ON_THE_DISK: Final = {
@@ -72,9 +80,27 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
                 f"{pattern}: no pattern can be matched beside the name {name!r}, as it has a colon:"
                 f" name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
             ) from None
-        if getattr(error, "getCondition", str)() != _NOT_THERE:
-            raise
-        raise InvalidRequest(f"{pattern}: no such file, and none that matches") from None
+        if getattr(error, "getCondition", str)() == _NOT_THERE:
+            raise InvalidRequest(f"{pattern}: no such file, and none that matches") from None
+        raise no_file_system(pattern, error) or error from None
+
+
+def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
+    """What to say where Spark has no file system for the scheme of ``place``, or reaches none; None
+    where ``error`` is another."""
+    scheme, is_uri, _ = place.partition(":/")
+    said = first_line(error)
+    if not is_uri:
+        return None
+    if _NO_JAR.search(said):
+        jar = _JARS.get(scheme, f"the one with Hadoop's file system for {scheme}")
+        return InvalidRequest(
+            f"{place}: Spark has no jar for {scheme}://: add {jar}, of the Hadoop version of Spark,"
+            " by --spark-conf spark.jars.packages=GROUP:NAME:VERSION or spark.jars=FILE"
+        )
+    if _NO_ANSWER.search(said):
+        return InvalidRequest(f"{place}: cannot be read: {said}")
+    return None
 
 
 def read_audit(

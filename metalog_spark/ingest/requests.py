@@ -69,21 +69,26 @@ def spread(
 
 
 def read_table(session: SparkSession, path: str) -> DataFrame:
-    """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``.
+    """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``."""
+    broker = path.rstrip("/").rpartition("/")[2].partition(".")[0]
+    return requests_in(_parquet(session, path), path, broker)
+
+
+def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
+    """The rows of ``table``, which is called ``path``, as rows of ``READ``.
 
     It needs the columns that say what was asked and answered, and when, ``time`` as a timestamp
     or text; words may be spelt as any Kafka does, and hosts as anybody does. Of the others, where
-    they are lacking or null, ``broker`` is the table's name, ``pattern_type`` LITERAL,
-    ``ambiguous`` false, and the rest null.
+    they are lacking or null, ``broker`` is as given, ``pattern_type`` LITERAL, ``ambiguous``
+    false, and the rest null.
     """
     from pyspark.sql import functions as f
 
-    table = _parquet(session, path)
+    session = table.sparkSession
     lacking = [name for name in NEEDED if name not in table.columns]
     if lacking:
         raise InvalidRequest(f"{path}: no table of requests: it has no column {lacking[0]}")
     _check_has_times(table, path)
-    broker = path.rstrip("/").rpartition("/")[2].partition(".")[0]
     assumed = {"broker": broker, "pattern_type": "LITERAL", "ambiguous": False}
     columns = {
         field.name: (f.col(field.name) if field.name in table.columns else f.lit(None)).try_cast(

@@ -153,21 +153,21 @@ def passed_over(audit: str) -> list[Path]:
     return sorted(file for file in files if has_half_pair(str(file)))
 
 
-def check_is_table(path: str) -> None:
+def check_is_table(path: str, option: str) -> None:
     """``InvalidRequest`` where no table is that was made otherwise, or none that can be read; of a
     folder the rest is Spark's to say."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
-        raise InvalidRequest(f"--requests {path}: there is no such file or folder")
+        raise InvalidRequest(f"{option} {path}: there is no such file or folder")
     first = next(files_below(place), None)
     begins = b"" if first is None else _begins(first)
     if begins == _ENCRYPTED:
         raise InvalidRequest(
-            f"--requests {path}: encrypted Parquet, and Spark is given no keys; give them by"
+            f"{option} {path}: encrypted Parquet, and Spark is given no keys; give them by"
             " --spark-conf spark.hadoop.parquet.…, or a copy that is not encrypted"
         )
     if place.is_file() and begins != _PARQUET:
-        raise InvalidRequest(f"--requests {path}: no Parquet; name audit logs by --audit")
+        raise InvalidRequest(f"{option} {path}: not Parquet; name audit logs by --audit")
 
 
 def _begins(file: Path) -> bytes:

@@ -188,10 +188,10 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit AUDIT --out NEW --broker-from x(.)y", "'x(.)y' finds no broker"),
         ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
-        ("build --log LOG --requests FILE --out NEW", "b1.log: no Parquet; name audit logs by"),
+        ("build --log LOG --requests FILE --out NEW", "b1.log: not Parquet; name audit logs by"),
         ("build --log LOG --requests SECRET --out NEW", "x.parquet: encrypted Parquet, and Spa"),
         ("build --log LOG --requests SECRETS --out NEW", "secrets: encrypted Parquet, and Spark"),
-        ("build --log LOG --audit SECRET --out NEW", "x.parquet: Parquet; name a table of requ"),
+        ("build --log LOG --audit SECRET --out NEW", "--audit {SECRET}: encrypted Parquet, an"),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
         (

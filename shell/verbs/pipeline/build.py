@@ -63,7 +63,8 @@ def configure(parser: ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="audit logs: files, folders with all in them, or patterns in quotes",
+        help="audit logs: files, folders with all in them, patterns in quotes, a Parquet table of "
+        "lines or requests, or any table that Spark reads as table:NAME",
     )
     group.add_argument(
         "--requests",
@@ -171,7 +172,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
     told += [FileFacts().told(file, None) for file in empty if file not in known]
     is_all = _say_left_out(told, found.damages, output)
     if given.broker_from is None:
-        _say_shared(told, given.requests, output)
+        _say_shared(told, given.every_table, output)
     show_built(found, output)
     return 0 if is_all else 1
 
@@ -180,8 +181,8 @@ def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
     from metalog_spark.dry_run import dry_run
     from shell.views.dry_run import show_dry_run
 
-    for place in (*arguments.audit, arguments.out):
-        if not is_here(arguments, place):
+    for place in (*given.every_table, *arguments.audit, arguments.out):
+        if place in given.every_table or not is_here(arguments, place):
             raise InvalidRequest(
                 f"--dry-run looks at files of this machine, without Spark, and {place} is"
                 " elsewhere; leave out --dry-run to build"
@@ -211,6 +212,7 @@ def _given(arguments: Namespace, output: Output) -> BuildInputs:
 
     zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     command_config = arguments.command_config
+    tables = [audit for audit in arguments.audit if _is_table(audit, arguments)]
     log = Logs(
         arguments.log,
         environ=os.environ,
@@ -221,11 +223,19 @@ def _given(arguments: Namespace, output: Output) -> BuildInputs:
         log=log,
         configuration=_configuration(arguments, output),
         zone=zone,
-        audit=arguments.audit,
+        audit=[audit for audit in arguments.audit if audit not in tables],
         requests=arguments.requests,
+        tables=tables,
         broker_from=broker_from,
         skip_damaged=arguments.skip_damaged,
     )
+
+
+def _is_table(audit: str, arguments: Namespace) -> bool:
+    from metalog_spark.ingest.audit_preflight import holds_parquet
+    from metalog_spark.ingest.audit_tables import is_table
+
+    return is_table(audit) or (is_here(arguments, audit) and holds_parquet(audit))
 
 
 def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
@@ -234,7 +244,7 @@ def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
     from metalog.log.topic.address import is_topic
     from metalog_spark.build import check
     from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
-    from metalog_spark.store.preflight import check_can_be_filled, check_is_outside, check_is_table
+    from metalog_spark.store.preflight import check_can_be_filled, check_is_outside
     from metalog_spark.store.refusals import check_is_built
 
     is_new = False
@@ -243,18 +253,16 @@ def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
         is_new = contents is None
         if contents is not None:
             check_is_built(arguments.out, contents)
-    for audit in arguments.audit:
+    for audit in given.audit:
         if is_topic(audit):
             raise InvalidRequest(
                 f"{audit}: a topic goes on, and its lines go; metalog pipeline follow reads it"
             )
         check_is_outside(arguments.out, "--audit", audit)
-    here = [audit for audit in arguments.audit if is_here(arguments, audit)]
+    here = [audit for audit in given.audit if is_here(arguments, audit)]
     empty = check_audit(here, arguments.out, given.broker_from)
     check_is_outside(arguments.out, "--log", arguments.log)
-    for table in arguments.requests:
-        if is_here(arguments, table):
-            check_is_table(table)
+    _check_tables(given, arguments)
     try:
         check(given)
     except InvalidSource as error:
@@ -262,9 +270,19 @@ def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
         if not (inside / PARTITION_FOLDER).is_dir():
             raise
         raise InvalidSource(f"{error}; did you mean {inside}?") from None
-    if is_new and here == arguments.audit and not arguments.requests:
+    if is_new and here == given.audit and not given.every_table:
         check_has_line(here)
     return empty
+
+
+def _check_tables(given: BuildInputs, arguments: Namespace) -> None:
+    from metalog_spark.ingest.audit_tables import PREFIX
+    from metalog_spark.store.preflight import check_is_table
+
+    for option, tables in ("--audit", given.tables), ("--requests", given.requests):
+        for table in tables:
+            if not table.startswith(PREFIX) and is_here(arguments, table):
+                check_is_table(table, option)
 
 
 def _unproven_said(each: Unproven) -> str:

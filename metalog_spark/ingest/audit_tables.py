@@ -1,0 +1,146 @@
+"""Audit lines, or requests, in a table that Spark reads: Parquet, a table of its catalog, or any
+format by Spark's own name for files, such as ``table:json.`/logs```.
+
+A table with the columns of requests is read as these. Of any other table each row is one audit
+line: the column ``value``, or the only column, or else the row as JSON. Rows have no order, so a
+line of a table has no number, and no neighbours. This module must not know what a line says, nor
+which file is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa  # Spark reads the hints of what a worker runs
+
+from authorizer.audit.layouts import Zone, fields_around
+from metalog.errors import InvalidRequest
+from metalog_spark.ingest.audit_files import BrokerPattern
+from metalog_spark.ingest.requests import NEEDED, READ, requests_in
+from metalog_spark.session import errors_of_spark, first_line
+from metalog_spark.store.table_store import placed
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+PREFIX: Final = "table:"
+_PARQUET: Final = ".parquet"
+_VALUE: Final = "value"
+_BROKER: Final = "broker"
+_TEXTS: Final = ("string", "binary")
+
+
+def is_table(audit: str) -> bool:
+    """Whether ``--audit`` names a table by its form."""
+    return audit.startswith(PREFIX) or audit.rstrip("/").endswith(_PARQUET)
+
+
+def refuse_parquet(paths: Iterable[str]) -> None:
+    """``InvalidRequest`` where a pattern or a store's folder names Parquet, which is not lines."""
+    for path in paths:
+        if path.endswith(_PARQUET):
+            raise InvalidRequest(
+                f"{path}: Parquet; name the table alone: --audit '{PREFIX}parquet.`FOLDER`'"
+            )
+
+
+def table_name(text: str) -> str:
+    """What its rows have for their file: a path made absolute, a table of Spark's as it is."""
+    return text if text.startswith(PREFIX) else placed(text)
+
+
+def read_audit_table(
+    session: SparkSession, name: str, zone: Zone, pattern: BrokerPattern
+) -> DataFrame:
+    """The table ``name`` as rows of ``READ``; ``InvalidRequest`` where Spark finds none, or where
+    it has neither requests nor lines."""
+    table, broker = _opened(session, name), _broker_named(name)
+    if set(NEEDED).issubset(table.columns):
+        return requests_in(table, name, broker)
+    return _read_lines(table, name, broker, zone, pattern)
+
+
+def _opened(session: SparkSession, name: str) -> DataFrame:
+    try:
+        if name.startswith(PREFIX):
+            table = session.table(name.removeprefix(PREFIX))
+        else:
+            table = session.read.parquet(name)
+        return table.select("*") if table.columns else table
+    except errors_of_spark() as error:
+        raise InvalidRequest(f"{name}: Spark reads no table there: {first_line(error)}") from None
+
+
+def _broker_named(name: str) -> str:
+    """The table's own name, without its database; a file's, to its first dot."""
+    last = name.removeprefix(PREFIX).rstrip("/`").replace("`", "/").rpartition("/")[2]
+    return last.partition(".")[0] if "/" in name else last.rpartition(".")[2]
+
+
+def _read_lines(
+    table: DataFrame, name: str, broker: str, zone: Zone, pattern: BrokerPattern
+) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    line = _line_of(table, name)
+    own = f.col(_BROKER).cast("string") if _BROKER in table.columns else f.lit(None).cast("string")
+    around = f.lit(None).cast("string") if pattern is None else _as_json(table)
+    rows = table.select(line.alias("line"), own.alias("own"), around.alias("around"))
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from metalog_spark.ingest.audit_splits import Record, read_records
+
+        def records() -> Iterator[Record]:
+            for batch in batches:
+                for line, own, around in zip(*(each.to_pylist() for each in batch), strict=True):
+                    text = line or b""
+                    of = own or _broker_around(around, text, name, broker, pattern)
+                    yield Record(name, of, 1, text)
+
+        for batch in read_records(records(), zone):
+            place = batch.schema.get_field_index("line")
+            yield batch.set_column(place, "line", pa.nulls(len(batch), pa.int64()))
+
+    return rows.mapInArrow(read, READ)
+
+
+def _line_of(table: DataFrame, name: str) -> Column:
+    """The column with lines as bytes, or whole rows as JSON."""
+    from pyspark.sql import functions as f
+
+    kinds = dict(table.dtypes)
+    texts = [each for each in kinds if kinds[each] in _TEXTS and each != _BROKER]
+    if not texts:
+        lacking = next(each for each in NEEDED if each not in kinds)
+        raise InvalidRequest(
+            f"{name}: a table of neither requests nor lines: it has no column {lacking}, and no"
+            " text"
+        )
+    if _VALUE in texts or len(kinds.keys() - {_BROKER}) == 1:
+        return f.col(f"`{_VALUE if _VALUE in texts else texts[0]}`").cast("binary")
+    return _as_json(table).cast("binary")
+
+
+def _as_json(table: DataFrame) -> Column:
+    from pyspark.sql import functions as f
+
+    columns = (
+        f.col(f"`{each}`").cast("string").alias(each) if kind == "binary" else f.col(f"`{each}`")
+        for each, kind in table.dtypes
+    )
+    return f.to_json(f.struct(*columns))
+
+
+def _broker_around(
+    around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
+) -> str:
+    """By ``pattern``, in a column as ``NAME=VALUE``, in a field of JSON around the line, or in the
+    table's name."""
+    if pattern is None:
+        return broker
+    fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)
+    for text in fields:
+        if found := pattern.search(text):
+            return found[min(pattern.groups, 1)] or broker
+    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker's name in it nor its rows")
