@@ -9,7 +9,7 @@ import re
 from argparse import Action, ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from metalog.errors import InvalidRequest
 from metalog.whole_numbers import whole_number
@@ -32,6 +32,10 @@ _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 
 class _Parser(ArgumentParser):
+    def __init__(self, *, advice: str, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, add_help=False, **options)
+        self._advice = advice
+
     def error(self, message: str) -> NoReturn:
         unknown = message.removeprefix(_UNRECOGNIZED).partition(" ")[0].partition("=")[0]
         if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
@@ -43,7 +47,7 @@ class _Parser(ArgumentParser):
                 raise InvalidRequest(f"{message}; did you mean {near}?")
         elif _is_of_a_pattern(message, self._option_string_actions):
             message += ": a pattern that the shell took apart? Put it in quotes"
-        raise InvalidRequest(f"{message}; see {self.prog} --help")
+        raise InvalidRequest(f"{message}; {self._advice}")
 
 
 def _is_of_a_pattern(message: str, options: Container[str]) -> bool:
@@ -71,9 +75,8 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
         usage=f"metalog {name} {module.USAGE}",
         description=line + ".",
         epilog=module.EPILOG,
-        allow_abbrev=False,
         formatter_class=_Formatter,
-        add_help=False,
+        advice=f"see metalog {name} --help",
     )
     module.configure(parser)
     common = parser.add_argument_group("for every verb")
@@ -102,6 +105,11 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
     common.add_argument("-q", "--quiet", action="store_true", help="print no notes on stderr")
     common.add_argument("-h", "--help", action="help", help="this text")
     return parser
+
+
+def plain_parser(name: str, advice: str) -> ArgumentParser:
+    """A parser of words that are not a verb's; ``advice`` ends its messages."""
+    return _Parser(prog=name, advice=advice)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:

@@ -5,21 +5,33 @@ This module must not know what is asked of the image.
 
 from __future__ import annotations
 
-from metalog.image.metadata import MetadataImage
-from metalog.loader import Loader, feed
-from metalog.ports import Log
+from metalog.loader import Loader, Ready, feed
+from metalog_sources.replay import Replayed
 
 
-class LiveImage:
-    """Call it for the newest image. A ``MetalogError`` says why there is none; the next call
+class LiveReplay:
+    """Call it for what is there now. A ``MetalogError`` says why there is none; the next call
     tries again."""
 
-    def __init__(self, log: Log, loader: Loader) -> None:
-        """``loader`` has replayed ``log`` so far."""
-        self._log = log
+    def __init__(self, replayed: Replayed, loader: Loader) -> None:
+        """``loader`` has made ``replayed``."""
+        self._replayed = replayed
         self._loader = loader
+        known = set(map(id, (each.fault for each in loader.doubts.values())))
+        self._other_doubts = [each for each in replayed.doubts if id(each.fault) not in known]
 
-    def __call__(self) -> MetadataImage:
-        for event in self._log.read(self._loader.position):
-            feed(self._loader, self._log, (event,))
-        return self._loader.image
+    def __call__(self) -> Replayed:
+        log, loader = self._replayed.source.log, self._loader
+        for event in log.read(loader.position):
+            feed(loader, log, (event,))
+        bounds = log.bounds()
+        return self._replayed._replace(
+            image=loader.image,
+            offset=min(bounds.end, loader.position),
+            bounds=bounds,
+            proven=log.proven,
+            snapshots=tuple(log.snapshots()),
+            ready=isinstance(loader.state, Ready),
+            doubts=(*loader.doubts.values(), *self._other_doubts),
+            skipped=loader.skipped,
+        )

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from shell.arguments.line_source import at_a_terminal, obey
 
 if TYPE_CHECKING:
-    from metalog.image.metadata import MetadataImage
     from metalog_sources.replay import Replayed
     from shell.browser.nodes import Directory
+    from shell.browser.session import Builtin
     from shell.output.output import Output
 
 
@@ -25,11 +25,13 @@ def run(
     output: Output,
     *,
     show_secrets: bool = False,
-    live: Callable[[], MetadataImage] | None = None,
+    live: Callable[[], Replayed] | None = None,
+    more: Sequence[Builtin] = (),
 ) -> int:
     """The command that ``arguments`` are; without any, the lines of standard input.
 
-    At a terminal that means a prompt. ``live`` gives the newest image, for each command anew.
+    At a terminal that means a prompt. ``live`` gives the newest state, for each command anew.
+    ``more`` are commands beside those that need only the tree.
     Returns 0, or 2 if a command failed that was not typed at a prompt.
     """
     from shell.browser.builtins import BUILTINS
@@ -37,11 +39,12 @@ def run(
     from shell.browser.tree.root import root_directory
 
     def newest_root() -> Directory:
-        image = replayed.image if live is None else live()
-        return root_directory(image, show_secrets=show_secrets)
+        newest = replayed if live is None else live()
+        return root_directory(newest.image, show_secrets=show_secrets)
 
     root = root_directory(replayed.image, show_secrets=show_secrets)
-    session = ShellSession(root, BUILTINS, output, refresh=None if live is None else newest_root)
+    commands = dict(sorted((BUILTINS | {each.name: each for each in more}).items()))
+    session = ShellSession(root, commands, output, refresh=None if live is None else newest_root)
     if arguments:
         session.run_words(arguments)
     elif at_a_terminal():

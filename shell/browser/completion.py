@@ -1,4 +1,4 @@
-"""Completes the word at the cursor: a command, or a path name by name.
+"""Completes the word at the cursor: a command, a path name by name, or what a command knows.
 
 Pure: a line and a session go in, candidates come out. Past ``MOST`` candidates only
 what they have in common is offered, so that a directory of a million ACLs is no harm.
@@ -36,8 +36,23 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
         for name in session.commands:
             if name.startswith(last):
                 yield CompletionCandidate(scanned.last_start, f"{name} ", name)
+    elif command is not None and callable(command.takes):
+        prefix = globs.unescaped(last)
+        words = command.takes(session, [globs.unescaped(word) for word in scanned.words[1:]])
+        for word in _few([word for word in words if word.startswith(prefix)], prefix):
+            end = "" if word.endswith(":") else " "
+            text = quoting.typed(globs.literal(word)) + end
+            yield CompletionCandidate(scanned.last_start, text, word)
     elif command is not None and command.takes == "paths" and len(before) <= command.most:
         yield from _paths(session, last, scanned.last_start)
+
+
+def _few(matching: list[str], prefix: str) -> list[str]:
+    """``matching``, or of too many what they have in common past ``prefix``."""
+    if len(matching) <= MOST:
+        return matching
+    shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)
+    return [shared] if shared != prefix else []
 
 
 def _paths(session: ShellSession, glob: str, start: int) -> Iterator[CompletionCandidate]:
@@ -47,10 +62,7 @@ def _paths(session: ShellSession, glob: str, start: int) -> Iterator[CompletionC
         return
     prefix = globs.unescaped(last)
     matching = [name for name in map(names.written, found.node.names) if name.startswith(prefix)]
-    if len(matching) > MOST:
-        shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)
-        matching = [shared] if shared != prefix else []
-    for written in matching:
+    for written in _few(matching, prefix):
         node = found.node.child(names.read(written))
         end = "/" if isinstance(node, Directory) else "" if node is None else " "
         text = quoting.typed(above + slash + globs.literal(written))

@@ -6,7 +6,7 @@ any one command, or how lines are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from metalog.errors import InvalidRequest, MetalogError
@@ -24,7 +24,8 @@ class Builtin(NamedTuple):
     """A command. ``manual`` is what ``man`` adds to the summary, line by line.
 
     ``least`` and ``most`` bound the number of words that ``run`` gets, as globs; ``takes``
-    says what they are, as far as they can be completed.
+    says what they are, as far as they can be completed: paths, or what the function gives for
+    the words so far, the last of which is being typed.
     """
 
     name: str
@@ -34,7 +35,10 @@ class Builtin(NamedTuple):
     run: Callable[[ShellSession, Sequence[str]], None]
     least: int = 0
     most: int = UNBOUNDED
-    takes: Literal["paths", "a command", "nothing known"] = "paths"
+    takes: (
+        Literal["paths", "a command", "nothing known"]
+        | Callable[[ShellSession, Sequence[str]], Iterable[str]]
+    ) = "paths"
 
 
 class ShellSession:

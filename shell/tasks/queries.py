@@ -257,5 +257,12 @@ def judge_of(
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
     replayed = replayed_source(arguments, output, source, shows=True, is_whole=is_whole)
-    context = context_over(context, opened, replayed.image)
+    return queries_over(replayed, opened, context, arguments, output)
+
+
+def queries_over(
+    replayed: Replayed, source: Source, context: Context, arguments: Namespace, output: Output
+) -> Queries:
+    """Answers by what was ``replayed`` of ``source``."""
+    context = context_over(context, source, replayed.image)
     return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

@@ -1,6 +1,6 @@
 """``metalog shell SOURCE [-- COMMAND …]``: hands the replayed log to the metadata shell.
 
-This module must not know the shell's commands.
+This module must not know what the shell's commands do.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from metalog_sources.source_kinds import LOGS
-from shell.context import add_source, opened_source, replayed_source
+from shell.context import add_config, add_source, opened_source, replayed_source
 from shell.output.output import Output
 
 USAGE: Final = "SOURCE [options] [-- COMMAND …]"
@@ -17,7 +17,8 @@ FORMATS: Final = ("text",)
 PAGED: Final = False
 EPILOG: Final = """\
 metalog shell /var/kafka/metadata                      a prompt; type help for the commands
-metalog shell /var/kafka/metadata -- tree /acl         one command"""
+metalog shell /var/kafka/metadata -- tree /acl         one command
+metalog shell /var/kafka/metadata -- explain User:app Write topic:payments"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -25,10 +26,12 @@ def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("command")
     group.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
     group.add_argument("--show-secrets", action="store_true", help="salts and keys, too")
+    add_config(parser)
 
 
 def run(arguments: Namespace, output: Output) -> int:
     from shell.browser import run as browse
+    from shell.browser.builtins.explain import explain_command
 
     source = opened_source(arguments, output)
     replayed = replayed_source(
@@ -37,7 +40,15 @@ def run(arguments: Namespace, output: Output) -> int:
     command = [*arguments.command, *arguments.rest]
     live = None
     if source.kind == "quorum" and arguments.at is None and replayed.loader is not None:
-        from metalog_sources.live.followed_replay import LiveImage
+        from metalog_sources.live.followed_replay import LiveReplay
 
-        live = LiveImage(source.log, replayed.loader)
-    return browse(replayed, command, output, show_secrets=arguments.show_secrets, live=live)
+        live = LiveReplay(replayed, replayed.loader)
+    explain = explain_command(arguments, source, live or (lambda: replayed))
+    return browse(
+        replayed,
+        command,
+        output,
+        show_secrets=arguments.show_secrets,
+        live=live,
+        more=[explain],
+    )

@@ -1,0 +1,133 @@
+"""``explain``: why a question is answered as it is, as the verb of that name prints it.
+
+It decides by the broker's configuration that ``metalog shell`` was started with, which is read at
+the first question. This module must not know how an explanation is found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from metalog.acl import Operation, camel
+from metalog.errors import InvalidRequest, MetalogError
+from shell.browser import globs
+from shell.browser.nodes import Directory
+from shell.browser.paths import expand
+from shell.browser.session import Builtin, ShellSession
+from shell.context import Context, read_config
+from shell.options import parse, plain_parser
+from shell.output.output import Output
+from shell.output.safe import safe
+
+if TYPE_CHECKING:
+    from authorizer.audit.line import AuditLine
+    from metalog_sources.replay import Replayed
+    from metalog_sources.source import Source
+    from shell.tasks.queries import Queries
+
+_STDIN: Final = "-"
+
+
+def explain_command(
+    arguments: Namespace, source: Source, newest: Callable[[], Replayed]
+) -> Builtin:
+    """The command for the log ``source``, which ``newest`` gives as it is now; ``arguments`` are
+    those with which ``metalog shell`` was started."""
+
+    @cache
+    def context(output: Output) -> Context:
+        return read_config(arguments, source, output, decides=True)
+
+    def run(session: ShellSession, words: Sequence[str]) -> None:
+        from shell.tasks.explaining import explain
+        from shell.tasks.line_settings import context_of_lines
+        from shell.tasks.queries import queries_over
+
+        output = session.output
+
+        def judge_for(lines: Sequence[AuditLine]) -> Queries:
+            replayed = newest()
+            configured = context_of_lines(context(output), lines, output)
+            return queries_over(replayed, source, configured, arguments, output)
+
+        try:
+            asked = parse(_parser(), [globs.unescaped(word) for word in words])
+            if _STDIN in (*asked.question, asked.audit, asked.requests):
+                raise InvalidRequest("- is stdin, which has the lines of this shell")
+            both = Namespace(**{**vars(arguments), **vars(asked)})
+            session.failed |= explain(both, judge_for, output) != 0
+        except MetalogError as problem:
+            session.complain(f"explain: {problem}")
+        except OSError as problem:
+            if problem.filename is None:
+                raise
+            session.complain(f"explain: {problem.filename}: {problem.strerror}")
+
+    return Builtin(
+        name="explain",
+        synopsis="explain QUESTION",
+        summary="say why a principal may do something, or may not",
+        manual=(
+            "QUESTION is PRINCIPAL OPERATION TYPE:NAME [--host ADDRESS], or an audit line of Kafka",
+            "in quotes, as in: explain User:app Write topic:payments --host 10.0.0.7. It takes the",
+            "options of metalog explain that ask something: --consumer, --producer, --audit FILE",
+            "and so on. What the log does not hold is given to metalog shell: --config,",
+            "--super-users, --allow-everyone and --kafka.",
+        ),
+        run=run,
+        least=1,
+        takes=_words,
+    )
+
+
+@cache
+def _parser() -> ArgumentParser:
+    """Made when it is needed: a shell in which nothing is explained does without the imports."""
+    from shell.tasks.explaining import add_explaining
+
+    parser = plain_parser("explain", "man explain shows how to ask")
+    add_explaining(parser)
+    return parser
+
+
+def _words(session: ShellSession, typed: Sequence[str]) -> list[str]:
+    """What may stand in the place of the last word of ``typed``."""
+    asking = (_principals, _operations, _resources)
+    if len(typed) > len(asking) or any(word.startswith("-") for word in typed):
+        return [name for action in _parser()._actions for name in action.option_strings]
+    return asking[len(typed) - 1](session)
+
+
+def _principals(session: ShellSession) -> list[str]:
+    return _printable(_names(session, "/acl/byPrincipal"))
+
+
+def _operations(session: ShellSession) -> list[str]:
+    return [camel(each) for each in Operation if each not in (Operation.UNKNOWN, Operation.ANY)]
+
+
+def _resources(session: ShellSession) -> list[str]:
+    """The resources that ACLs name, and all topics; by the type alone where nothing names one."""
+    found: dict[str, None] = {}
+    for type_name in _names(session, "/acl/byResource"):
+        kind = type_name.lower().replace("_", "-")
+        found[f"{kind}:"] = None
+        for name in _names(session, f"/acl/byResource/{type_name}/*"):
+            found[f"{kind}:{name}"] = None
+    for name in _names(session, "/image/topics/byName"):
+        found[f"topic:{name}"] = None
+    return _printable(found)
+
+
+def _names(session: ShellSession, glob: str) -> Iterator[str]:
+    for found in expand(session.root, (), glob):
+        if isinstance(found.node, Directory):
+            yield from found.node.names
+
+
+def _printable(words: Iterable[str]) -> list[str]:
+    """Those that can be shown as they are typed."""
+    return [word for word in words if safe(word) == word]

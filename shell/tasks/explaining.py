@@ -1,0 +1,149 @@
+"""Explains what a question, a checklist or many questions ask, for whoever has replayed a log.
+
+This module must not know where the words come from, nor how an explanation is found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from authorizer.analysis.commands import quoted
+from metalog.acl import ResourceType
+from metalog.files import is_descriptor
+from metalog.plurals import counted
+from shell.arguments.batch_questions import Many, QuestionGroup, asks_many, lines_of
+from shell.arguments.question import ParsedQuestion, add_question, read_question
+from shell.output.output import Output
+from shell.tasks.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
+from shell.tasks.queries import Queries
+from shell.views.explanation import changed_since, point_out, render, section
+from shell.views.other_kafka import say_other_answer, say_other_answers
+
+if TYPE_CHECKING:
+    from authorizer.analysis.explain import Explanation
+    from authorizer.audit.line import AuditLine
+    from authorizer.trace import Question
+
+_FENCE: Final = "~~~~"
+
+
+def add_explaining(parser: ArgumentParser) -> None:
+    """What ``explain`` reads."""
+    add_question(parser)
+    parser.add_argument_group("output").add_argument(
+        "--all", action="store_true", help="print long lists in full"
+    )
+
+
+def explain(
+    arguments: Namespace, judge_for: Callable[[Sequence[AuditLine]], Queries], output: Output
+) -> int:
+    """Print all explanations that ``arguments`` ask for; 2 where a line was not a question.
+
+    ``judge_for`` is called once the words were read, with the audit lines among them.
+    """
+    if asks_many(arguments):
+        many = Many(arguments)
+        groups = many.groups(output)
+        judge = judge_for(lines_of(groups))
+        return _explain_many(many, groups, judge, arguments, output)
+    if asks_checklist(arguments):
+        checklist = read_checklist(arguments)
+        _explain_checklist(checklist, judge_for(()), output)
+        return 0
+    asked = read_question(arguments)
+    _explain(asked, judge_for(asked.lines), arguments, output)
+    return 0
+
+
+def _explain_checklist(checklist: Checklist, judge: Queries, output: Output) -> None:
+    from authorizer.analysis.json import remedy_json
+    from shell.tasks.checklist_remedy import checklist_remedy, checklist_remedy_lines
+
+    remedy = checklist_remedy(checklist, judge)
+    if not output.is_text:
+        said = None if remedy is None else remedy_json(remedy, judge.id_of, judge.place.as_json)
+        answer_checklist(checklist, judge, output, {"remedy": said})
+        return
+    is_denied = answer_checklist(checklist, judge, output)
+    if remedy is not None:
+        section("to allow", checklist_remedy_lines(remedy, judge, output), output)
+    elif is_denied:
+        section("to allow", ["kafka-acls has no commands that make all of it pass"], output)
+
+
+def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output: Output) -> None:
+    explanation = judge.explain(asked.question, request=asked.request)
+    unknown = judge.unknown(asked.question)
+    point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
+    say_other_answer(asked.question, judge, output)
+    if output.format == "json":
+        from authorizer.analysis.json import to_json
+
+        record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
+        output.record(record | {"unknown": [each.as_json() for each in unknown]})
+    else:
+        _print(explanation, judge, arguments, output)
+
+
+def _explain_many(
+    many: Many,
+    groups: Iterable[QuestionGroup],
+    judge: Queries,
+    arguments: Namespace,
+    output: Output,
+) -> int:
+    from authorizer.analysis.json import to_json
+
+    asked: list[Question] = []
+    for group in groups:
+        explanation = judge.explain(group.asked.question, since=False, request=group.asked.request)
+        if judge.of_other_kafka is not None:
+            asked.append(group.asked.question)
+        if output.format == "json":
+            record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
+            output.record(record | group.as_json())
+            continue
+        times = "once" if group.times == 1 else counted(group.times, "time")
+        then = changed_since(group.asked, explanation.trace.allowed)
+        said = f"--- asked {times}, first in line {group.line}" + (f"; {then}" if then else "")
+        output.line(output.paint(said, "faint"))
+        _print(explanation, judge, arguments, output)
+        output.line()
+    say_other_answers(asked, judge, output)
+    return 2 if many.bad else 0
+
+
+def _print(explanation: Explanation, judge: Queries, arguments: Namespace, output: Output) -> None:
+    """As text; for Markdown fenced, so that columns stay columns in a ticket."""
+    if output.format == "markdown":
+        output.line(_FENCE)
+    checklists = _checklists(explanation.question, judge, arguments)
+    render(explanation, judge, output, whole=arguments.all, checklists=checklists)
+    if output.format == "markdown":
+        output.line(_FENCE)
+
+
+def _checklists(question: Question, judge: Queries, arguments: Namespace) -> list[str]:
+    """The commands that explain all which a client of the question's topic needs."""
+    if question.resource_type is not ResourceType.TOPIC:
+        return []
+    options = {
+        "--topic": question.resource_name,
+        "--host": question.host,
+        "--at": arguments.at,
+        "--command-config": arguments.command_config,
+        "--config": arguments.config,
+        "--super-users": arguments.super_users,
+        "--kafka": arguments.kafka,
+    }
+    given = [
+        f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
+        for option, value in options.items()
+        if value is not None and not is_descriptor(Path(value))
+    ]
+    words = f"metalog explain {quoted(judge.source.text)} {quoted(question.principal)}"
+    return [f"{words} {kind} {' '.join(given)}" for kind in ("--consumer", "--producer")]
