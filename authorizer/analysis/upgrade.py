@@ -1,9 +1,9 @@
-"""What another version of Kafka makes of the same ACLs: who gains and who loses what, and where.
+"""Compares two versions of Kafka on the same ACLs: who gains and who loses what, and where.
 
-Versions differ in the hosts that they match: ACLs whose host is a CIDR block come alive with
-Kafka 4.4. Each claim has a witness, one request that the two versions answer otherwise. Clients
-are infinite in number; one stands for all that the same ACLs match. This module must not know
-where ACLs come from, nor how a claim is shown.
+The versions match hosts differently: an ACL whose host is a CIDR block matches from Kafka 4.4
+on. Each claim has a witness: one request that the two versions answer differently. One client
+address stands for all addresses that the same ACLs match. This module must not know where ACLs
+come from, nor how a claim is shown.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ OTHER: Final = "\0"
 """Ends a name, or a principal, that no ACL names."""
 _OTHER_PRINCIPAL: Final = f"User:{OTHER}"
 MOST_ASKED: Final = 200_000
-"""So many requests are asked about before it is given up: sets of ACLs can be made of which the
-requests to ask about are as many as names times principals times hosts."""
+"""How many requests are compared at most: the worst sets of ACLs need names times principals
+times hosts."""
 
 
 class TurnedAnswer(NamedTuple):
@@ -44,20 +44,20 @@ class TurnedAnswer(NamedTuple):
 
 
 class Upgrade(NamedTuple):
-    """``turned`` are the ACLs that come alive or die, each with the answers that it turns: of
-    equal ones one name. ``is_whole``: all that they may turn was asked about."""
+    """``turned`` maps each ACL on a CIDR block to the answers that it changes; answers that
+    differ in the resource's name only are listed once. ``is_whole``: no limit was reached."""
 
     turned: dict[Acl, tuple[TurnedAnswer, ...]]
     is_whole: bool
 
 
 def upgrade(acls: Collection[Acl], config: AuthorizerConfig, to: KafkaVersion) -> Upgrade:
-    """What turns when ``to`` decides in the place of the other version."""
+    """The answers that change when ``to`` decides in place of the other version."""
     return _Comparison(acls, config, to).of_all()
 
 
 class _TooManyRequests(Exception):
-    """More than MOST_ASKED were to be asked about."""
+    """More than MOST_ASKED requests need to be compared."""
 
 
 class _Comparison:

@@ -58,9 +58,10 @@ _NEAR: Final = {
     NearMissKind.PRINCIPAL_TYPE: "its principal has the same name under another type",
     NearMissKind.PRINCIPAL_DN: "its principal is the same distinguished name, spelled differently; "
     "Kafka compares the text",
-    NearMissKind.PRINCIPAL_SHORT_NAME: "its principal is the short name of the same; look at the "
-    "principal mapping rules",
-    NearMissKind.PRINCIPAL_STAR: "the * in its principal is a plain character; only User:* is all",
+    NearMissKind.PRINCIPAL_SHORT_NAME: "its principal is the short name of the same subject; "
+    "check the principal mapping rules",
+    NearMissKind.PRINCIPAL_STAR: "the * in its principal is a plain character; only User:* means "
+    "everyone",
     NearMissKind.NAME_CASE: "its name differs in upper and lower case",
     NearMissKind.NAME_BLANK: "its name has blanks around it",
     NearMissKind.LITERAL_STAR: "it is LITERAL, so its * is a plain character; PREFIXED was meant",
@@ -71,14 +72,13 @@ _NEAR: Final = {
     NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside its block {acl_host}: in the other "
     "half of the next larger one",
     NearMissKind.HOST_RANGE: "its host is a range; Kafka compares it as text, so it matches nobody",
-    NearMissKind.HOST_NAME: "its host is not an address, and a client's always is, "
-    "so it matches nobody",
+    NearMissKind.HOST_NAME: "its host is not an IP address, so it matches nobody",
     NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",
     NearMissKind.NAME_TYPO: "its name is one character off",
     NearMissKind.OPERATION_NOT_IMPLIED: "{acl_operation} does not imply {operation}",
     NearMissKind.OPERATION: "its operation is {acl_operation}, not {operation}",
     NearMissKind.HOST: "its host is {acl_host}, not {host}",
-    NearMissKind.NAME: "its name only begins alike",
+    NearMissKind.NAME: "only the beginning of its name is the same",
     NearMissKind.RESOURCE_TYPE: "it is on a {acl_kind}, not on a {kind}",
     NearMissKind.PRINCIPAL: "its principal is {acl_principal}",
 }

@@ -115,11 +115,11 @@ def test_lint_says_what_an_upgrade_turns(
     log.write_text("".join(map(line.format, ("10.2.0.1", "10.2.0.1", "10.1.0.1", "11.0.0.1"))))
     done = run_here(capsys, "lint", blocks, "--for", "4.4", "--audit", log)
     assert done.returncode == 1
-    assert "comes alive: User:app gains READ on pay from 10.0.0.0/8" in done.stdout
+    assert "starts to match: User:app gains READ on pay from 10.0.0.0/8" in done.stdout
     assert "everyone else loses" not in done.stdout
     loses = "User:app loses WRITE on names that begin with audit- from 2001:db8::/32"
     assert loses in done.stdout
-    assert "comes alive, and every answer stays as it is\n    DENY User:app READ" in done.stdout
+    assert "starts to match, but changes no answer\n    DENY User:app READ" in done.stdout
     assert "its host is not a CIDR block: Value [33] not in range [0,32]" in done.stdout
     assert done.stdout.endswith("2 of 4 logged requests would get another answer.\n")
     records = run_here(capsys, "lint", blocks, "--for", "4.4", "--json").stdout.splitlines()

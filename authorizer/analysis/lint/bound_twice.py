@@ -13,12 +13,11 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if subject.is_log:
             yield Finding(
                 Severity.ERROR,
-                f"it is bound to {counted(times, 'id')}, and Kafka's authorizer refuses a"
-                " snapshot that "
-                "holds an ACL twice",
+                f"it is bound to {counted(times, 'id')}, and Kafka's authorizer refuses "
+                "a snapshot that holds an ACL twice",
                 acl,
                 remove=(acl,),
-                advice="removing it takes all its ids; add it again once, at once",
+                advice="remove it, which removes all its ids, and add it again at once",
             )
         else:
             yield Finding(Severity.INFO, f"it stands in {counted(times, 'place')}", acl)

@@ -73,18 +73,18 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         no_owner,
     )
 )
-"""What opens something first, then what does not do what it says, then what is needless."""
+"""In three groups: too open, without effect, needless or unusual."""
 
 
 class CheckResult(NamedTuple):
-    """What one check found, the most severe first; it was left out if ``found`` is None."""
+    """One check's findings, the most severe first; None if the check was left out."""
 
     check: Check
     found: tuple[Finding, ...] | None
 
 
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
-    """What each of ``checks`` has to say about ``subject``."""
+    """Runs ``checks`` on ``subject``."""
     results = []
     for check in checks:
         if check.needs is not None and not subject.has(check.needs):

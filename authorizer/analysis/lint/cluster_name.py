@@ -21,8 +21,8 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
                 acl,
                 remove=(acl,),
                 add=(meant,),
-                advice="kafka-acls has no words to remove it; metalog apply --prune can",
+                advice="kafka-acls cannot remove it; metalog apply --prune can",
             )
 
 
-CHECK = Check("cluster-name", "An ACL on a cluster of a name that none has.", _find)
+CHECK = Check("cluster-name", "An ACL on a cluster that is not kafka-cluster.", _find)

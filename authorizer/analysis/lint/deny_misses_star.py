@@ -1,4 +1,4 @@
-"""A DENY on every name that does not reach the names which begin with ``*``."""
+"""A DENY on ``*``, which does not reach longer names that begin with ``*``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What everyone who can connect may change or read."""
+"""A grant to everyone who can connect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         whence = "anyone who can connect" if acl.host == WILDCARD else "anyone from that host"
         yield Finding(
             Severity.WARNING if reads else Severity.ERROR,
-            f"{whence} may do it, User:ANONYMOUS too",
+            f"{whence} may do it, also User:ANONYMOUS",
             acl,
             remove=(acl,),
             advice="first allow it for the principals that need it; metalog can --audit "

@@ -1,4 +1,4 @@
-"""An ACL that was to be there for a time only, which is over."""
+"""A temporary ACL whose time is over."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _day(text: str) -> date:
-    """The last day on which it may be there, in UTC; the day itself is still within."""
+    """The last valid day of an ACL, in UTC."""
     moment = datetime.fromisoformat(text)
     return moment.date() if moment.tzinfo is None else moment.astimezone(UTC).date()
 
 
-CHECK = Check("expired", "An ACL whose time is over.", _find, CheckInput.NOTES)
+CHECK = Check("expired", "An ACL that has expired.", _find, CheckInput.NOTES)

@@ -18,7 +18,7 @@ from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """``ERROR``: it does not do what it says, or opens what nobody would open on purpose."""
+    """``ERROR``: the ACL does not do what it says, or opens too much."""
 
     INFO = 1
     WARNING = 2
@@ -26,14 +26,14 @@ class Severity(IntEnum):
 
 
 class FindingNotes(NamedTuple):
-    """What people wrote beside an ACL: who answers for it, and until when (ISO 8601)."""
+    """The notes beside an ACL in a file: its owner, and its last valid day (ISO 8601)."""
 
     owner: str | None = None
     expires: str | None = None
 
 
 class CheckInput(Enum):
-    """What a check cannot do without, and not every source has."""
+    """An input that a check needs and some sources lack."""
 
     TOPICS = "the topics of a log"
     USERS = "SCRAM users"
@@ -93,12 +93,12 @@ class Finding(NamedTuple):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """kafka-acls' commands, adding before removing; none where one of them cannot be said."""
+        """kafka-acls' commands, adding before removing; empty if one cannot be written."""
         return Remedy(self.remove, self.add, ()).commands or ()
 
 
 class Check(NamedTuple):
-    """``title`` says in one sentence what its findings have in common."""
+    """``title`` describes its findings in one sentence."""
 
     id: str
     title: str

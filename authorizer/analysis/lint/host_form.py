@@ -15,7 +15,7 @@ _SAID = {
     NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",
     NearMissKind.HOST_BLANK: "its host has blanks around it",
     NearMissKind.HOST_RANGE: "its host is a range that Kafka compares as text",
-    NearMissKind.HOST_NAME: "its host is not an address, and a client's always is",
+    NearMissKind.HOST_NAME: "its host is not an IP address",
 }
 
 
@@ -48,10 +48,10 @@ def _said(host: str, kind: NearMissKind) -> str:
 
 def _advice(acl: Acl, kind: NearMissKind) -> str:
     if host_block(acl.host) is not None:
-        return "take it out, or know what it will open: metalog lint --for 4.4 says it"
+        return "remove it, or see what it will open: metalog lint --for 4.4"
     if kind is NearMissKind.HOST_RANGE:
-        return "name each address, or * and keep others out by the network"
-    return "name the address" if kind is NearMissKind.HOST_NAME else ""
+        return "list each address; or use * and a firewall"
+    return "write the address" if kind is NearMissKind.HOST_NAME else ""
 
 
-CHECK = Check("host-form", "A host that no client ever comes from.", _find)
+CHECK = Check("host-form", "A host that equals no client's address.", _find)

@@ -12,7 +12,7 @@ from metalog.acl import Acl
 
 
 def idle(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[Acl]:
-    """The DENYs without which every answer is the same, as long as the default is to deny."""
+    """The DENYs whose removal changes no answer, if the default is to deny."""
     denies = [acl for acl in acls if not is_allow(acl)]
     allowed = Allowed((acl for acl in acls if is_allow(acl)), denies, kafka)
     for deny in denies:
@@ -24,10 +24,10 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in idle(subject.acls, subject.config.kafka):
         yield Finding(
             Severity.INFO,
-            "no ALLOW reaches what it denies; a typo in it, or a precaution",
+            "no ALLOW reaches what it denies: a typo, or a precaution",
             acl,
             remove=(acl,),
         )
 
 
-CHECK = Check("idle-deny", "A DENY that denies nothing that is allowed.", _find, CheckInput.CLOSED)
+CHECK = Check("idle-deny", "A DENY that overrides no ALLOW.", _find, CheckInput.CLOSED)

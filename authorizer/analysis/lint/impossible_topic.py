@@ -22,13 +22,13 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _fault(name: str, is_whole: bool) -> str | None:
-    """Why a topic's name can not be this, or not begin so."""
+    """What no topic's name can have or begin with, or None."""
     if odd := _ODD.search(name):
         return f"have a name with {odd.group()!r} in it"
     if len(name) > _LONGEST:
         return f"have a name of more than {_LONGEST} characters"
     if is_whole and name in ("", ".", ".."):
-        return "be called so"
+        return "have this name"
     return None
 
 

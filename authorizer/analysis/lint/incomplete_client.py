@@ -12,7 +12,7 @@ from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 
 
 class _Half(NamedTuple):
-    """Whoever has ``one`` (of the needs of a task) and not the ``other`` gets ``message``."""
+    """A principal that has ``one`` of a task's needs and lacks the ``other`` gets ``message``."""
 
     one: tuple[Operation, ResourceType]
     other: tuple[Operation, ResourceType]
@@ -26,11 +26,11 @@ _TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
 
 HALVES = {
     CONSUMER: (
-        _Half(_READ_TOPIC, _READ_GROUP, "may read a topic, and READ no group: it cannot subscribe"),
-        _Half(_READ_GROUP, _READ_TOPIC, "may use a group, and READ no topic"),
+        _Half(_READ_TOPIC, _READ_GROUP, "may READ a topic but no group: it cannot subscribe"),
+        _Half(_READ_GROUP, _READ_TOPIC, "may READ a group but no topic"),
     ),
     TRANSACTIONAL_PRODUCER: (
-        _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id, and WRITE no topic"),
+        _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id but WRITE no topic"),
     ),
 }
 """By the requests of a task, which need both."""

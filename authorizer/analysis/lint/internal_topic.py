@@ -1,4 +1,4 @@
-"""Who may change the topics that Kafka keeps for itself."""
+"""A grant to change Kafka's internal topics."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if reached := internal_topics(acl):
             yield Finding(
                 Severity.ERROR,
-                f"it reaches {', '.join(reached)}, which Kafka keeps for itself",
+                f"it reaches {', '.join(reached)}: Kafka's internal topics",
                 acl,
                 remove=(acl,),
             )
 
 
-CHECK = Check("internal-topic", "A principal may change Kafka's own topics.", _find)
+CHECK = Check("internal-topic", "A principal may change Kafka's internal topics.", _find)

@@ -1,4 +1,4 @@
-"""An ACL that nobody answers for."""
+"""An ACL without an owner."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSub
 def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl, notes in (subject.notes or {}).items():
         if not notes.owner:
-            yield Finding(
-                Severity.INFO, "no owner is written beside it", acl, advice="add owner: TEAM"
-            )
+            yield Finding(Severity.INFO, "it has no owner", acl, advice="add owner: TEAM")
 
 
-CHECK = Check("no-owner", "An ACL that nobody answers for.", _find, CheckInput.NOTES)
+CHECK = Check("no-owner", "An ACL without an owner.", _find, CheckInput.NOTES)

@@ -1,4 +1,4 @@
-"""Whatever no ACL reaches is open to everyone."""
+"""Resources without ACLs are open to everyone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     if subject.config.allow_everyone:
         yield Finding(
             Severity.WARNING,
-            "everyone may do everything with resources that no ACL reaches, such as a new topic",
+            "everyone may do everything with a resource that no ACL reaches, such as a new topic",
             name="allow.everyone.if.no.acl.found=true",
         )
 

@@ -1,4 +1,4 @@
-"""An operation that Kafka never asks for on a resource of that type."""
+"""An operation that Kafka never checks on a resource of that type."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             kind = acl.resource_type.name.replace("_", " ").lower()
             yield Finding(
                 Severity.WARNING,
-                f"Kafka never asks for {acl.operation.name} on a {kind}{_but(acl, supported)}",
+                f"Kafka never checks {acl.operation.name} on a {kind}{_but(acl, supported)}",
                 acl,
-                advice="kafka-acls has no words to remove it; metalog apply --prune can",
+                advice="kafka-acls cannot remove it; metalog apply --prune can",
             )
 
 
@@ -29,7 +29,7 @@ def _but(acl: Acl, supported: frozenset[Operation]) -> str:
     implied = [each for each in supported if ALLOWS[acl.operation] >> each & 1]
     if not is_allow(acl) or not implied:
         return ""
-    return f"; all that it allows is {', '.join(sorted(each.name for each in implied))}"
+    return f"; it only allows {', '.join(sorted(each.name for each in implied))}"
 
 
-CHECK = Check("operation", "An operation that is never asked for on such a resource.", _find)
+CHECK = Check("operation", "An operation that Kafka never checks on this resource type.", _find)

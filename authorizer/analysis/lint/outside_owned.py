@@ -1,4 +1,4 @@
-"""An ACL in a file that says what it owns, and does not own it."""
+"""An ACL in a file whose ``owns`` does not cover it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             Severity.WARNING,
             why,
             acl,
-            advice="move it to the file that owns it, or own it here: nothing removes it else",
+            advice="move it to the file that owns it, or own it here: --prune ignores it now",
         )
 
 
-CHECK = Check("outside-owned", "An ACL in a file that owns others only.", _find, CheckInput.OWNS)
+CHECK = Check("outside-owned", "An ACL that its own file does not own.", _find, CheckInput.OWNS)

@@ -1,4 +1,4 @@
-"""What two files say that they own."""
+"""ACLs that two files own."""
 
 from __future__ import annotations
 

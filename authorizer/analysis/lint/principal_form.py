@@ -1,4 +1,4 @@
-"""A principal that is spelled as Kafka never spells one."""
+"""A principal in a spelling that Kafka never uses."""
 
 from __future__ import annotations
 

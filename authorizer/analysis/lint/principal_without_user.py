@@ -10,7 +10,7 @@ from metalog.acl import WILDCARD, Acl
 
 _USER = "User:"
 _COMPARED = 20
-"""Of so many the nearest user is looked for: one look costs some milliseconds."""
+"""How many principals get a near match: each search costs some milliseconds."""
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
@@ -25,12 +25,12 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         near = nearest_name(name, users) if number < _COMPARED else None
         said = f"there is no SCRAM user {name}"
         if near is not None:
-            said += f", and a user {near}"
+            said += f"; there is {near}"
         yield Finding(Severity.INFO if near is None else Severity.WARNING, said, first[principal])
 
 
 def _may_be_scram(principal: str) -> bool:
-    """Not a distinguished or Kerberos name, nor one that Kafka gives by itself."""
+    """Whether it is not a distinguished name, a Kerberos name, or one of Kafka's own."""
     name = principal.removeprefix(_USER)
     return (
         principal.startswith(_USER)

@@ -1,7 +1,7 @@
-"""An ACL that says nothing which a wider one of the same permission does not say.
+"""An ACL that a wider one of the same permission covers.
 
-That READ implies DESCRIBE is left alone: ``kafka-acls --producer`` and ``--consumer`` add
-both, on purpose.
+DESCRIBE beside READ is not redundant here, although READ implies it: ``kafka-acls --producer``
+and ``--consumer`` add both, on purpose.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metalog.host_block import host_block
 
 
 def redundant(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each redundant ACL, with one that covers it. All of them may go at once."""
+    """Each redundant ACL, with an ACL that covers it. All of them may be removed at once."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
         coverage = Coverage(alike, kafka)
@@ -30,7 +30,7 @@ def redundant(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl,
 
 
 def _waits_for(one: Acl, other: Acl) -> bool:
-    """Of ACLs for one block, whose host is spelled in two ways, the first by its text stays."""
+    """Of ACLs on one block in two spellings, the first in text order is kept."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
@@ -38,7 +38,7 @@ def _waits_for(one: Acl, other: Acl) -> bool:
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl, by in redundant(subject.acls, subject.config.kafka):
-        yield Finding(Severity.INFO, "a wider ACL says it too", acl, by=by, remove=(acl,))
+        yield Finding(Severity.INFO, "a wider ACL covers it", acl, by=by, remove=(acl,))
 
 
-CHECK = Check("redundant", "Without it every answer is the same.", _find)
+CHECK = Check("redundant", "Removing it changes no answer.", _find)

@@ -14,13 +14,13 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if acl.principal not in super_users:
             continue
         if is_allow(acl):
-            said = "a super user may do it anyway, and still may when it is one no more"
+            said = "a super user may do it anyway; the grant stays if it leaves super.users"
             yield Finding(Severity.INFO, said, acl, remove=(acl,))
         else:
-            said = "a super user is never denied anything"
+            said = "Kafka denies a super user nothing"
             yield Finding(
                 Severity.ERROR, said, acl, advice="take it out of super.users, or remove the DENY"
             )
 
 
-CHECK = Check("super-user-acl", "An ACL that no broker ever asks.", _find, CheckInput.SUPER_USERS)
+CHECK = Check("super-user-acl", "An ACL of a super user.", _find, CheckInput.SUPER_USERS)

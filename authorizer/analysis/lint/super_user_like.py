@@ -1,4 +1,4 @@
-"""A grant by which a principal can give itself any permission without being a super user."""
+"""A grant that lets a principal give itself any permission."""
 
 from __future__ import annotations
 

@@ -35,4 +35,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-CHECK = Check("unknown-code", "An ACL that Kafka 4.3 cannot mean.", _find)
+CHECK = Check("unknown-code", "An ACL with a code that Kafka 4.3 does not know.", _find)

@@ -10,7 +10,7 @@ from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, PatternType, ResourceType
 
 _COMPARED = 20
-"""Of so many the nearest topic is looked for: one look costs some milliseconds."""
+"""How many names get a near match: each search costs some milliseconds."""
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
@@ -24,11 +24,11 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if acl.pattern_type is not PatternType.LITERAL:
             at = bisect_left(order, name)
             if at == len(order) or not order[at].startswith(name):
-                yield Finding(Severity.INFO, "no topic's name begins so", acl)
+                yield Finding(Severity.INFO, "no topic's name begins with it", acl)
         elif name not in topics:
             if name not in near:
                 near[name] = nearest_name(name, topics) if len(near) < _COMPARED else None
-            said = "there is no such topic, and whoever creates it gets this ACL with it"
+            said = "there is no such topic; when somebody creates it, this ACL applies"
             meant = near[name]
             if meant is None:
                 yield Finding(Severity.INFO, said, acl)
@@ -36,4 +36,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(Severity.WARNING, f"{said}; there is a topic {meant}", acl)
 
 
-CHECK = Check("unknown-topic", "An ACL on topics that do not exist.", _find, CheckInput.TOPICS)
+CHECK = Check("unknown-topic", "An ACL on a topic that does not exist.", _find, CheckInput.TOPICS)

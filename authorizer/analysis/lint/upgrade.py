@@ -1,4 +1,4 @@
-"""What turns when another version of Kafka decides by the same ACLs."""
+"""Answers that change with the version of Kafka, by the same ACLs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from authorizer.analysis.upgrade import OTHER, TurnedAnswer, upgrade
+from authorizer.analysis.upgrade import MOST_ASKED, OTHER, TurnedAnswer, upgrade
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation
 from metalog.host_block import read_block
@@ -19,7 +19,7 @@ def upgrade_checks(to: KafkaVersion) -> list[Check]:
     checks = [
         Check(
             "upgrade-turns",
-            f"Kafka {to.value} answers otherwise because of it.",
+            f"Because of it Kafka {to.value} gives other answers.",
             partial(_turning, to),
         )
     ]
@@ -36,16 +36,17 @@ def upgrade_checks(to: KafkaVersion) -> list[Check]:
 
 def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
     found = upgrade(subject.acls, subject.config, to)
-    does = "comes alive" if to.matches_blocks else "dies"
+    does = "starts to match" if to.matches_blocks else "stops matching"
     for acl, turned in found.turned.items():
         if turned:
             yield Finding(Severity.ERROR, f"{does}: {_said(turned)}", acl, turned=turned)
         elif found.is_whole:
-            yield Finding(Severity.INFO, f"{does}, and every answer stays as it is", acl)
+            yield Finding(Severity.INFO, f"{does}, but changes no answer", acl)
     if not found.is_whole:
         yield Finding(
             Severity.ERROR,
-            "more requests would have to be asked about than are: what is said is not all",
+            f"only the first {MOST_ASKED:,} combinations of principal, name and host were "
+            "checked: this list is incomplete",
             name="the ACLs",
         )
 

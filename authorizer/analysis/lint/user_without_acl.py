@@ -13,7 +13,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if f"User:{user}" not in named:
             yield Finding(
                 Severity.INFO,
-                "it can log in, and no ACL names it: a user that is not needed, or a typo",
+                "it can log in, but no ACL names it: an unneeded user, or a typo",
                 name=f"User:{user}",
             )
 
