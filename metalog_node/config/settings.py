@@ -61,25 +61,25 @@ class Settings(BaseModel):
     ] = Field(
         alias="process.roles",
         min_length=1,
-        description="`controller` keeps the log, `broker` follows one; both may be given",
+        description="`controller` keeps the log, `broker` follows a controller; a node may be both",
     )
     node_id: Annotated[int, Field(ge=0, lt=1 << 31)] = Field(
-        alias="node.id", description="the number that its folder is formatted for"
+        alias="node.id", description="the node's number, as its folder was formatted with"
     )
     listeners: str = Field(
         alias=LISTENERS,
-        description="`NAME://HOST:PORT`, separated by commas; port 0 is any free one",
+        description="`NAME://HOST:PORT`, separated by commas; port 0 takes any free port",
     )
     advertised_listeners: str | None = Field(
-        None, alias=ADVERTISED, description="where clients find them, if elsewhere"
+        None, alias=ADVERTISED, description="the listeners' addresses for clients, if different"
     )
     protocol_map: str | None = Field(
         None,
         alias=PROTOCOL_MAP,
-        description="`NAME:PROTOCOL` of listeners that are not called by their protocol",
+        description="`NAME:PROTOCOL` for each listener whose name is not its protocol",
     )
     controller_listener_names: _Names = Field(
-        (), alias="controller.listener.names", description="listeners that speak as a controller"
+        (), alias="controller.listener.names", description="the controllers' listeners"
     )
     bootstrap_servers: str | None = Field(
         None, alias=CONTROLLERS, description="the controllers that a broker follows"
@@ -87,34 +87,38 @@ class Settings(BaseModel):
     voters: str | None = Field(
         None,
         alias=VOTERS,
-        description="the same as `ID@HOST:PORT`, where there is a quorum from before KIP-853",
+        description="the same as `ID@HOST:PORT`, for a static quorum (before KIP-853)",
     )
     metadata_log_dir: Path | None = Field(
         None,
         alias="metadata.log.dir",
-        description="the folder of a controller's log, `log.dirs` or `log.dir` where not given; or "
-        "`topic://HOST:PORT/TOPIC`, with a client's keys behind `metadata.log.topic.`",
+        description="the folder of a controller's log (default: `log.dirs` or `log.dir`); or "
+        "`topic://HOST:PORT/TOPIC`, with a client's keys after `metadata.log.topic.`",
     )
-    log_dirs: str | None = Field(None, alias="log.dirs", description="the first of them counts")
+    log_dirs: str | None = Field(
+        None, alias="log.dirs", description="folders; the node uses the first"
+    )
     log_dir: str | None = Field(None, alias="log.dir", description="as `log.dirs`")
     max_connections: _Positive = Field(
-        (1 << 31) - 1, alias="max.connections", description="clients at a time"
+        (1 << 31) - 1, alias="max.connections", description="clients connected at a time"
     )
     max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
-        (1 << 31) - 1, alias="max.connections.per.ip", description="those of one address"
+        (1 << 31) - 1, alias="max.connections.per.ip", description="the same for one address"
     )
     idle_ms: _Positive = Field(
         600_000,
         alias="connections.max.idle.ms",
-        description="a client that is silent for so long is let go",
+        description="disconnects a client that is silent for so long",
     )
     failed_login_delay_ms: Annotated[int, Field(ge=0)] = Field(
         100,
         alias="connection.failed.authentication.delay.ms",
-        description="how long a client waits to hear that its login is refused",
+        description="the pause before the answer to a refused login",
     )
     request_max_bytes: _Positive = Field(
-        DEFAULT_LIMIT, alias="socket.request.max.bytes", description="the longest request"
+        DEFAULT_LIMIT,
+        alias="socket.request.max.bytes",
+        description="the size of the largest request",
     )
     request_timeout_ms: _Positive = Field(
         30_000,
@@ -129,25 +133,25 @@ class Settings(BaseModel):
 
 
 READ_ELSEWHERE: Final[Mapping[str, str]] = {
-    CLASS_NAME: "Kafka's class name or yours; without it everything is allowed, and a node with "
-    "a secure listener does not start",
-    SUPER_USERS: "`User:NAME`, separated by `;`: may do anything, even before the load is done",
-    ALLOW_EVERYONE: "`true` allows what no ACL reaches",
-    EARLY_START_LISTENERS: "open before the load is done, for super users only; without it those "
-    "of controllers",
-    KAFKA_VERSION: "decide as Kafka `4.3`, or as `4.4`, where a host may be a CIDR block; without "
-    "it 4.4 from metadata.version 32 on; ours",
-    STALE_DENY_AFTER: "shut the gate when the image has been stale for so long; ours",
-    MECHANISMS: "how clients may log in, by default SCRAM-SHA-256 and SCRAM-SHA-512; PLAIN's "
-    "passwords stand in `listener.name.NAME.plain.sasl.jaas.config`",
-    CONTROLLER_MECHANISM: "how a broker logs in to controllers whose listener wants it",
-    MAX_REAUTH: "how long a login by SASL holds; after it a client logs in again (KIP-368)",
-    PROTOCOLS: "the versions of TLS that are spoken, by default TLSv1.2 and TLSv1.3",
-    SUITES: "the cipher suites that are offered, by Java's names; those of TLS 1.3 only together",
-    MAPPING_RULES: "a certificate's subject to a principal's name",
-    **dict.fromkeys(SCRAM_PASSWORD_KEYS, "passwords that come to the node (KIP-506)"),
+    CLASS_NAME: "Kafka's class name or your own; without it everything is allowed, and a node "
+    "with a secure listener does not start",
+    SUPER_USERS: "`User:NAME`, separated by `;`: may do anything, even before the log is loaded",
+    ALLOW_EVERYONE: "`true` allows access to a resource without ACLs",
+    EARLY_START_LISTENERS: "these open before the log is loaded, for super users only (default: "
+    "the controllers')",
+    KAFKA_VERSION: "decide as Kafka `4.3`, or as `4.4`, where a host may be a CIDR block "
+    "(default: 4.4 from metadata.version 32 on); ours",
+    STALE_DENY_AFTER: "serve only super users once the image has been stale for so long; ours",
+    MECHANISMS: "the login mechanisms (default: SCRAM-SHA-256 and SCRAM-SHA-512); PLAIN's "
+    "passwords are in `listener.name.NAME.plain.sasl.jaas.config`",
+    CONTROLLER_MECHANISM: "how a broker logs in to a controller's SASL listener",
+    MAX_REAUTH: "how long a SASL login is valid; then the client logs in again (KIP-368)",
+    PROTOCOLS: "the TLS versions (default: TLSv1.2 and TLSv1.3)",
+    SUITES: "the cipher suites, by Java's names; those of TLS 1.3 only all together",
+    MAPPING_RULES: "how a certificate's subject becomes a principal's name",
+    **dict.fromkeys(SCRAM_PASSWORD_KEYS, "the policy for plain passwords (KIP-506)"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
-    "which no policy can judge; give all nodes the same; `true` where not given; ours",
+    "which no policy can check; set it alike on all nodes (default: `true`); ours",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Key to what it says; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""

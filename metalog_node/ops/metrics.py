@@ -34,11 +34,14 @@ _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 
 class Condition(NamedTuple):
-    """What a node says of itself when asked. ``acl_count`` is None where nothing is authorized,
-    ``lag`` where it is not known how far the log goes; ``listeners`` says of each whether it is
-    open, and how many clients it has; ``loop_late_s`` for how long clients have not been served,
-    ``lost_lines`` how many lines each log has lost; ``last_contact_s`` when the log's other end
-    last proved that it lives, in seconds since 1970, None where it has none."""
+    """A node's gauges at one moment.
+
+    ``acl_count`` is None without an authorizer, ``lag`` if the log's end is not known.
+    ``listeners`` maps a name to whether it is open and how many clients it has. ``loop_late_s``
+    is the time since the event loop last ran, ``lost_lines`` a count for each log.
+    ``last_contact_s`` is when the log's remote end last answered, in seconds since 1970; None
+    for a local log.
+    """
 
     is_ready: bool
     stale_s: float
@@ -62,7 +65,7 @@ class Metrics:
         )
         self._denials = Counter(
             "metalog_denials",
-            "Denied actions, by the rule that denied; NotReady before the log was replayed",
+            "Denied actions by rule; NotReady before the log is loaded or while it is too stale",
             ("rule",),
             registry=self.registry,
         )
@@ -74,7 +77,7 @@ class Metrics:
         )
         self._unfinished_logins = Counter(
             "metalog_authentication_unfinished",
-            "Clients that began a login and left, or were too slow, before its end",
+            "Clients that left, or were too slow, before their login was complete",
             ("listener",),
             registry=self.registry,
         )
@@ -88,7 +91,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def count_answer(self, api: str, answered: Any) -> None:
-        """``answered`` is a response's body, or the bytes of one that another node made."""
+        """``answered`` is a response's body, or the bytes of another node's response."""
         self._requests.labels(api, outcome_of(answered)).inc()
 
     def count_denial(self, rule: str) -> None:
@@ -112,7 +115,7 @@ class _Now(Collector):
         self._condition = condition
 
     def describe(self) -> list[Metric]:
-        """Nothing is looked up before somebody asks."""
+        """Empty, so that registration reads no gauge."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -128,23 +131,23 @@ class _Now(Collector):
         )
         yield GaugeMetricFamily(
             "metalog_stale_seconds",
-            "How long a fault or silence may have kept the image behind; 0 while all is well",
+            "How long the image may have been out of date; 0 while all is well",
             now.stale_s,
         )
         if now.last_contact_s is not None:
             yield GaugeMetricFamily(
                 "metalog_last_contact_timestamp_seconds",
-                "When the quorum or the topic that is followed last answered",
+                "When the followed quorum or topic last answered",
                 value=now.last_contact_s,
             )
         yield GaugeMetricFamily(
             "metalog_event_loop_late_seconds",
-            "For how long something has kept the node from serving any client; 0 while all is well",
+            "How long the event loop has been blocked, so no client is served; 0 while all is well",
             now.loop_late_s,
         )
         yield GaugeMetricFamily(
             "metalog_last_applied_offset",
-            "Offset of the last record that decisions are made by; -1 before the first",
+            "Offset of the last applied record; -1 before the first",
             now.last_applied_offset,
         )
         if now.lag is not None:
@@ -153,17 +156,17 @@ class _Now(Collector):
             )
         lost = CounterMetricFamily(
             "metalog_log_lines_lost",
-            "Lines that came faster than they could be written, of the node's or the audit log",
+            "Lines of the node's or the audit log that were lost because its queue was full",
             labels=["log"],
         )
         for name, count in now.lost_lines.items():
             lost.add_metric([name], count)
         yield lost
         opened = GaugeMetricFamily(
-            "metalog_listener_open", "Whether a listener takes clients", labels=["listener"]
+            "metalog_listener_open", "1 if the listener accepts clients", labels=["listener"]
         )
         connections = GaugeMetricFamily(
-            "metalog_connections", "Clients that are connected", labels=["listener"]
+            "metalog_connections", "Connected clients", labels=["listener"]
         )
         for name, (is_open, clients) in now.listeners.items():
             opened.add_metric([name], is_open)
@@ -173,8 +176,7 @@ class _Now(Collector):
 
 
 def outcome_of(answered: Any) -> str:
-    """Kafka's name of the first error that a response's body tells, of the whole or of one of
-    its parts."""
+    """Kafka's name of the first error in a response's body: the whole's, else a part's."""
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):
@@ -192,7 +194,7 @@ def outcome_of(answered: Any) -> str:
 
 
 class CountedAuthorizer(Authorizer):
-    """``inner``, whose denials are counted by their rule, as far as it can say which."""
+    """Passes everything to ``inner`` and counts its denials, by rule if ``inner`` knows it."""
 
     def __init__(self, inner: Authorizer, metrics: Metrics) -> None:
         self._inner = inner

@@ -28,7 +28,7 @@ def key_table() -> str:
     of_logs = {key: str(defaults[field]) for field, (key, _) in LOG_KEYS.items()}
     elsewhere = [(key, of_logs.get(key, ""), meaning) for key, meaning in READ_ELSEWHERE.items()]
     rows = ((f"`{key}`", default, meaning) for key, default, meaning in [*own, *elsewhere])
-    return table(("key", "default", "what it says"), rows)
+    return table(("key", "default", "meaning"), rows)
 
 
 def metric_table() -> str:
@@ -38,7 +38,7 @@ def metric_table() -> str:
         for family in families
         if not family.name.startswith(OF_THE_PROCESS)
     )
-    return table(("metric", "type", "what it tells"), rows)
+    return table(("metric", "type", "meaning"), rows)
 
 
 def _default(value: object) -> str:
