@@ -1,0 +1,130 @@
+"""Proves claims about ACLs: asks the authorizer once for each cell of the requests they are about.
+
+A claim holds, with the number of cells that were asked, or it is broken by one concrete request.
+Nothing here reads an ACL as a rule: the authorizer's own engine decides. This module must not
+know how a claim is written or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from authorizer.analysis.cells.enumeration import MOST_CELLS, CellAnswer, cells_of, planned
+from authorizer.analysis.cells.sessions import PrincipalSet, Requests, Session, Sessions
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.index import AclIndex
+from authorizer.trace import Question
+from metalog.acl import Acl, Operation
+
+
+class ClaimKind(Enum):
+    """What is claimed of requests; those of ONLY are the ones that the named principals may make
+    and nobody else."""
+
+    DENY = "deny"
+    ALLOW = "allow"
+    ONLY = "only"
+
+
+class AccessClaim(NamedTuple):
+    """``requests`` are those of all resources that it names, of the same principals."""
+
+    kind: ClaimKind
+    requests: tuple[Requests, ...]
+
+
+class Witness(NamedTuple):
+    """One request that breaks a claim; ``is_allowed`` is its decision."""
+
+    question: Question
+    is_allowed: bool
+
+
+class ProofResult(NamedTuple):
+    """The cells that were asked, and the witness; without one the claim is proven."""
+
+    cells: int
+    witness: Witness | None
+
+    @property
+    def is_proven(self) -> bool:
+        return self.witness is None
+
+
+def prove(
+    acls: Collection[Acl],
+    config: AuthorizerConfig,
+    claim: AccessClaim,
+    most_cells: int = MOST_CELLS,
+) -> ProofResult:
+    """``InvalidRequest`` where it needs more than ``most_cells``: then nothing was asked."""
+    tasks = list(_tasks(acls, config, claim))
+    plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
+    asked = 0
+    for task, (_, sessions) in zip(tasks, plan, strict=True):
+        verdict = _some(task, sessions) if task.is_some else _every(task, sessions)
+        asked += verdict.cells
+        if verdict.witness is not None:
+            return ProofResult(asked, verdict.witness)
+    return ProofResult(asked, None)
+
+
+class _Task(NamedTuple):
+    """Requests that are to be decided alike, as ``allowed``; or, ``is_some``, at least one of each
+    operation."""
+
+    requests: Requests
+    sessions: Sessions
+    context: DecisionContext
+    allowed: bool
+    is_some: bool = False
+
+
+def _tasks(acls: Collection[Acl], config: AuthorizerConfig, claim: AccessClaim) -> Iterator[_Task]:
+    for requests in claim.requests:
+        near = requests.near(acls)
+        context = DecisionContext(AclIndex.of(near), config, shut_by="")
+        if claim.kind is not ClaimKind.ONLY:
+            sessions = Sessions(near, config, requests)
+            yield _Task(requests, sessions, context, claim.kind is ClaimKind.ALLOW)
+            continue
+        holders = requests.principals.names
+        others = requests._replace(principals=PrincipalSet(holders))
+        yield _Task(others, Sessions(near, config, others), context, allowed=False)
+        for principal in sorted(holders):
+            its = requests._replace(principals=PrincipalSet(frozenset({principal}), False))
+            yield _Task(its, Sessions(near, config, its), context, allowed=True, is_some=True)
+
+
+def _every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
+    asked, operations = 0, task.requests.operations
+    for cell in cells_of(sessions, task.context):
+        asked += operations.bit_count()
+        against = operations & (~cell.allowed if task.allowed else cell.allowed)
+        if against:
+            return ProofResult(asked, Witness(_question(cell, against), not task.allowed))
+    return ProofResult(asked, None)
+
+
+def _some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
+    asked, left = 0, task.requests.operations
+    first: CellAnswer | None = None
+    for cell in cells_of(sessions, task.context):
+        first = first or cell
+        asked += task.requests.operations.bit_count()
+        left &= ~cell.allowed
+        if not left:
+            break
+    if first is None or not left:
+        return ProofResult(asked, None)
+    return ProofResult(asked, Witness(_question(first, left), is_allowed=False))
+
+
+def _question(cell: CellAnswer, operations: int) -> Question:
+    """The first of ``operations`` on the cell's name."""
+    session = cell.session
+    operation = next(each for each in Operation if operations >> each & 1)
+    return Question(session.principal, operation, session.kind, cell.name, session.clients.client)

@@ -1,0 +1,129 @@
+"""Classes of client addresses: the same hosts of ACLs match all addresses of a class.
+
+Hosts are intervals of addresses: an address, a CIDR block, or all that neither the ACLs nor the
+claim name. Each class has an address that a client can have. This module must not know names,
+principals or decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
+
+from authorizer.analysis.host_regions import can_be_a_client, host_regions
+from authorizer.engine.host_blocks import HostBlocks
+from authorizer.kafka_version import KafkaVersion
+from metalog.acl import WILDCARD
+from metalog.client_host import host_text
+from metalog.host_block import client_address
+
+_PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
+_EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
+
+
+class HostSet(NamedTuple):
+    """The clients that ``hosts`` (addresses and blocks) name; or, ``is_excluded``, all others."""
+
+    hosts: frozenset[str] = frozenset()
+    is_excluded: bool = True
+
+    def holds(self, matching: Collection[str]) -> bool:
+        """Whether it has the clients that ``matching``, of the hosts that are named, match."""
+        return self.hosts.isdisjoint(matching) is self.is_excluded
+
+
+ANY_HOST: Final = HostSet()
+
+
+class ClientClass(NamedTuple):
+    """Clients that the hosts ``matching`` match, and no others that are named.
+
+    ``host`` is the narrowest of those; None where none matches. ``client`` is one of their
+    addresses. ``own`` are the hosts that set it apart from the class around it, which stands
+    before it; None where the class around it does not belong to the clients in question.
+    """
+
+    host: str | None
+    matching: frozenset[str]
+    client: str
+    own: frozenset[str] | None
+
+
+class ClientClasses:
+    """Divides the clients of ``asked`` by the hosts of ACLs, as ``kafka`` matches them."""
+
+    def __init__(self, named: Iterable[str], asked: HostSet, kafka: KafkaVersion) -> None:
+        self._matches_blocks = kafka.matches_blocks
+        self._asked = asked
+        known = self._matched(named)
+        self._unnamed = _unnamed_client(known)
+        self._known: dict[frozenset[str], list[ClientClass]] = {}
+
+    def by(self, named: Iterable[str]) -> list[ClientClass]:
+        """The classes into which some of the hosts divide the clients."""
+        hosts = self._matched(named)
+        if hosts not in self._known:
+            self._known[hosts] = self._divided(hosts)
+        return self._known[hosts]
+
+    def _matched(self, named: Iterable[str]) -> frozenset[str]:
+        """Those that can match a client, and those that the clients are told apart by."""
+        hosts = {
+            host
+            for host in named
+            if host != WILDCARD and (self._matches_blocks if "/" in host else can_be_a_client(host))
+        }
+        return self._asked.hosts.union(hosts)
+
+    def _divided(self, hosts: frozenset[str]) -> list[ClientClass]:
+        asked = self._asked
+        found: dict[str | None, ClientClass] = {}
+        unnamed = self._unnamed or _unnamed_client(hosts)
+        if unnamed is not None and asked.holds(()):
+            found[None] = ClientClass(None, frozenset(), unnamed, None)
+        regions = host_regions(sorted(hosts), KafkaVersion.V4_4) if hosts else ()
+        known = _Hosts(hosts)
+        matching = {region.host: region.matching for region in regions}
+        for region in regions:
+            if asked.holds(region.matching):
+                around = region.around
+                before: frozenset[str] = frozenset() if around is None else matching[around]
+                own = region.matching - before if around in found else None
+                client = known.plain_client(region.client, region.matching)
+                found[region.host] = ClientClass(region.host, region.matching, client, own)
+        return list(found.values())
+
+
+class _Hosts:
+    """Which of some hosts match a client."""
+
+    def __init__(self, hosts: frozenset[str]) -> None:
+        self._hosts = hosts
+        self._blocks = HostBlocks.of(hosts)
+
+    def matching(self, client: str) -> frozenset[str]:
+        address = client_address(client)
+        found = [] if address is None else self._blocks.containing(address)
+        return self._hosts.intersection({client, *found})
+
+    def plain_client(self, first: str, matching: frozenset[str]) -> str:
+        """The address after ``first``, that of a network, where the same hosts match it."""
+        address = client_address(first)
+        if address is None or first in matching:
+            return first
+        after = host_text((address.value + 1).to_bytes(address.bits // 8, "big"))
+        return after if self.matching(after) == matching else first
+
+
+def _unnamed_client(hosts: frozenset[str]) -> str | None:
+    """An address that none of ``hosts`` matches."""
+    known = _Hosts(hosts)
+    for client in _PLAIN:
+        if not known.matching(client):
+            return client
+    for every in _EVERY_BLOCK:
+        if every not in hosts:
+            for region in host_regions(sorted({*hosts, every}), KafkaVersion.V4_4):
+                if region.matching == {every}:
+                    return region.client
+    return None

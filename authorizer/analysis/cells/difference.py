@@ -1,0 +1,167 @@
+"""Finds the requests that two sets of ACLs decide differently, cell by cell.
+
+Two sets differ only in cells that an ACL of their symmetric difference reaches, so no others are
+asked. Both authorizers are asked the same request. This module must not know where the sets come
+from, nor how a difference is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from authorizer.analysis.cells.clients import ANY_HOST
+from authorizer.analysis.cells.enumeration import MOST_CELLS, cells_of, planned
+from authorizer.analysis.cells.names import NameClass, all_names, can_be_named
+from authorizer.analysis.cells.sessions import (
+    ANYBODY,
+    PrincipalSet,
+    Requests,
+    Session,
+    Sessions,
+    asked_operations,
+)
+from authorizer.analysis.coverage import MatchedNames
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import concerns
+from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.index import PATTERN_TYPES, AclIndex
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+BY_TYPE: Final = Operation.WRITE, ResourceType.TOPIC
+"""What Kafka asks of any one resource of a type: whether a producer may write to some topic
+(KIP-679)."""
+_HARDCODE: Final = "hardcode"
+"""The name that it asks for first."""
+_PERMISSIONS: Final = (PermissionType.ALLOW, PermissionType.DENY)
+
+
+class CellChange(NamedTuple):
+    """The operations that are allowed before and after, a bit each, on ``names`` of a session;
+    ``name`` is one of these."""
+
+    session: Session
+    names: NameClass
+    name: str
+    before: int
+    after: int
+
+
+class TypeChange(NamedTuple):
+    """Whether the session may write to some topic (``BY_TYPE``), after the change; before it is
+    otherwise."""
+
+    session: Session
+    allowed: bool
+
+
+class SetComparison:
+    """Compares two sets of ACLs under one configuration; ``cells`` are asked."""
+
+    def __init__(
+        self,
+        before: Collection[Acl],
+        after: Collection[Acl],
+        config: AuthorizerConfig,
+        most_cells: int = MOST_CELLS,
+    ) -> None:
+        self._config = config
+        self._sets = frozenset(before), frozenset(after)
+        self._differing = self._sets[0] ^ self._sets[1]
+        reached = MatchedNames(self._differing)
+        self._near = [[acl for acl in acls if reached.meets(acl)] for acls in self._sets]
+        both = list(dict.fromkeys((*self._near[0], *self._near[1])))
+        self._planned = planned(
+            (
+                (requests, Sessions(both, config, requests, self._differing))
+                for requests in map(_everything, self._kinds())
+            ),
+            most_cells,
+        )
+
+    @property
+    def cells(self) -> int:
+        """How many are asked, at most."""
+        return sum(
+            len(session.names) * requests.operations.bit_count()
+            for requests, sessions in self._planned
+            for session in sessions
+        )
+
+    def compared(self) -> Iterator[CellChange]:
+        """Every cell that is asked, those that do not differ too: session by session."""
+        contexts = [self._context(acls) for acls in self._near]
+        for requests, sessions in self._planned:
+            for before, after in zip(
+                cells_of(sessions, contexts[0]), cells_of(sessions, contexts[1]), strict=True
+            ):
+                yield CellChange(
+                    before.session,
+                    before.names,
+                    before.name,
+                    before.allowed & requests.operations,
+                    after.allowed & requests.operations,
+                )
+
+    def differences(self) -> Iterator[CellChange]:
+        """The cells that are decided differently."""
+        return (change for change in self.compared() if change.before != change.after)
+
+    def by_type(self) -> Iterator[TypeChange]:
+        """Sessions for which the answer to ``BY_TYPE`` is another one, though no cell may be: the
+        authorizer looks at patterns then, those with no name that a topic can have, too."""
+        operation, kind = BY_TYPE
+        acls = self._sets[0] | self._sets[1]
+        unusual = {acl.principal for acl in acls if _has_no_cell(acl)}
+        if not unusual or kind not in self._kinds():
+            return
+        requests = _everything(kind)._replace(operations=1 << operation)
+        if WILDCARD_PRINCIPAL not in unusual:
+            requests = requests._replace(principals=PrincipalSet(frozenset(unusual), False))
+        contexts = [self._context(each) for each in self._sets]
+        for session in Sessions(acls, self._config, requests).without_names():
+            identity = session.clients.client, session.principal
+            before, after = (_may_on_some(context, identity) for context in contexts)
+            if before is not after:
+                yield TypeChange(session, after)
+
+    def _kinds(self) -> list[ResourceType]:
+        return sorted({acl.resource_type for acl in self._differing} & set(SUPPORTED_OPERATIONS))
+
+    def _context(self, acls: Collection[Acl]) -> DecisionContext:
+        return DecisionContext(AclIndex.of(acls), self._config, shut_by="")
+
+
+def _everything(kind: ResourceType) -> Requests:
+    return Requests(ANYBODY, ANY_HOST, asked_operations(kind), kind, all_names(kind))
+
+
+def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
+    """As the authorizer answers by resource type: a name first that stands for any."""
+    operation, kind = BY_TYPE
+    scope = context.scope(kind, identity)
+    if scope.allowed_on(_HARDCODE) >> operation & 1:
+        return True
+    return scope.is_allowed_on_some(operation)
+
+
+def _has_no_cell(acl: Acl) -> bool:
+    """Whether an ACL may turn the answer to ``BY_TYPE`` without turning that of a cell."""
+    operation, kind = BY_TYPE
+    if acl.resource_type is not kind or not concerns(acl, operation):
+        return False
+    if acl.pattern_type not in PATTERN_TYPES or acl.permission_type not in _PERMISSIONS:
+        return True
+    name = acl.resource_name
+    if acl.pattern_type is PatternType.LITERAL:
+        return name != WILDCARD and not can_be_named(kind, name)
+    return not can_be_named(kind, f"{name}x")

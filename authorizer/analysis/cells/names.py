@@ -1,0 +1,185 @@
+"""Classes of resource names: all names of a class are reached by the same patterns.
+
+A name matters only by the literals that it equals and by the longest prefix that it begins with,
+so the literals and the prefixes of some ACLs divide all names into finitely many classes. A class
+has a name that Kafka can be asked for, or it stands for no request. This module must not know
+principals, hosts or decisions.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import Final, NamedTuple
+
+from metalog.acl import CLUSTER_NAME, WILDCARD, Acl, PatternType, ResourceType
+
+_LITERAL: Final = PatternType.LITERAL
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_NO_TOPICS: Final = (".", "..")
+PLAIN: Final = "xyzabcdefghijklmnopqrstuvw0123456789-_.ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The characters of topics' names, the plainest first."""
+_OTHER_CHARACTERS: Final = 0xC0
+
+
+class NameClass(NamedTuple):
+    """The ``name`` alone, or the names that begin with it, with no longer prefix, and are not a
+    literal."""
+
+    name: str
+    is_literal: bool
+
+
+class NamePattern(NamedTuple):
+    """The names that a claim is about: one name, or all that begin with ``name``."""
+
+    name: str
+    is_literal: bool = False
+
+    def holds(self, name: str) -> bool:
+        return name == self.name if self.is_literal else name.startswith(self.name)
+
+    def meets(self, acl: Acl) -> bool:
+        """Whether ``acl`` may reach one of the names."""
+        name = acl.resource_name
+        if acl.pattern_type is _LITERAL:
+            return name == WILDCARD or self.holds(name)
+        begins = self.name.startswith(name)
+        return begins if self.is_literal else begins or name.startswith(self.name)
+
+
+ALL_NAMES: Final = NamePattern("")
+THE_CLUSTER: Final = NamePattern(CLUSTER_NAME, is_literal=True)
+
+
+def all_names(kind: ResourceType) -> NamePattern:
+    """All names that Kafka can be asked for on a resource of this type."""
+    return THE_CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
+
+
+def can_be_named(kind: ResourceType, name: str) -> bool:
+    """Whether a resource of this type can have the name."""
+    if kind is ResourceType.TOPIC:
+        return _TOPIC.fullmatch(name) is not None and name not in _NO_TOPICS
+    return name == CLUSTER_NAME if kind is ResourceType.CLUSTER else bool(name)
+
+
+class Patterns:
+    """The literals and the prefixes of some ACLs on one type of resource, in order.
+
+    ``reaches_all``: a literal ``*`` is among them, which reaches every name but longer ones that
+    begin with ``*``.
+    """
+
+    __slots__ = ("_in_order", "_lengths", "literals", "prefixes", "reaches_all")
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self.literals: set[str] = set()
+        self.prefixes: set[str] = set()
+        for acl in acls:
+            names = self.literals if acl.pattern_type is _LITERAL else self.prefixes
+            names.add(acl.resource_name)
+        self.reaches_all = WILDCARD in self.literals
+        self._lengths = sorted({len(prefix) for prefix in self.prefixes})
+        self._in_order: tuple[list[str], list[str]] | None = None
+
+    def reaches(self, names: NameClass) -> bool:
+        """Whether one of the patterns reaches the names of a class, which they do not divide."""
+        name = names.name
+        if names.is_literal and name in self.literals:
+            return True
+        if self.reaches_all and not name.startswith(WILDCARD):
+            return True
+        return any(name[:length] in self.prefixes for length in self._lengths)
+
+    def beginning_with(self, stem: str) -> Iterator[NameClass]:
+        """The classes of its own literals and prefixes that begin with ``stem``."""
+        if not stem:
+            yield from (NameClass(name, True) for name in self.literals)
+            yield from (NameClass(name, False) for name in self.prefixes)
+            return
+        if self._in_order is None:
+            self._in_order = sorted(self.literals), sorted(self.prefixes)
+        for names, is_literal in zip(self._in_order, (True, False), strict=True):
+            for at in range(bisect_left(names, stem), len(names)):
+                if not names[at].startswith(stem):
+                    break
+                yield NameClass(names[at], is_literal)
+
+
+def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]:
+    """All classes of the names that ``within`` holds."""
+    if within.is_literal:
+        return {NameClass(*within)}
+    found = {NameClass(within.name, False)}
+    if not within.name:  # no wildcard reaches what is longer than * and begins with it
+        found |= {NameClass(WILDCARD, True), NameClass(WILDCARD, False)}
+    for patterns in dividing:
+        found.update(patterns.beginning_with(within.name))
+    return found
+
+
+def touched(
+    touching: Iterable[Patterns], dividing: Sequence[Patterns], within: NamePattern
+) -> set[NameClass]:
+    """The classes of ``within`` that some of ``touching``, which are among ``dividing``, reach."""
+    stem, is_one = within
+    if is_one:
+        names = NameClass(*within)
+        return {names} if any(patterns.reaches(names) for patterns in touching) else set()
+    found: set[NameClass] = set()
+    for patterns in touching:
+        if patterns.reaches_all or any(stem.startswith(prefix) for prefix in patterns.prefixes):
+            every = classes(dividing, within)
+            found.update(names for names in every if patterns.reaches(names))
+            continue
+        for names in patterns.beginning_with(stem):
+            if names.is_literal:
+                found.add(names)
+            elif names not in found:
+                found |= classes(dividing, NamePattern(names.name))
+    return found
+
+
+def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns]) -> str | None:
+    """A plain name of the class into which ``dividing`` divide all names; None if it has none
+    that a resource of this type can have."""
+    name, is_literal = names
+    if is_literal:
+        return name if can_be_named(kind, name) else None
+    if name[-1:].isalnum() and _is_free(name, kind, dividing):
+        return name
+    waiting = [name]
+    for stem in waiting:
+        for character in PLAIN:
+            longer = stem + character
+            if any(longer in patterns.prefixes for patterns in dividing):
+                continue
+            if _is_free(longer, kind, dividing):
+                return longer
+            if len(longer) <= 2 or any(longer in patterns.literals for patterns in dividing):
+                waiting.append(longer)
+    if _is_free(name, kind, dividing):
+        return name
+    return None if kind in _LIMITED else _unusual_name(name, kind, dividing)
+
+
+_LIMITED: Final = (ResourceType.TOPIC, ResourceType.CLUSTER)
+
+
+def _unusual_name(name: str, kind: ResourceType, dividing: Sequence[Patterns]) -> str:
+    """Where all plain characters go on in a longer prefix."""
+    for code in count(_OTHER_CHARACTERS):
+        longer = name + chr(code)
+        is_longer = any(longer in patterns.prefixes for patterns in dividing)
+        if not is_longer and _is_free(longer, kind, dividing):
+            break
+    return longer
+
+
+def _is_free(name: str, kind: ResourceType, dividing: Sequence[Patterns]) -> bool:
+    if not can_be_named(kind, name):
+        return False
+    return not any(name in patterns.literals for patterns in dividing)

@@ -1,0 +1,225 @@
+"""Enumerates the cells of requests that some ACLs can tell apart, session by session.
+
+A cell is a class of principals, of client addresses and of resource names, with one operation on
+one type of resource: all its requests are decided alike. A principal that no ACL names stands for
+all of them. Only cells that can differ from others are listed: a principal's own ACLs matter
+only where they reach, and so do those of a host. This module must not know what is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from authorizer.analysis.cells.clients import ClientClass, ClientClasses, HostSet
+from authorizer.analysis.cells.names import NameClass, NamePattern, Patterns, classes, touched
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.trace import is_allow
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    ResourceType,
+)
+
+_ByHost = Mapping[str, Patterns]
+_SOMEBODY: Final = "User:somebody"
+_NOBODY: Final[_ByHost] = {}
+
+
+class PrincipalSet(NamedTuple):
+    """The principals ``names``; or, ``is_excluded``, all others."""
+
+    names: frozenset[str] = frozenset()
+    is_excluded: bool = True
+
+    def holds(self, principal: str) -> bool:
+        return (principal in self.names) is not self.is_excluded
+
+
+ANYBODY: Final = PrincipalSet()
+
+
+class Requests(NamedTuple):
+    """Requests of ``principals`` from ``hosts`` for ``operations`` (a bit each) on resources."""
+
+    principals: PrincipalSet
+    hosts: HostSet
+    operations: int
+    kind: ResourceType
+    names: NamePattern
+
+    def near(self, acls: Iterable[Acl]) -> list[Acl]:
+        """Those of ``acls`` that may reach one of the resources."""
+        kind, names = self.kind, self.names
+        return [acl for acl in acls if acl.resource_type is kind and names.meets(acl)]
+
+
+class Session(NamedTuple):
+    """The cells of one class of principals and clients on one type of resource.
+
+    ``is_named`` is False for the principal that stands for all whom nothing names. ``dividing``
+    are the patterns that the names are classes of.
+    """
+
+    principal: str
+    is_named: bool
+    clients: ClientClass
+    kind: ResourceType
+    names: Collection[NameClass]
+    dividing: Sequence[Patterns]
+
+
+def operations_mask(operations: Iterable[Operation]) -> int:
+    return sum(1 << operation for operation in set(operations))
+
+
+def asked_operations(kind: ResourceType) -> int:
+    """What Kafka ever asks for on such a resource, a bit each."""
+    return operations_mask(SUPPORTED_OPERATIONS.get(kind, ()))
+
+
+class Sessions:
+    """The sessions of ``requests``, as ``acls`` (those of one set or of several) divide them.
+
+    With ``differing`` only cells that one of these ACLs can turn are listed.
+    """
+
+    def __init__(
+        self,
+        acls: Collection[Acl],
+        config: AuthorizerConfig,
+        requests: Requests,
+        differing: Collection[Acl] | None = None,
+    ) -> None:
+        self._config = config
+        self._requests = requests
+        near = requests.near(acls)
+        self._by_who = _by_who(near, requests.operations)
+        changed = None if differing is None else requests.near(differing)
+        self._differing = None if changed is None else _by_who(changed, requests.operations)
+        self._everything: list[Patterns] = []
+        self._everything_differing: list[Patterns] = []
+        if config.allow_everyone:
+            self._everything = [Patterns(near)]
+            self._everything_differing = [Patterns(changed or ())]
+        hosts = {host for by_host in self._by_who.values() for host in by_host}
+        self._clients = ClientClasses(hosts, requests.hosts, config.kafka)
+
+    def __iter__(self) -> Iterator[Session]:
+        """First that of everybody else, then those of named principals by name."""
+        has_others = self._requests.principals.is_excluded
+        if has_others:
+            yield from self._of(self._somebody(), is_named=False, is_apart=False)
+        for principal in self._named():
+            if principal not in self._config.super_users:
+                yield from self._of(principal, is_named=True, is_apart=has_others)
+            elif self._differing is None:
+                for clients in self._clients.by(())[:1]:
+                    names = classes((), self._requests.names)
+                    yield Session(principal, True, clients, self._requests.kind, names, ())
+
+    def without_names(self) -> Iterator[Session]:
+        """Every session that own ACLs may set apart, and that of everybody else, without cells."""
+        everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
+        kind = self._requests.kind
+        others = [self._somebody()] if self._requests.principals.is_excluded else []
+        for principal in (*others, *self._named()):
+            if principal not in self._config.super_users:
+                own = self._by_who.get(principal, _NOBODY)
+                for clients in self._clients.by({*own, *everyones}):
+                    yield Session(principal, bool(own), clients, kind, (), ())
+
+    def _named(self) -> list[str]:
+        asked = self._requests.principals
+        if not asked.is_excluded:
+            return sorted(asked.names)
+        named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users
+        return sorted(filter(asked.holds, named))
+
+    def _somebody(self) -> str:
+        """A principal that nothing names."""
+        named = {*self._by_who, *self._config.super_users, *self._requests.principals.names}
+        name = _SOMEBODY
+        while name in named:
+            name += "-else"
+        return name
+
+    def _of(self, principal: str, *, is_named: bool, is_apart: bool) -> Iterator[Session]:
+        """Of a principal that is ``is_apart`` only the cells that its own ACLs set apart from those
+        of everybody else."""
+        own = self._by_who.get(principal, _NOBODY)
+        if is_apart and not own:
+            return
+        everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
+        for clients in self._clients.by({*own, *everyones}):
+            hosts = {WILDCARD, *clients.matching}
+            mine = _of_hosts(own, hosts)
+            matching = [*mine, *_of_hosts(everyones, hosts)]
+            conditions = [mine] if is_apart else []
+            if clients.own is not None:
+                apart = _of_hosts(own, clients.own) + _of_hosts(everyones, clients.own)
+                conditions.append(apart)
+            if self._differing is not None:
+                conditions.append(self._turning(principal, hosts, is_first=not conditions))
+            dividing = [*matching, *self._everything]
+            names = self._touched(conditions, dividing)
+            if names:
+                kind = self._requests.kind
+                yield Session(principal, is_named, clients, kind, names, dividing)
+
+    def _turning(self, principal: str, hosts: set[str], *, is_first: bool) -> list[Patterns]:
+        """The patterns of ACLs that can turn an answer of the session. Where no ACL reaches a
+        name the default rule may decide, which anybody's ACL turns for everybody."""
+        assert self._differing is not None
+        found = [
+            patterns
+            for who in (principal, WILDCARD_PRINCIPAL)
+            for patterns in _of_hosts(self._differing.get(who, _NOBODY), hosts)
+        ]
+        return found + self._everything_differing if is_first else found
+
+    def _touched(
+        self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
+    ) -> Collection[NameClass]:
+        """The classes that each of ``conditions`` reaches with some of its patterns."""
+        within = self._requests.names
+        if not conditions:
+            return classes(dividing, within)
+        if not all(conditions):
+            return ()
+        first, *others = sorted(conditions, key=_size)
+        found = touched(first, dividing, within)
+        for condition in others:
+            found = {names for names in found if any(each.reaches(names) for each in condition)}
+        return found
+
+
+def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Patterns]]:
+    """The patterns by principal and host, of ACLs that concern one of ``operations``."""
+    grouped: dict[str, dict[str, list[Acl]]] = {}
+    for acl in acls:
+        masks = ALLOWS if is_allow(acl) else DENIES
+        if masks[acl.operation] & operations:
+            by_host = grouped.setdefault(acl.principal, {})
+            by_host.setdefault(acl.host, []).append(acl)
+    return {
+        principal: {host: Patterns(found) for host, found in by_host.items()}
+        for principal, by_host in grouped.items()
+    }
+
+
+def _of_hosts(by_host: _ByHost, hosts: Collection[str]) -> list[Patterns]:
+    if len(hosts) < len(by_host):
+        return [by_host[host] for host in hosts if host in by_host]
+    return [patterns for host, patterns in by_host.items() if host in hosts]
+
+
+def _size(condition: Sequence[Patterns]) -> int:
+    """A wildcard reaches most; of others, fewer patterns reach fewer classes."""
+    if any(patterns.reaches_all for patterns in condition):
+        return 1 << 40
+    return sum(len(patterns.literals) + len(patterns.prefixes) for patterns in condition)

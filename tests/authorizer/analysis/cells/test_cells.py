@@ -1,0 +1,248 @@
+"""One question for each cell proves as much as every question: random small worlds say so."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
+from authorizer.analysis.cells.difference import SetComparison
+from authorizer.analysis.cells.names import PLAIN, NameClass, Patterns, plain_name
+from authorizer.analysis.cells.sessions import Requests, asked_operations
+from authorizer.api import RequestContext
+from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
+from authorizer.standard import StandardAuthorizer
+from metalog.acl import Acl, Operation, ResourceType
+from metalog.client_host import java_text
+from metalog.errors import InvalidRequest
+from tests.support.worlds import spec
+from tests.support.worlds.random_worlds import (
+    CLIENTS,
+    PRINCIPALS,
+    Answers,
+    World,
+    acl,
+    acls,
+    is_from,
+    requests,
+    world,
+)
+from tests.support.worlds.small_acls import allow
+
+SMALL, LARGE = 3, 4
+"""The length of names over four characters; patterns are shorter by one."""
+
+
+def holds(claim: AccessClaim, small: World, answers: Answers) -> bool:
+    """Asks every combination."""
+    return all(_holds(claim.kind, each, small, answers) for each in claim.requests)
+
+
+def _holds(kind: ClaimKind, asked: Requests, small: World, answers: Answers) -> bool:
+    names = [name for name in small.names if asked.names.holds(name)]
+    allowed_to: dict[str, int] = dict.fromkeys(asked.principals.names, 0)
+    for principal, client in product(PRINCIPALS, CLIENTS):
+        if not is_from(asked.hosts, client):
+            continue
+        is_asked = asked.principals.holds(principal)
+        masks = answers.on(small.kind, principal, client, names)
+        some, all_of_them = 0, asked.operations
+        for mask in masks:
+            some |= mask & asked.operations
+            all_of_them &= mask
+        if kind is ClaimKind.DENY and is_asked and some:
+            return False
+        if kind is ClaimKind.ALLOW and is_asked and all_of_them != asked.operations:
+            return False
+        if kind is ClaimKind.ONLY and not is_asked and some:
+            return False
+        if is_asked:
+            allowed_to[principal] = allowed_to.get(principal, 0) | some
+    if kind is not ClaimKind.ONLY or not names:
+        return True
+    return all(allowed_to[each] == asked.operations for each in asked.principals.names)
+
+
+def breaks(witness: Witness, acls: list[Acl], small: World) -> bool:
+    """Whether the specification decides the witness as it says."""
+    question, config = witness.question, small.config
+    assert question.host is not None
+    assert java_text(question.host) == question.host
+    if question.principal in config.super_users:
+        return witness.is_allowed
+    decision = spec.decide(
+        acls,
+        ({question.principal}, question.host),
+        question.operation,
+        question.resource_type,
+        question.resource_name,
+        config.allow_everyone,
+        config.kafka,
+    )
+    return bool(decision.result) is witness.is_allowed
+
+
+@pytest.mark.parametrize(("longest", "worlds"), [(SMALL, 250), (LARGE, 5)])
+def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int) -> None:
+    random = Random(23)
+    verdicts = set()
+    for number in range(worlds):
+        small = world(random, longest)
+        rules = acls(random, small)
+        asked = requests(random, small)
+        kind = random.choice(list(ClaimKind))
+        if kind is ClaimKind.ONLY:
+            names = asked.principals.names or frozenset({"User:a"})
+            asked = asked._replace(
+                principals=asked.principals._replace(names=names)._replace(is_excluded=False)
+            )
+        claim = AccessClaim(kind, (asked,))
+        found = prove(rules, small.config, claim)
+        assert found.is_proven is holds(claim, small, Answers(rules, small.config)), (number, claim)
+        if found.witness is not None:
+            assert breaks(found.witness, rules, small), (number, found)
+            assert is_from(asked.hosts, found.witness.question.host or "")
+            assert asked.names.holds(found.witness.question.resource_name)
+        verdicts.add((kind, found.is_proven))
+    assert longest > SMALL or len(verdicts) == 2 * len(ClaimKind)
+
+
+@pytest.mark.parametrize(("longest", "worlds"), [(SMALL, 120), (LARGE, 5)])
+def test_a_difference_is_that_of_every_combination(longest: int, worlds: int) -> None:
+    random = Random(7)
+    seen = set()
+    for number in range(worlds):
+        small = world(random, longest)
+        before = acls(random, small)
+        after = [each for each in before if random.random() < 0.8]
+        after += [acl(random, small) for _ in range(random.randint(0, 2))]
+        sides = [Answers(each, small.config) for each in (before, after)]
+        compared = SetComparison(before, after, small.config)
+        gained = lost = 0
+        for change in compared.differences():
+            session = change.session
+            who = small.kind, session.principal, session.clients.client
+            asked = asked_operations(small.kind)
+            answers = [each.on(*who, [change.name])[0] & asked for each in sides]
+            assert answers == [change.before, change.after]
+            gained |= change.after & ~change.before
+            lost |= change.before & ~change.after
+        wanted = _gained_and_lost(small, *sides)
+        assert (gained, lost) == wanted, (number, small.config, before, after)
+        turned = _turned_by_type(small, before, after)
+        if not gained and not lost:
+            assert bool(list(compared.by_type())) is turned, (number, before, after)
+        seen.add((bool(gained), bool(lost), before == after))
+    assert longest > SMALL or len(seen) >= 5
+
+
+def _gained_and_lost(small: World, before: Answers, after: Answers) -> tuple[int, int]:
+    gained = lost = 0
+    for who in product((small.kind,), PRINCIPALS, CLIENTS, (small.names,)):
+        for was, is_now in zip(before.on(*who), after.on(*who), strict=True):
+            gained |= is_now & ~was
+            lost |= was & ~is_now
+    asked = asked_operations(small.kind)
+    return gained & asked, lost & asked
+
+
+def _turned_by_type(small: World, *sets: list[Acl]) -> bool:
+    if small.kind is not ResourceType.TOPIC:
+        return False
+    config = small.config
+    authorizers = [
+        StandardAuthorizer.from_acls(
+            each,
+            super_users=config.super_users,
+            allow_everyone=config.allow_everyone,
+            kafka_version=config.kafka.value,
+            tolerant=True,
+        )
+        for each in sets
+    ]
+    for principal in PRINCIPALS:
+        for client in CLIENTS:
+            context = RequestContext(principal, client)
+            before, after = (
+                each.authorize_by_resource_type(context, Operation.WRITE, small.kind)
+                for each in authorizers
+            )
+            if before is not after:
+                return True
+    return False
+
+
+def test_a_claim_of_too_many_cells_is_refused_before_anything_is_asked() -> None:
+    random = Random(1)
+    small = world(random, SMALL)
+    rules = [acl(random, small) for _ in range(20)]
+    asked = requests(random, small)
+    with pytest.raises(InvalidRequest, match="more than 1 cell; narrow it"):
+        prove(rules, small.config, AccessClaim(ClaimKind.DENY, (asked, asked)), most_cells=1)
+
+
+def test_hosts_that_name_every_address_leave_others_to_whom_they_do_not_concern() -> None:
+    """Found by volume: no address was left for principals whose ACLs name few."""
+    config = AuthorizerConfig(allow_everyone=True, kafka_version=KafkaVersion.V4_4)
+    every = [allow("b", host=host) for host in ("0.0.0.0/0", "::/0")]
+    goes = allow("pay-", principal="User:*", host="::/0", prefixed=True)
+    found = list(SetComparison([*every, goes], every, config).differences())
+    assert {(each.session.is_named, each.name) for each in found} == {(False, "pay-x")}
+    assert {each.session.clients.host for each in found} == {None, "::/0"}
+
+
+def test_only_cells_that_the_change_can_turn_are_asked() -> None:
+    """Whatever the number of other ACLs: of their principals, their names and their hosts."""
+    change = allow("pay-", prefixed=True)
+    for others in (10, 200):
+        rules = [
+            allow(f"team-{number}", principal=f"User:{number}", host=f"10.0.{number}.1")
+            for number in range(others)
+        ]
+        assert SetComparison(rules, [*rules, change], AuthorizerConfig()).cells == 8
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"),
+    [
+        ([], [allow("no topic", Operation.WRITE)], [True]),
+        ([allow("no topic", Operation.WRITE)], [allow("no topic", Operation.ALL)], []),
+        ([], [allow("no topic")], []),
+    ],
+)
+def test_a_name_that_no_topic_can_have_matters_to_producers_that_begin(
+    before: list[Acl], after: list[Acl], allowed: list[bool]
+) -> None:
+    """InitProducerId asks by resource type (KIP-679), which looks at patterns, not at names."""
+    compared = SetComparison(before, after, AuthorizerConfig())
+    assert list(compared.differences()) == []
+    assert [each.allowed for each in compared.by_type()] == allowed
+
+
+@pytest.mark.parametrize(
+    ("names", "literals", "prefixes", "plain"),
+    [
+        (NameClass("pay", False), [], ["pay"], "pay"),
+        (NameClass("pay", False), ["pay"], ["pay"], "payx"),
+        (NameClass("pay-", False), ["pay-x"], ["pay-", "pay-y"], "pay-z"),
+        (NameClass("", False), ["x"], ["y", *"zabcdefghijklmnopqrstuvw"], "0"),
+        (NameClass("a" * 249, False), ["a" * 249], ["a" * 249], None),
+        (NameClass("", False), ["x", "x-"], [*PLAIN[1:]], "xx"),
+        (NameClass("a b", True), ["a b"], [], None),
+        (NameClass("*", False), [], [], None),
+    ],
+)
+def test_a_witness_has_the_plainest_name_that_a_topic_can_have(
+    names: NameClass, literals: list[str], prefixes: list[str], plain: str | None
+) -> None:
+    rules = [allow(name) for name in literals] + [allow(name, prefixed=True) for name in prefixes]
+    assert plain_name(names, ResourceType.TOPIC, [Patterns(rules)]) == plain
+
+
+def test_a_group_may_have_any_name() -> None:
+    rules = [allow(f"g{each}", prefixed=True) for each in PLAIN] + [allow("g")]
+    assert plain_name(NameClass("g", False), ResourceType.GROUP, [Patterns(rules)]) == "g\xc0"
+    assert plain_name(NameClass("*", False), ResourceType.GROUP, []) == "*x"
