@@ -93,8 +93,8 @@ test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
 	    -n $(PYTEST_WORKERS) $(DISTRIBUTED) ../../tests
 
 .PHONY: test-examples
-test-examples: .venv/test-ready | jdk ## Every example of the pipeline's help, which takes minutes
-	METALOG_ALL_EXAMPLES=1 $(BIN)/python -m pytest --quiet tests/metalog_spark/test_help_examples.py
+test-examples: .venv/test-ready | jdk ## Examples of the pipeline's help, Spark's masters, and 20 starts of follow: minutes
+	METALOG_ALL_EXAMPLES=1 $(BIN)/python -m pytest --quiet $(addprefix tests/metalog_spark/,test_help_examples.py test_masters.py follow/test_restarts.py)
 
 .PHONY: check
 check: types collect lint ## Lint, format, types, layers, what is stale, tests that cannot be imported

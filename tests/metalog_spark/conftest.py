@@ -14,7 +14,9 @@ from tests.support.spark.session import SMALL
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-collect_ignore = [] if os.environ.get("METALOG_ALL_EXAMPLES") else ["test_help_examples.py"]
+DEAR = ["test_help_examples.py", "test_masters.py", "follow/test_restarts.py"]
+"""What ``make test-examples`` alone runs."""
+collect_ignore = [] if os.environ.get("METALOG_ALL_EXAMPLES") else DEAR
 AS_USERS = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "true",

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from command import run_here
-from followed_world import READ_T, WrittenLog, line
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
@@ -22,6 +20,8 @@ from metalog_spark.ingest.requests import rejected_of, requests_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import FILES, POSSIBLE, REJECTED, REQUESTS
 from shell.arguments.pipeline import SET_UP
+from tests.support.command.runs import run_here
+from tests.support.spark.followed_world import READ_T, WrittenLog, line
 
 WHOLE = line(60, "User:app", allowed=True)
 OTHER = line(120, "User:other", allowed=False)
