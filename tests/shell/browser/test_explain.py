@@ -7,9 +7,6 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from command import run_here
-from running_node import running_in
-from written_log import formatted
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource
@@ -25,6 +22,9 @@ from shell.browser.completion import complete
 from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
+from tests.support.command.runs import run_here
+from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
 
 if TYPE_CHECKING:
     from pathlib import Path
