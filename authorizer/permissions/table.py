@@ -30,7 +30,7 @@ class Permission(NamedTuple):
 class PermissionNeed(NamedTuple):
     """One of ``one_of`` must be allowed, asked in this order; ``when`` is empty for always.
 
-    Without an ``optional`` one the request succeeds and does or shows less.
+    A request without an ``optional`` one succeeds, but its answer or effect is smaller.
     """
 
     one_of: tuple[Permission, ...]
@@ -69,12 +69,12 @@ _WRITE_TRANSACTION: Final = (_need((Op.WRITE, On.TRANSACTIONAL_ID)),)
 _CREATE: Final = ((Op.CREATE, On.CLUSTER), (Op.CREATE, On.TOPIC))
 _TRANSACTIONAL: Final = "the producer is transactional"
 _NAMES_TOPICS: Final = "it names topics"
-_AUTO_CREATE: Final = "the topic is to be created automatically"
+_AUTO_CREATE: Final = "the topic is created automatically"
 _ON_CLUSTER: Final = "the resource is a broker, a broker logger or client metrics"
 _ON_TOPIC: Final = "the resource is a topic"
 _ON_GROUP: Final = "the resource is a group"
 _OF_OTHERS: Final = "the token belongs to another user"
-_UNCHECKED: Final = "Kafka asks its authorizer nothing for this request"
+_UNCHECKED: Final = "Kafka does not authorize this request"
 _OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is asked"
 _CONSUMER_SIDE: Final = (*_READ_GROUP, *_READ_TOPIC)
 
@@ -95,7 +95,7 @@ _IDEMPOTENT: Final = PermissionNeed(
 _GROUP_MEMBER: Final = (*_READ_GROUP, _need((Op.DESCRIBE, On.TOPIC), when=_NAMES_TOPICS))
 _GROUP_DESCRIBED: Final = (
     *_DESCRIBE_GROUP,
-    _need((Op.DESCRIBE, On.TOPIC), when="the group's topics are to be shown"),
+    _need((Op.DESCRIBE, On.TOPIC), when="the answer shows the group's topics"),
 )
 
 APIS: Final[tuple[ApiPermissions, ...]] = (
@@ -128,9 +128,13 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         10,
         "FindCoordinator",
         (
-            _need((Op.DESCRIBE, On.GROUP), when="it looks for a group's"),
-            _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="it looks for a transaction's"),
-            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="it looks for a share partition's"),
+            _need((Op.DESCRIBE, On.GROUP), when="it looks for a group's coordinator"),
+            _need(
+                (Op.DESCRIBE, On.TRANSACTIONAL_ID), when="it looks for a transaction's coordinator"
+            ),
+            _need(
+                (Op.CLUSTER_ACTION, On.CLUSTER), when="it looks for a share partition's coordinator"
+            ),
         ),
     ),
     ApiPermissions(11, "JoinGroup", _READ_GROUP),
@@ -263,7 +267,9 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         "DescribeCluster",
         (
             _need(
-                (Op.DESCRIBE, On.CLUSTER), when="allowed operations are to be shown", optional=True
+                (Op.DESCRIBE, On.CLUSTER),
+                when="the answer shows the allowed operations",
+                optional=True,
             ),
             _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
         ),
@@ -279,7 +285,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
             _need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),
             _need(
                 (Op.DESCRIBE, On.TOPIC),
-                when="the transaction's topics are to be shown",
+                when="the answer shows the transaction's topics",
                 optional=True,
             ),
         ),
@@ -314,7 +320,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     ApiPermissions(
         88,
         "StreamsGroupHeartbeat",
-        (*_GROUP_MEMBER, _need(*_CREATE, when="it has internal topics made", optional=True)),
+        (*_GROUP_MEMBER, _need(*_CREATE, when="it creates internal topics", optional=True)),
     ),
     ApiPermissions(89, "StreamsGroupDescribe", _GROUP_DESCRIBED),
     ApiPermissions(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
