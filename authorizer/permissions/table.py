@@ -128,13 +128,9 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         10,
         "FindCoordinator",
         (
-            _need((Op.DESCRIBE, On.GROUP), when="it looks for a group's coordinator"),
-            _need(
-                (Op.DESCRIBE, On.TRANSACTIONAL_ID), when="it looks for a transaction's coordinator"
-            ),
-            _need(
-                (Op.CLUSTER_ACTION, On.CLUSTER), when="it looks for a share partition's coordinator"
-            ),
+            _need((Op.DESCRIBE, On.GROUP), when="the coordinator of a group"),
+            _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="the coordinator of a transaction"),
+            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="the coordinator of a share partition"),
         ),
     ),
     ApiPermissions(11, "JoinGroup", _READ_GROUP),
@@ -267,9 +263,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         "DescribeCluster",
         (
             _need(
-                (Op.DESCRIBE, On.CLUSTER),
-                when="the answer shows the allowed operations",
-                optional=True,
+                (Op.DESCRIBE, On.CLUSTER), when="the answer has allowed operations", optional=True
             ),
             _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
         ),
