@@ -29,3 +29,32 @@ def json_escape(match: re.Match[str]) -> str:
         return f"\\u{code:04x}"
     code -= 0x10000
     return f"\\u{0xD800 | code >> 10:04x}\\u{0xDC00 | code & 0x3FF:04x}"
+
+
+_MISREAD: Final = re.compile(r'^$|^[\s"]|\s$|\s\s|[^\S ]')
+
+
+_BLANK: Final = re.compile(r"[^\S ]")
+
+
+def shown(name: str) -> str:
+    """``name`` as one cell of a line: in JSON's quotes where it would otherwise be misread."""
+    if _MISREAD.search(name) or UNSAFE.search(name):
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{_BLANK.sub(json_escape, safe(escaped))}"'
+    return name
+
+
+_LONG: Final = re.compile(r"\S{1001,}")
+
+
+_BEGINNING: Final = 60
+
+
+def shortened(message: str) -> str:
+    """``message`` with the beginning and the length of what is too long to be read in it."""
+    return _LONG.sub(_beginning, message)
+
+
+def _beginning(match: re.Match[str]) -> str:
+    return f"{match[0][:_BEGINNING]}… ({len(match[0]):,} characters)"

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import os
 from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog_sources.source_kinds import ANY, SourceKinds
 from shell.output.output import Output
+from shell.tasks.broker_context import (
+    ALLOW_EVERYONE_KEY,
+    KAFKA_VERSION_KEY,
+    SUPER_USERS_KEY,
+    Context,
+)
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
-    from authorizer.config import AuthorizerConfig
     from metalog.image.metadata import MetadataImage
     from metalog.loader import LoadDoubt
     from metalog.ports import Log
@@ -30,9 +35,6 @@ if TYPE_CHECKING:
     from metalog_sources.source import Source
     from metalog_sources.store import Store, StoreState
 
-SUPER_USERS_KEY: Final = "super.users"
-ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
-KAFKA_VERSION_KEY: Final = "kafka.version"
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_SAID: Final = "the log is empty; these are the records that it is to begin with"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
@@ -95,28 +97,6 @@ def add_config(parser: ArgumentParser) -> None:
         metavar="VERSION",
         help="decide as Kafka 4.3 or 4.4 (default: 4.4 from metadata.version 32 on)",
     )
-
-
-class Context(NamedTuple):
-    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``;
-    ``is_kafka_assumed``: nobody said which Kafka decides, and its log or cluster did."""
-
-    config: AuthorizerConfig
-    assumed: tuple[str, ...]
-    is_kafka_assumed: bool = False
-
-    def over(self, kafka: str, hosts: Iterable[str]) -> Context:
-        """This context where ``kafka`` is likely to decide: said among what was assumed, if one of
-        the ACLs' ``hosts`` is a CIDR block, so that it matters."""
-        if self.config.kafka_version is not None:
-            return self
-        from authorizer.kafka_version import KafkaVersion
-        from metalog.host_block import host_block
-
-        config, assumed = self.config._replace(kafka_version=KafkaVersion(kafka)), self.assumed
-        if any(host_block(host) is not None for host in hosts):
-            assumed = (*assumed, f"{KAFKA_VERSION_KEY}={config.kafka.value}")
-        return Context(config, assumed, is_kafka_assumed=True)
 
 
 def opened_source(arguments: Namespace, output: Output) -> Source:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from metalog.errors import MetalogError
+from metalog.visible_text import safe, shortened
 from shell.output.output import prepare_streams
-from shell.output.safe import safe, shortened
 from shell.run_verb import run_verb
 from shell.verb_table import Verb, VerbTable
 from shell.version import KAFKA_VERSION, VERSION

@@ -13,6 +13,7 @@ from authorizer.analysis.hosts import HostAnswer, changing_hosts
 from authorizer.analysis.near_misses import NearMiss, near_misses, sort_out
 from authorizer.analysis.remedies import Remedy, remedies
 from authorizer.analysis.since import Since
+from authorizer.analysis.unknown_names import Unknown
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
@@ -27,7 +28,8 @@ class Explanation(NamedTuple):
 
     ``hosts`` are the named hosts that would be answered otherwise, for a question without
     a host. ``kafka`` is the version that answers so. ``assumed`` are configuration keys that
-    nobody gave, with the values taken for them. ``since`` is None where the history is not known.
+    nobody gave, with the values taken for them. ``since`` is None where the history is not known,
+    ``unknown`` are names of the question that nobody knows.
     """
 
     question: Question
@@ -38,6 +40,7 @@ class Explanation(NamedTuple):
     kafka: KafkaVersion = KafkaVersion.V4_3
     assumed: tuple[str, ...] = ()
     since: Since | None = None
+    unknown: tuple[Unknown, ...] = ()
 
 
 def explain(
@@ -49,6 +52,8 @@ def explain(
     limit: int = NEAR_MISSES_SHOWN,
     request: str | None = None,
     creates_blocks: bool = True,
+    since: Since | None = None,
+    unknown: Iterable[Unknown] = (),
 ) -> Explanation:
     """Explain the answer to ``question`` under ``acls``, with at most ``limit`` near misses.
 
@@ -56,7 +61,7 @@ def explain(
     it tells what a client goes on to do. ``creates_blocks``: from metadata.version 32 on Kafka 4.4
     creates ACLs for CIDR blocks, and remedies may have them.
 
-    ``since`` is left open: ``explanation._replace(since=since(...))`` where there is a log.
+    ``since`` and ``unknown`` are passed on: the caller knows them where it has a log.
     """
     found = sort_out(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)
@@ -73,4 +78,6 @@ def explain(
         changing_hosts(traced, config.kafka) if question.host is None else (),
         config.kafka,
         tuple(assumed),
+        since,
+        tuple(unknown),
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.trace import Question
 from metalog.acl import CLUSTER_NAME, ResourceType
@@ -19,9 +19,10 @@ from metalog.principal import parse_principal
 from metalog.records.primitives.text import has_half_pair
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_operation, parse_resource, parse_word
+from shell.tasks.questions import ParsedQuestion
 
 if TYPE_CHECKING:
-    from authorizer.audit.line import AuditLine
+    pass
 
 FORM: Final = (
     "ask with PRINCIPAL OPERATION TYPE:NAME (User:app Write topic:payments), "
@@ -30,29 +31,6 @@ FORM: Final = (
 
 _SHOWN: Final = 60
 _MOST_PASTED: Final = 1 << 20
-
-
-class ParsedQuestion(NamedTuple):
-    """A question, and the audit line that it was read from, if it was."""
-
-    question: Question
-    audit: AuditLine | None = None
-    host_as_typed: str | None = None
-    """Set where Java writes the host otherwise than it was typed."""
-    was_broken: bool = False
-    """Whether line breaks were taken out of a pasted line."""
-    moment: str | None = None
-    """When a pasted line was written, as ``--at`` takes it."""
-
-    @property
-    def request(self) -> str | None:
-        """Kafka's name of the request that was answered, from the audit line."""
-        return None if self.audit is None else self.audit.request_name
-
-    @property
-    def lines(self) -> Sequence[AuditLine]:
-        """The audit line, if there is one."""
-        return () if self.audit is None else (self.audit,)
 
 
 def add_question(parser: ArgumentParser) -> None:

@@ -14,7 +14,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from shell.output.safe import safe
+from metalog.visible_text import safe
 
 _PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
 """ASCII that needs no code; a name that begins with a dot takes the longer way."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from metalog.visible_text import safe
 from shell.output.output import Output
-from shell.output.safe import safe
 
 GITHUB_LEVELS: Final = ("notice", "warning", "error")
 _NOT_XML: Final = re.compile("[\ufffe\uffff]")

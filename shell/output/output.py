@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from shell.output.safe import safe, shortened, shown
+from metalog.visible_text import safe, shortened, shown
 
 if TYPE_CHECKING:
     from shell.output.progress import ProgressLine

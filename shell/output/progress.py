@@ -16,7 +16,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, TextIO
 
-from shell.output.safe import safe
+from metalog.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0

@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 from authorizer.analysis.lint.checks import CheckResult
 from authorizer.analysis.lint.finding import Finding, Severity
-from shell.arguments.lint_input import Looked
+from metalog.visible_text import safe, shown
+from shell.inputs.lint_input import Looked
 from shell.output.output import Output
-from shell.output.safe import safe, shown
+from shell.tasks.acl_words import sentence
 from shell.version import VERSION
-from shell.views.acls import sentence
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

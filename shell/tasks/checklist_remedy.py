@@ -12,10 +12,7 @@ from authorizer.analysis.explain import explain
 from authorizer.analysis.remedies import Remedy
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation
-from shell.output.output import Output
 from shell.tasks.checklist import Checklist, ChecklistLine, check
-from shell.views.acls import sentence
-from shell.views.pasted_commands import command_lines, place_lines
 
 if TYPE_CHECKING:
     from shell.tasks.queries import Queries
@@ -81,16 +78,3 @@ def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Questio
             resource_type=permission.resource_type,
             resource_name=checklist.named[permission.resource_type],
         )
-
-
-def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> Iterator[str]:
-    """In words and commands."""
-    yield "all of it, asked again with this done:"
-    for power in remedy.powers:
-        yield f"  beware: {power}; better have somebody do it who may already"
-    if remedy.ends_default:
-        yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
-    for acl in remedy.remove:
-        yield f"  it takes away: {sentence(acl)}"
-    yield from command_lines(remedy.commands or (), judge.place, output, own=True)
-    yield from place_lines(judge.place)

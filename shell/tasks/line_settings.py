@@ -8,19 +8,29 @@ for it; where somebody did, what differs is said. This module must not know what
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
-from shell.context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY, Context
-from shell.output.safe import shown
+from metalog.visible_text import shown
+from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY, Context
 
 if TYPE_CHECKING:
     from authorizer.audit.line import AuditLine
-    from shell.output.output import Output
 
 
-def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
-    """``context`` with what ``lines`` tell in place of what was assumed."""
+class LineSettings(NamedTuple):
+    """``context`` with what the lines tell in place of what was assumed, which ``notes`` say;
+    ``warnings`` say what they tell otherwise than the configuration."""
+
+    context: Context
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSettings:
+    """What ``lines`` tell of the configuration."""
+    notes: list[str] = []
+    differing: list[str] = []
     super_users: set[str] = set()
     others: set[str] = set()
     allow_everyone = False
@@ -34,25 +44,25 @@ def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Outpu
         key = each.partition("=")[0]
         if key == SUPER_USERS_KEY and super_users:
             config = config._replace(super_users=config.super_users | super_users)
-            output.note(f"{_listed(super_users)}: a super user, as the line says itself")
+            notes.append(f"{_listed(super_users)}: a super user, as the line says itself")
             each = f"{key}={';'.join(sorted(super_users))}"
         elif key == ALLOW_EVERYONE_KEY and allow_everyone:
             config = config._replace(allow_everyone=True)
-            output.note(f"{key}=true, as the line says itself")
+            notes.append(f"{key}=true, as the line says itself")
             each = f"{key}=true"
         kept.append(each)
     for principal in sorted(super_users - config.super_users):
-        _say_differs(f"{shown(principal)} was a super user there, and is not one here", output)
+        differing.append(f"{shown(principal)} was a super user there, and is not one here")
     for principal in sorted(others & config.super_users):
-        _say_differs(f"{shown(principal)} is a super user here, and was not one there", output)
+        differing.append(f"{shown(principal)} is a super user here, and was not one there")
     if allow_everyone and not config.allow_everyone:
-        _say_differs(f"{ALLOW_EVERYONE_KEY} was true there, and is false here", output)
-    return context._replace(config=config, assumed=tuple(kept))
+        differing.append(f"{ALLOW_EVERYONE_KEY} was true there, and is false here")
+    how = "the configuration differs from that of the broker that wrote the line"
+    warnings = tuple(f"{how}: {each}" for each in differing)
+    return LineSettings(
+        context._replace(config=config, assumed=tuple(kept)), tuple(notes), warnings
+    )
 
 
 def _listed(principals: Iterable[str]) -> str:
     return ", ".join(map(shown, sorted(principals)))
-
-
-def _say_differs(how: str, output: Output) -> None:
-    output.warn(f"the configuration differs from that of the broker that wrote the line: {how}")

@@ -5,38 +5,27 @@ This module must not know how a question was typed or how an answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.json import answer_json
+from authorizer.analysis.unknown_names import Unknown, unknown_names
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
 from metalog.host_block import host_block
 from metalog.ids import Uuid, uuid_text
-from shell.context import (
-    Context,
-    context_over,
-    opened_source,
-    read_config,
-    refuse_doubts_of,
-    replayed_source,
-)
-from shell.tasks.unknown_names import Unknown, unknown_names
+from shell.tasks.broker_context import Context
+from shell.tasks.command_target import CommandTarget
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from authorizer.analysis.explain import Explanation
     from authorizer.api import RequestContext
-    from authorizer.audit.line import AuditLine
     from authorizer.engine.decide import Decision
     from authorizer.standard import StandardAuthorizer
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
-    from shell.output.output import Output
-    from shell.views.pasted_commands import CommandTarget
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
@@ -76,27 +65,28 @@ class Queries:
         return trace(self.acls, self.context.config, question)
 
     def explain(
-        self, question: Question, *, since: bool = True, request: str | None = None
+        self, question: Question, *, is_alone: bool = True, request: str | None = None
     ) -> Explanation:
-        """All there is to say about one question that came of ``request``; ``since`` reads the log
-        once more."""
+        """All there is to say about one question that came of ``request``. If it ``is_alone``, so
+        are since when and what nobody knows, for which the log is read once more."""
         from authorizer.analysis.explain import explain
         from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
 
         self.check_ready(question)
-        explanation = explain(
+        config = self.context.config
+        began = answer_since(self._replayed, config, question) if is_alone else None
+        unknown = unknown_names(question, self.image, config.super_users) if is_alone else []
+        return explain(
             self.acls,
-            self.context.config,
+            config,
             question,
             assumed=self.context.assumed,
             request=request,
             creates_blocks=creates_blocks(self.source, self.image.features),
+            since=began,
+            unknown=unknown,
         )
-        if not since:
-            return explanation
-        began = answer_since(self._replayed, self.context.config, question)
-        return explanation._replace(since=began)
 
     def time_of(self, offset: int) -> str | None:
         """When the record at ``offset`` was written."""
@@ -152,8 +142,7 @@ class Queries:
     @cached_property
     def place(self) -> CommandTarget:
         """Where commands go that change what was read, and who may not make them there."""
-        from shell.tasks.lockout import who_may_alter
-        from shell.views.pasted_commands import CommandTarget
+        from shell.tasks.plans.lockout import who_may_alter
 
         place = CommandTarget.of(self.source)
         caller: str | None = getattr(self.source.opened, "caller", None)
@@ -229,40 +218,3 @@ class Queries:
             "readTo": self._replayed.offset if has_offsets else None,
             "provenCommit": self._replayed.proven.offset if has_offsets else None,
         }
-
-
-def judge_of(
-    arguments: Namespace,
-    output: Output,
-    lines: Sequence[AuditLine] = (),
-    questions: Iterable[Question] | None = None,
-    pointed_out: Collection[Question] = (),
-    *,
-    is_whole: bool = False,
-) -> Queries:
-    """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
-    given, and of what is not known of those ``pointed_out``.
-
-    Audit ``lines`` that it is asked about tell something of the configuration. ``is_whole``
-    reads all subjects of the image.
-    """
-    opened = source = opened_source(arguments, output)
-    context = read_config(arguments, source, output, decides=True)
-    if lines:
-        from shell.tasks.line_settings import context_of_lines
-
-        context = context_of_lines(context, lines, output)
-    if questions is not None:
-        from shell.tasks.narrow_source import for_questions
-
-        source = for_questions(source, questions, context.config.super_users, pointed_out)
-    replayed = replayed_source(arguments, output, source, shows=True, is_whole=is_whole)
-    return queries_over(replayed, opened, context, arguments, output)
-
-
-def queries_over(
-    replayed: Replayed, source: Source, context: Context, arguments: Namespace, output: Output
-) -> Queries:
-    """Answers by what was ``replayed`` of ``source``."""
-    context = context_over(context, source, replayed.image)
-    return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

@@ -23,12 +23,13 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.principal import parse_principal
+from metalog.visible_text import shown
 from shell.arguments.question import as_java_writes
 from shell.context import add_config, add_source
+from shell.inputs.queries import judge_of
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.queries import Queries, judge_of
-from shell.views.acls import resource_kind, sentence
+from shell.tasks.acl_words import resource_kind, sentence
+from shell.tasks.queries import Queries
 from shell.views.other_kafka import say_other_result
 
 if TYPE_CHECKING:

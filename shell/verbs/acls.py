@@ -21,11 +21,11 @@ from metalog.acl import (
 from metalog.ids import uuid_text
 from metalog.plurals import counted, plural
 from metalog.principal import parse_principal
+from metalog.visible_text import shown
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_word
 from shell.context import add_source, opened_source, replayed_source
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
 from shell.views import acls
 
 if TYPE_CHECKING:

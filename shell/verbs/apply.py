@@ -7,26 +7,30 @@ second run finishes it. This module must not know how a plan is made.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog.visible_text import shown
 from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, remaining, step_fields
 from metalog_sources.targets.target import carry_out, likely_kafka, target_of
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import opened_source
+from shell.inputs.credential_migration import add_credentials, moves
+from shell.inputs.planning import add_planning, config_of_saved, current_state, limits_of, planned
 from shell.output.output import Output
-from shell.output.safe import shown
-from shell.tasks.plan_checks import default_findings, refusal_of
-from shell.tasks.planning import Planned, add_planning, current_state, planned, print_steps
-from shell.tasks.saved_plans import config_of, plan_to_save, refuse_changed, saved_plan
-from shell.views.credential_migration import add_credentials, moves
+from shell.tasks.plans.checks import default_findings, refusal_of
+from shell.tasks.plans.planned import Planned
+from shell.tasks.plans.saved import changed_since, plan_to_save, saved_plan
+from shell.views.plan import print_steps
 
 if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
     from metalog_sources.targets.target import Target
-    from shell.tasks.plan_checks import Refusal
-    from shell.views.credential_migration import CredentialMove
+    from shell.inputs.credential_migration import CredentialMove
+    from shell.tasks.plans.checks import Refusal
 
 USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
 FORMATS: Final = ("text", "json")
@@ -41,6 +45,7 @@ ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs tha
 have changed, if it would change other decisions than before, or if the super users or the
 default rule differ. Other changes do not matter.
 Exit code: 0 done or nothing to do, 2 not done."""
+_MOST_NAMED: Final = 20
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -64,23 +69,42 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
         output.warn(str(finding))
     steps = made.plan.steps
     credentials = moves(made.users, target, arguments, output)
-    refusal = refusal_of(made, arguments, target)
+    limits = limits_of(made.source, arguments)
+    refusal = refusal_of(made, limits, target)
     if output.is_text:
         print_steps(steps, output, credentials, refusal)
     if plan is not None:
-        refuse_changed(plan, made.current, made.config, output)
+        _refuse_changed(plan, made.current, made.config, output)
     _refuse(refusal)
     count = len(steps) + len(credentials)
     if not count:
         return 0
     if plan is None and not arguments.yes:
         made = _asked(count, target, made, output)
-        _refuse(refusal_of(made, arguments, target))
+        _refuse(refusal_of(made, limits, target))
         steps = made.plan.steps
     users = [each.user for each in credentials]
     carry_out(target, steps, _progress(len(steps), output), users, before=made.current)
     _say_done(steps, credentials, output)
     return 0
+
+
+def _refuse_changed(
+    plan: SavedPlan,
+    current: Collection[Acl],
+    config: AuthorizerConfig,
+    output: Output,
+    advice: str = "make a new one with metalog plan",
+) -> None:
+    """``InvalidRequest`` where something has changed that ``plan`` depends on; each is named."""
+    found = list(changed_since(plan, current, config))
+    for each in found[1:_MOST_NAMED]:
+        output.warn(f"since this plan was made, {each}")
+    if found:
+        more = f", and {counted(len(found) - 1, 'more such change')}" if len(found) > 1 else ""
+        raise InvalidRequest(
+            f"the target has changed since this plan was made: {found[0]}{more}; {advice}"
+        )
 
 
 def _refuse(refusal: Refusal | None) -> None:
@@ -110,7 +134,7 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
     current, features = current_state(source, arguments, output)
     steps = remaining(plan, current)
     kafka = likely_kafka(source.store, features)
-    config = config_of(plan, source, kafka, current, arguments, output)
+    config = config_of_saved(plan, source, kafka, current, arguments, output)
     findings = tuple(default_findings(steps, current, config))
     return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns), findings=findings)
 
@@ -129,7 +153,7 @@ def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned
         raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")
     current = frozenset(state.document.acls)
     shown_plan = plan_to_save("", made.current, made.plan, made.config)
-    refuse_changed(shown_plan, current, made.config, output, "nothing was done, run it again")
+    _refuse_changed(shown_plan, current, made.config, output, "nothing was done, run it again")
     steps = tuple(remaining(shown_plan, current))
     return made._replace(current=current, plan=made.plan._replace(steps=steps))
 

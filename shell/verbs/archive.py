@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.plurals import counted
+from metalog.visible_text import safe
 from metalog_sources.source_kinds import ARCHIVED
 from shell.context import add_command_config, add_place, opened_source
 from shell.output.output import Output
-from shell.output.safe import safe
 
 if TYPE_CHECKING:
     from metalog_sources.source import Source

@@ -14,14 +14,17 @@ from authorizer.analysis.commands import quoted
 from authorizer.analysis.hosts import changing_hosts
 from authorizer.engine.decide import Decision
 from authorizer.trace import Question
-from shell.arguments.batch_questions import Many, QuestionGroup, asks_many, lines_of
-from shell.arguments.question import ParsedQuestion, add_question, read_question
+from metalog.visible_text import shown
+from shell.arguments.question import add_question, read_question
 from shell.context import add_config, add_source
+from shell.inputs.batch_questions import Many, asks_many
+from shell.inputs.checklist import asks_checklist, read_checklist
+from shell.inputs.queries import judge_of
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.checklist import answer_checklist, asks_checklist, read_checklist
-from shell.tasks.queries import Queries, judge_of
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
+from shell.tasks.queries import Queries
+from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
+from shell.views.checklist import answer_checklist
 from shell.views.explanation import (
     asked_from,
     because,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.analysis.diff import Difference, UserDifference, Users, difference
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog.visible_text import shown
 from metalog_sources.formats.document import acl_order
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases, step_fields
 from shell.context import (
@@ -25,10 +26,9 @@ from shell.context import (
     replayed_source,
 )
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.planning import SIGNS, print_commands, print_table
-from shell.views.acls import sentence
-from shell.views.pasted_commands import CommandTarget
+from shell.tasks.acl_words import sentence
+from shell.tasks.command_target import CommandTarget
+from shell.views.plan import SIGNS, print_commands, print_table
 
 if TYPE_CHECKING:
     from metalog.acl import Acl

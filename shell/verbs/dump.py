@@ -17,10 +17,10 @@ from metalog.records.frame import Undecodable
 from metalog.records.json import to_json
 from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
+from metalog.visible_text import safe
 from metalog_sources.source_kinds import LOGS
 from shell.context import BOOTSTRAP_SAID, add_source, opened_source, resolved_moment
 from shell.output.output import Cell, Output
-from shell.output.safe import safe
 
 if TYPE_CHECKING:
     from metalog.records.batch import Batch, MessageEntry

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Final
 
 from shell.context import add_config, add_source
+from shell.inputs.queries import judge_of
 from shell.output.output import Output
-from shell.tasks.explaining import add_explaining, explain
-from shell.tasks.queries import judge_of
+from shell.views.explaining import add_explaining, explain
 
 USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json", "markdown")

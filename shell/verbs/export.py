@@ -21,13 +21,13 @@ from metalog.image.metadata import MetadataImage
 from metalog.plurals import counted
 from metalog.principal import parse_principal
 from metalog.records.message import ControlMessage
+from metalog.visible_text import safe
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.document import Document, ScramUser, in_order
 from shell.context import add_source
+from shell.inputs.acl_files import HeldDocument, held_by
 from shell.output.output import Output
-from shell.output.safe import safe
-from shell.tasks.acl_files import HeldDocument, held_by
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
 from shell.views.export_omissions import ExportOmissions
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.visible_text import shown
 from metalog.whole_numbers import whole_number
 from shell.arguments.controllers_line import parse_controllers
 from shell.context import add_command_config
 from shell.output.output import Output
-from shell.output.safe import shown
 
 if TYPE_CHECKING:
     from shell.tasks.node_config import NodeFolders
@@ -119,7 +119,7 @@ class _Node(NamedTuple):
 
 def run(arguments: Namespace, output: Output) -> int:
     from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
-    from shell.arguments.first_records import first_records
+    from shell.inputs.first_records import first_records
     from snapshot.formatting import Format, format_directories
     from snapshot.initial_features import check_kraft_version, initial_features
 

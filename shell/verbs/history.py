@@ -17,9 +17,10 @@ from metalog.errors import InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
 from metalog.log.folder.layout import SEGMENT_SUFFIX
 from metalog.principal import parse_principal
+from metalog.visible_text import shown
 from metalog_sources.moment import time_text
 from metalog_sources.source_kinds import LOGS
-from shell.arguments.question import ParsedQuestion, as_java_writes, read_question
+from shell.arguments.question import as_java_writes, read_question
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_operation
 from shell.context import (
@@ -35,10 +36,11 @@ from shell.context import (
     replayed_source,
 )
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
+from shell.tasks.acl_words import sentence
 from shell.tasks.history import ChangeHistory, history_of
 from shell.tasks.queries import Queries
-from shell.views.acls import KEYS, sentence, values
+from shell.tasks.questions import ParsedQuestion
+from shell.views.acls import KEYS, values
 from shell.views.explanation import headline, result_cell
 from shell.views.other_kafka import say_other_answer
 
@@ -205,7 +207,7 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
 
 def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
     """What has come is shown before more is waited for."""
-    from shell.tasks.follow_log import follow
+    from shell.tasks.follow.changes import follow
 
     output.note("following; Ctrl-C ends it")
     output.flush()

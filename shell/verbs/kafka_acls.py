@@ -23,6 +23,7 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog.visible_text import safe
 from metalog_sources.formats.acl_options import AclAction, CommandOptions, EntriesByResource, asked
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
@@ -44,11 +45,11 @@ from shell.context import (
     read_config,
     state_document,
 )
+from shell.inputs.lockout import add_lockout, caller_of
+from shell.inputs.planning import current_acls
 from shell.output.output import Output
-from shell.output.safe import safe
 from shell.tasks.narrow_source import for_listing
-from shell.tasks.plan_checks import add_lockout, caller_of, default_findings
-from shell.tasks.planning import current_acls
+from shell.tasks.plans.checks import default_findings
 from shell.views.acls import listing_order
 
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ def _refuse_lockout(
     output: Output,
 ) -> None:
     """``InvalidRequest`` where the caller, or everyone, could alter no ACLs after ``steps``."""
-    from shell.tasks.lockout import lockout_said
+    from shell.tasks.plans.lockout import lockout_said
 
     if arguments.allow_lockout or not any(
         step.acl.resource_type is ResourceType.CLUSTER for step in steps

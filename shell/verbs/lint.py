@@ -16,17 +16,19 @@ from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, Severity
 from authorizer.analysis.lint.upgrade import upgrade_checks
 from authorizer.analysis.upgrade import TurnedAnswer
-from authorizer.kafka_version import KafkaVersion
+from authorizer.kafka_version import FIRST_OF_4_4, KafkaVersion
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
 from metalog.plurals import counted, plural
-from shell.arguments.lint_input import Looked, looked_at
+from metalog.visible_text import safe, shown
 from shell.context import add_config, add_source
+from shell.inputs.batch_questions import Many
+from shell.inputs.lint_input import Looked, looked_at
 from shell.output.output import Output
-from shell.output.safe import safe, shown
-from shell.tasks.upgrade_audit import say_upgrade
-from shell.views.acls import KEYS, sentence
+from shell.tasks.acl_words import sentence
+from shell.tasks.upgrade_audit import turned_requests
+from shell.views.acls import KEYS
 
 USAGE: Final = "SOURCE [--only ID] [--except ID] [--for VERSION] [--fail-on SEVERITY] [options]"
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
@@ -98,12 +100,33 @@ def run(arguments: Namespace, output: Output) -> int:
         _print_junit(results, output)
     turned = 0
     if version is not None:
-        turned = say_upgrade(looked, version, arguments, output)
+        turned = _say_upgrade(looked, version, arguments, output)
     found = worst(results)
     if turned:
         return 1
     fails_on = arguments.fail_on or ("info" if version is None else "error")
     return 1 if found is not None and found >= _SEVERITIES[fails_on] else 0
+
+
+def _say_upgrade(looked: Looked, to: KafkaVersion, arguments: Namespace, output: Output) -> int:
+    """How many logged requests ``to`` answers otherwise than the other version; 0 without a log."""
+    level = looked.metadata_version
+    if level is not None and level >= FIRST_OF_4_4:
+        already = ", and what turns here has turned already" if to.matches_blocks else ""
+        output.note(
+            f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
+            f"so there is no way back{already}"
+        )
+    if arguments.audit is None:
+        return 0
+    many = Many(Namespace(audit=arguments.audit, requests=None, question=[]))
+    turned, requests = turned_requests(looked.subject, to, many.groups(output))
+    said = f"{turned:,} of {counted(requests, 'logged request')} would get another answer."
+    if output.is_text:
+        output.line(said)
+    else:
+        output.note(said)
+    return turned
 
 
 def _chosen(arguments: Namespace) -> list[Check]:

@@ -18,6 +18,7 @@ from metalog.files import LOCAL_FILES, read_whole
 from metalog.plurals import plural
 from metalog.records.primitives.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
+from metalog.visible_text import shown
 from metalog_sources.source_kinds import USER_TARGETS
 from metalog_sources.targets.credentials import (
     PasswordOffer,
@@ -26,10 +27,8 @@ from metalog_sources.targets.credentials import (
 )
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import add_command_config, add_config, add_place, opened_source
+from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
 from shell.output.output import Output
-from shell.output.safe import shown
-from shell.tasks.lost_login import Deletion, refuse_lost_login
-from shell.tasks.plan_checks import add_lockout
 
 if TYPE_CHECKING:
     from metalog_sources.source import Source

@@ -15,20 +15,15 @@ from metalog.errors import InvalidRequest
 from metalog.files import write_out
 from metalog.plurals import counted
 from metalog_sources.targets.plan import step_fields, write_saved
+from shell.inputs.batch_questions import Many
+from shell.inputs.planning import add_planning, limits_of, planned
 from shell.output.output import Cell, Output, in_markdown
-from shell.tasks.plan_audit import Audit, asked_words, audited
-from shell.tasks.plan_checks import Refusal, refusal_of
-from shell.tasks.planning import (
-    Planned,
-    add_planning,
-    planned,
-    print_commands,
-    print_steps,
-    print_table,
-    summary,
-)
-from shell.tasks.saved_plans import plan_to_save
-from shell.views.pasted_commands import CommandTarget
+from shell.tasks.command_target import CommandTarget
+from shell.tasks.plans.audit import Audit, asked_words, audited
+from shell.tasks.plans.checks import Refusal, refusal_of
+from shell.tasks.plans.planned import Planned, summary
+from shell.tasks.plans.saved import plan_to_save
+from shell.views.plan import print_commands, print_steps, print_table
 from shell.views.plan_reports import print_annotations, print_cases
 
 USAGE: Final = "TARGET WANTED… [--prune] [--audit FILE] [--save FILE] [options]"
@@ -82,8 +77,8 @@ def run(arguments: Namespace, output: Output) -> int:
     made = planned(arguments, output)
     if arguments.save is not None and output.missing:
         raise InvalidRequest("--save: a plan that lacks what could not be read is not saved")
-    refusal = refusal_of(made, arguments, made.source.opened)
-    audit = audited(made, arguments, output) if has_requests else None
+    refusal = refusal_of(made, limits_of(made.source, arguments), made.source.opened)
+    audit = _audited(made, arguments, output) if has_requests else None
     if output.format not in _ANNOTATING:
         for finding in made.findings:
             output.warn(str(finding))
@@ -109,6 +104,12 @@ def run(arguments: Namespace, output: Output) -> int:
         return 2
     is_broken = arguments.fail_on_broken and audit is not None and audit.broken
     return 1 if is_broken or (arguments.exit_code and made.plan.steps) else 0
+
+
+def _audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
+    many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
+    found = audited(made, many.groups(output))
+    return found._replace(bad=many.bad)
 
 
 def _print_audit(audit: Audit, output: Output) -> None:

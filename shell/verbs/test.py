@@ -15,12 +15,13 @@ from authorizer.analysis.commands import quoted
 from authorizer.analysis.expectations import Outcome, hold
 from authorizer.trace import Question
 from metalog.plurals import counted, plural
+from metalog.visible_text import safe, shown
 from shell.arguments.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
+from shell.inputs.queries import judge_of
 from shell.output.output import Output
-from shell.output.safe import safe, shown
-from shell.tasks.queries import Queries, judge_of
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
+from shell.tasks.queries import Queries
 from shell.views.explanation import asked_from, because, resource_said
 from shell.views.other_kafka import say_other_answers
 

@@ -17,12 +17,13 @@ from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order
 from metalog.ids import uuid_text
 from metalog.plurals import counted
+from metalog.visible_text import shown
 from metalog_sources.source_kinds import WITH_TOPICS
 from shell.context import add_config, add_source, opened_source, replayed_source
+from shell.inputs.queries import judge_of
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.queries import Queries, judge_of
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
+from shell.tasks.queries import Queries
 from shell.views.holders import differing_acls, holder_records, print_holders
 from shell.views.other_kafka import say_other_result
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
+from metalog.visible_text import shown
 from shell.context import add_source, replayed_source
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
 
 if TYPE_CHECKING:
     from metalog.image.scram import ScramImage

@@ -14,8 +14,8 @@ from metalog.acl import WILDCARD_PRINCIPAL
 from shell.arguments.question import as_java_writes
 from shell.arguments.words import parse_operation, parse_resource
 from shell.context import add_config, add_source
+from shell.inputs.queries import judge_of
 from shell.output.output import Output
-from shell.tasks.queries import judge_of
 from shell.views.holders import differing_acls, holder_records, print_holders
 from shell.views.other_kafka import say_other_result
 

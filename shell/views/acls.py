@@ -10,14 +10,12 @@ from typing import Final
 from metalog.acl import (
     ACL_KEYS,
     Acl,
-    PatternType,
     PermissionType,
-    ResourceType,
     java_order,
     words_of,
 )
+from metalog.visible_text import shown
 from shell.output.output import Cell
-from shell.output.safe import shown
 
 KEYS: Final = ("id", *ACL_KEYS)
 
@@ -42,25 +40,6 @@ def cells(acl: Acl) -> list[Cell | str]:
         shown(acl.principal),
         shown(acl.host),
     ]
-
-
-def sentence(acl: Acl) -> str:
-    """The ACL in words, one line."""
-    kind = resource_kind(acl.resource_type)
-    pattern = "names that begin with " if acl.pattern_type is PatternType.PREFIXED else ""
-    return (
-        f"{acl.permission_type.name} {shown(acl.principal)} {acl.operation.name} "
-        f"on {kind} {pattern}{shown(acl.resource_name)} from {host_said(acl.host)}"
-    )
-
-
-def resource_kind(resource_type: ResourceType) -> str:
-    """``transactional id``: the resource type as a word in a sentence."""
-    return resource_type.name.lower().replace("_", " ")
-
-
-def host_said(host: str) -> str:
-    return "any host" if host == "*" else shown(host)
 
 
 def listing_order(acl: Acl) -> tuple[object, ...]:

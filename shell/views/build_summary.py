@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted, plural
+from metalog.visible_text import safe
 from shell.output.output import Cell, Output
-from shell.output.safe import safe
 
 if TYPE_CHECKING:
     from metalog_spark.findings.window import WindowCoverage

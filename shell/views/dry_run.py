@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from metalog.plurals import counted
+from metalog.visible_text import safe, shown
 from shell.output.output import Cell, Output
-from shell.output.safe import safe, shown
 
 if TYPE_CHECKING:
     from metalog_spark.dry_run import DryRun, FileLook

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Final
 from authorizer.analysis.host_regions import can_be_a_client
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.since import Cause
+from authorizer.analysis.unknown_names import Unknown
 from authorizer.engine.decide import SUPER_USER
 from authorizer.trace import Attribute, Candidate, Question, Standing
 from metalog.plurals import counted, plural
-from shell.arguments.question import ParsedQuestion
+from metalog.visible_text import shown
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.unknown_names import Unknown
-from shell.views.acls import host_said, permission_cell, resource_kind, sentence
-from shell.views.pasted_commands import CommandLine
+from shell.tasks.acl_words import host_said, resource_kind, sentence
+from shell.tasks.command_target import CommandLine
+from shell.tasks.questions import ParsedQuestion
+from shell.views.acls import permission_cell
 from shell.views.remedy_lines import remedy_lines
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted
-from shell.output.safe import shown
+from metalog.visible_text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from metalog.acl import ACL_KEYS, Acl
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog.visible_text import safe, shown
 from shell.arguments.pipeline import add_folder
 from shell.output.output import Cell, Output
-from shell.output.safe import safe, shown
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup

@@ -12,9 +12,9 @@ from authorizer.analysis.hosts import HostAnswer
 from authorizer.analysis.json import acl_json
 from authorizer.analysis.who_can import Holder, WhoCan
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
+from metalog.visible_text import shown
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
 from shell.views.explanation import resource_said
 
 if TYPE_CHECKING:

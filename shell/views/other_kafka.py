@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from metalog.host_block import host_block
 from metalog.plurals import counted
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
 
 if TYPE_CHECKING:
     from authorizer.engine.decide import Decision

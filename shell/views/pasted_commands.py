@@ -8,79 +8,13 @@ here. This module must not know what a command is for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING
 
-from authorizer.analysis.commands import CONNECTION, quoted
-from metalog.files import is_descriptor
 from shell.output.output import Output
-from shell.output.safe import shown
+from shell.tasks.command_target import CommandLine, CommandTarget
 
 if TYPE_CHECKING:
-    from metalog_sources.source import Source
-
-_KAFKA_ACLS: Final = f"kafka-acls {CONNECTION} "
-_OPTIONS: Final = {"cluster": "--bootstrap-server", "quorum": "--bootstrap-controller"}
-_SETTINGS_OF_THE_SHELL: Final = '--command-config "$CLIENT_CONFIG"'
-
-
-class CommandLine(str):
-    """A line to copy: on a terminal too it stays one."""
-
-
-class CommandTarget(NamedTuple):
-    """Where commands go: kafka-acls' options for it, and the TARGET of metalog's verb.
-
-    ``reader`` is the user of the client's settings, where no ACL lets it change ACLs.
-    """
-
-    options: str
-    target: str
-    reader: str | None = None
-
-    @classmethod
-    def of(cls, source: Source) -> CommandTarget:
-        """The cluster or the controllers that ``source`` was read from, by its settings."""
-        if source.kind == "zookeeper":
-            return ANY_PLACE._replace(target=quoted(source.text))
-        option = _OPTIONS.get(source.kind)
-        if option is None:
-            return ANY_PLACE
-        if getattr(source.opened, "is_at_controllers", False):
-            option = _OPTIONS["quorum"]
-        settings = _settings(source)
-        address = quoted(source.describe.partition("://")[2])
-        target = quoted(source.text) if source.kind == "cluster" else f"cluster://{address}"
-        return cls(f"{option} {address}{settings}", f"{target}{settings}")
-
-    def commands(self, lines: Iterable[str]) -> list[str]:
-        return [line.replace(CONNECTION, self.options, 1) for line in lines]
-
-    def own_commands(self, lines: Iterable[str]) -> list[str]:
-        """The same by ``metalog kafka-acls``."""
-        own = f"metalog kafka-acls {self.target} "
-        return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
-
-    def as_json(self, lines: Iterable[str] | None) -> dict[str, Any]:
-        """The keys of a record whose change is ``lines``; None where no command can make it."""
-        if lines is None:
-            return {"commands": None, "ownCommands": None}
-        listed = list(lines)
-        return {"commands": self.commands(listed), "ownCommands": self.own_commands(listed)}
-
-
-ANY_PLACE: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
-"""Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
-
-
-def place_lines(place: CommandTarget) -> Iterator[str]:
-    """What the reader's shell must know before commands for ``place`` run in it."""
-    if place.options == CONNECTION:
-        yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
-    elif _SETTINGS_OF_THE_SHELL in place.options:
-        yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
-    if place.reader is not None:
-        yield f"no ACL lets {shown(place.reader)} ALTER the cluster, which these commands need:"
-        yield "  unless it is a super user, name the settings of somebody who may"
+    pass
 
 
 def command_lines(
@@ -94,15 +28,3 @@ def command_lines(
         yield "  or, without Kafka's tools:"
         for command in place.own_commands(listed):
             yield CommandLine(f"  {output.paint(command, 'strong')}")
-
-
-def _settings(source: Source) -> str:
-    """A file that a shell made for one command, as by ``<(…)``, is gone after it."""
-    config = source.command_config
-    if config is None:
-        return ""
-    return f" {_SETTINGS_OF_THE_SHELL if is_descriptor(config) else _option(str(config))}"
-
-
-def _option(path: str) -> str:
-    return f"--command-config {quoted(path)}"

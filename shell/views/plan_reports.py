@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shell.output.ci_reports import Case, annotation, print_junit
-from shell.tasks.plan_audit import asked_words
-from shell.tasks.planning import summary
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
+from shell.tasks.plans.audit import asked_words
+from shell.tasks.plans.planned import summary
 
 if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep
     from shell.output.output import Output
-    from shell.tasks.plan_audit import Audit, ChangedAnswers
-    from shell.tasks.plan_checks import Refusal
-    from shell.tasks.planning import Planned
+    from shell.tasks.plans.audit import Audit, ChangedAnswers
+    from shell.tasks.plans.checks import Refusal
+    from shell.tasks.plans.planned import Planned
 
 _TITLE = "metalog plan"
 

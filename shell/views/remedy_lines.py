@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer.trace import Attribute, Question, is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+from metalog.visible_text import shown
 from shell.output.output import Output
-from shell.output.safe import shown
-from shell.views.acls import host_said, resource_kind
-from shell.views.pasted_commands import CommandLine, CommandTarget, command_lines, place_lines
+from shell.tasks.acl_words import host_said, resource_kind
+from shell.tasks.command_target import CommandLine, CommandTarget, place_lines
+from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
     from authorizer.analysis.remedies import Remedy

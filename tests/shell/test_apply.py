@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import shell.tasks.planning
+import shell.inputs.planning
 import shell.verbs.apply
 from metalog.acl import Acl, PermissionType
 from metalog_sources.formats.yaml import read_yaml
@@ -51,14 +51,14 @@ class Terminal(io.StringIO):
 def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
     """What ``memory`` names for both halves of apply."""
     made = MemoryTarget(acls_of(BEFORE))
-    original = shell.tasks.planning.opened_source
+    original = shell.inputs.planning.opened_source
 
     def opened(arguments: Namespace, output: Output) -> Source:
         if arguments.source != "memory":
             return original(arguments, output)
         return Source("memory", "cluster", made, "memory", None, None)
 
-    monkeypatch.setattr(shell.tasks.planning, "opened_source", opened)
+    monkeypatch.setattr(shell.inputs.planning, "opened_source", opened)
     monkeypatch.setattr(shell.verbs.apply, "opened_source", opened)
     monkeypatch.setattr(shell.verbs.apply, "target_of", lambda source: source.opened)
     return made

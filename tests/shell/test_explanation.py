@@ -17,11 +17,11 @@ from metalog.ids import Uuid
 from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
 from metalog.image.table import Table
-from shell.context import Context
 from shell.output.output import Output
+from shell.tasks.broker_context import Context
+from shell.tasks.command_target import ANY_PLACE
 from shell.tasks.queries import Queries
 from shell.views.explanation import near_said, render
-from shell.views.pasted_commands import ANY_PLACE
 
 READ_PAYMENTS = Question("User:app", Operation.READ, ResourceType.TOPIC, "payments", "10.0.0.1")
 

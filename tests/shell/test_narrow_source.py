@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authorizer.analysis.unknown_names import unknown_names
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, ResourceType
@@ -14,7 +15,6 @@ from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.source import Source
 from metalog_sources.store import StoreState, image_of
 from shell.tasks.narrow_source import MOST_REQUESTS, for_listing, for_questions
-from shell.tasks.unknown_names import unknown_names
 from tests.support.worlds.small_acls import BOB, allow
 from tests.support.worlds.small_world import acls, configs, questions
 

@@ -20,7 +20,7 @@ from metalog.acl import (
 )
 from metalog_sources.source import Source, open_source
 from shell.main import main
-from shell.views.pasted_commands import ANY_PLACE, CommandTarget, place_lines
+from shell.tasks.command_target import ANY_PLACE, CommandTarget, place_lines
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
 

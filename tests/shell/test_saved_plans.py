@@ -12,7 +12,7 @@ from metalog.acl import Acl
 from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.main import main
-from shell.tasks.saved_plans import changed_since, plan_to_save
+from shell.tasks.plans.saved import changed_since, plan_to_save
 from tests.support.disk.written_log import formatted
 
 WANTED = """\

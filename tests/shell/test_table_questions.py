@@ -14,8 +14,8 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from metalog.errors import InvalidRequest
 from shell.browser.prompt import converse
+from shell.browser.table_session import QueryRows, TableQuestions
 from shell.output.output import Output
-from shell.tasks.table_session import QueryRows, TableQuestions
 from shell.verbs.pipeline import VERBS
 
 CTRL_C, TAB = "\x03", "\t"
@@ -96,7 +96,7 @@ def test_what_cannot_be_carried_out_is_one_line_and_the_next_goes_on(
 
 def test_a_verb_gets_the_tables_and_the_format(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
-    monkeypatch.setattr("shell.tasks.table_session.run_verb", lambda *given: ran.append(given[3]))
+    monkeypatch.setattr("shell.browser.table_session.run_verb", lambda *given: ran.append(given[3]))
     questions, _ = visit("json")
     questions.run_line("unused --from -30d")
     questions.run_line("build --log 'a b' --audit x")

@@ -26,7 +26,7 @@ from metalog_sources.targets.ownership import added_outside, owned_twice
 from metalog_sources.targets.plan import SavedPlan, make_plan, remaining
 from metalog_sources.targets.target import carry_out
 from shell.main import main
-from shell.tasks.saved_plans import ChangeSincePlan, changed_since, plan_to_save
+from shell.tasks.plans.saved import ChangeSincePlan, changed_since, plan_to_save
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
 from tests.support.worlds.memory_target import MemoryTarget

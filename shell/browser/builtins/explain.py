@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.acl import Operation, camel
 from metalog.errors import InvalidRequest, MetalogError
+from metalog.visible_text import safe
 from shell.browser import globs
 from shell.browser.nodes import Directory
 from shell.browser.paths import expand
 from shell.browser.session import Builtin, ShellSession
-from shell.context import Context, read_config
+from shell.context import read_config
 from shell.options import parse, plain_parser
 from shell.output.output import Output
-from shell.output.safe import safe
+from shell.tasks.broker_context import Context
 
 if TYPE_CHECKING:
     from authorizer.audit.line import AuditLine
@@ -42,9 +43,8 @@ def explain_command(
         return read_config(arguments, source, output, decides=True)
 
     def run(session: ShellSession, words: Sequence[str]) -> None:
-        from shell.tasks.explaining import explain
-        from shell.tasks.line_settings import context_of_lines
-        from shell.tasks.queries import queries_over
+        from shell.inputs.queries import context_of_lines, queries_over
+        from shell.views.explaining import explain
 
         output = session.output
 
@@ -86,7 +86,7 @@ def explain_command(
 @cache
 def _parser() -> ArgumentParser:
     """Made when it is needed: a shell in which nothing is explained does without the imports."""
-    from shell.tasks.explaining import add_explaining
+    from shell.views.explaining import add_explaining
 
     parser = plain_parser("explain", "man explain shows how to ask")
     add_explaining(parser)

@@ -12,7 +12,8 @@ from metalog.acl import Acl
 from metalog.ids import Uuid, parse_uuid, uuid_text
 from metalog.image.acls import AclsImage
 from shell.browser.nodes import Directory, Leaf, Node, fixed, listing
-from shell.views.acls import KEYS, sentence, values
+from shell.tasks.acl_words import sentence
+from shell.views.acls import KEYS, values
 
 AclLeaf = Callable[[Uuid, Acl], Leaf]
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog.plurals import counted
+from metalog.visible_text import safe, shown
 from shell.arguments.pipeline import add_spark, check_installed, spark_session
 from shell.options import at_least
 from shell.output.output import Output
-from shell.output.safe import safe, shown
 from shell.version import VERSION
 from shell.views.findings import whole_command
 

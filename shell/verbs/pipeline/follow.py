@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Final
@@ -19,8 +20,9 @@ from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_
 from shell.context import add_command_config
 from shell.options import at_least
 from shell.output.output import Output
-from shell.tasks.follow_alerts import TOLD, Alerts, posted_to
+from shell.tasks.follow.alerts import TOLD, Alerts, posted_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
+from shell.views.alerts import print_alerts
 from shell.views.build_summary import followed_said
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
     from metalog_spark.store.table_store import Tables
-    from shell.tasks.follow_figures import Newest
+    from shell.tasks.follow.figures import Newest
 
 USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -143,7 +145,7 @@ def _configure_outlets(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    from shell.tasks.follow_figures import served, watch_address
+    from shell.tasks.follow.figures import served, watch_address
 
     configuration = _configuration(arguments, output)
     hook, watch = _endpoint(arguments), watch_address(arguments.metrics)
@@ -170,7 +172,7 @@ def run(arguments: Namespace, output: Output) -> int:
         keep(tables, configuration)
         before = tally(tables, tables.marked(TOLD))
         webhook = None if hook is None else Webhook(hook, posted_to(tables))
-        alerts = Alerts(tables, output, webhook)
+        alerts = Alerts(tables, webhook, partial(print_alerts, output=output), output.warn)
         query = start(
             following,
             tables,

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted, plural
+from metalog.visible_text import shown
 from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.options import at_least
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.planning import SIGNS, print_commands
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
+from shell.tasks.command_target import ANY_PLACE
 from shell.views.findings import (
     FindingOptions,
     add_tolerance,
@@ -30,7 +30,7 @@ from shell.views.findings import (
     share,
     window_asked,
 )
-from shell.views.pasted_commands import ANY_PLACE
+from shell.views.plan import SIGNS, print_commands
 
 if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep

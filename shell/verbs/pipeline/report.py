@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from metalog.visible_text import safe, shown
 from shell.arguments.pipeline import add_spark, check_folder, check_installed, opened_folder
 from shell.output.output import Cell, Output
-from shell.output.safe import safe, shown
 from shell.version import VERSION
 from shell.views.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
 

@@ -9,10 +9,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from metalog.visible_text import shown
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.arguments.words import parse_operation, parse_resource
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
 from shell.views.findings import add_window, window_asked
 
 USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"

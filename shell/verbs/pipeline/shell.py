@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from shell.arguments.line_source import at_a_terminal, obey
 from shell.arguments.pipeline import add_folder, add_spark, check_installed, opened_folder
+from shell.browser.table_session import QueryRows, TableQuestions
 from shell.output.output import Output
-from shell.tasks.table_session import QueryRows, TableQuestions
 
 if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables

@@ -17,7 +17,7 @@ from metalog.ids import uuid_text
 from metalog.plurals import counted, plural
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.output.output import Cell, Output
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
 from shell.views.findings import (
     FindingOptions,
     add_tolerance,

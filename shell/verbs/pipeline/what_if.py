@@ -15,22 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.acl import PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog.visible_text import shown
 from metalog_sources.formats.document import Document, joined
 from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
-from shell.context import (
-    ALLOW_EVERYONE_KEY,
-    KAFKA_VERSION_KEY,
-    SUPER_USERS_KEY,
-    add_command_config,
-    add_config,
-    read_properties,
-)
+from shell.context import add_command_config, add_config, read_properties
+from shell.inputs.acl_files import held_by
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
-from shell.tasks.acl_files import held_by
-from shell.tasks.saved_plans import changed_since, saved_plan
-from shell.views.acls import resource_kind
+from shell.tasks.acl_words import resource_kind
+from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
+from shell.tasks.plans.saved import changed_since, saved_plan
 from shell.views.explanation import result_cell
 from shell.views.findings import (
     acl_json,

@@ -32,7 +32,7 @@ from metalog.wire.versions import VersionRange, Versions, versions_response
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
-from shell.tasks.follow_log import follow
+from shell.tasks.follow.changes import follow
 from tests.support.disk.tiny_log import ace, batch, leader_change, snapshot, values
 from tests.support.suite.waiting import eventually
 

@@ -15,7 +15,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.follow import webhook
 from metalog_spark.follow.batch import FOLLOW
 from metalog_spark.follow.webhook import Counts, Webhook, endpoint
-from shell.tasks.follow_figures import served, watch_address
+from shell.tasks.follow.figures import served, watch_address
 from tests.support.kafka.tools import free_ports
 from tests.support.node.received_posts import TOKEN, Received
 from tests.support.node.scraping import got, scraped

@@ -10,9 +10,9 @@ from hashlib import sha256
 import pytest
 
 from metalog.errors import InvalidRequest
+from metalog.visible_text import shown
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.page import MAX_BYTES, page
-from shell.output.safe import shown
 from tests.support.spark.read_page import ReadPage
 from tests.support.spark.report_contents import (
     ALLOWED,

@@ -14,7 +14,7 @@ from metalog.plurals import counted
 from metalog_sources.store import document_of
 from shell.context import opened_text, replayed_source, store_document
 from shell.output.output import Output
-from shell.views.acls import sentence
+from shell.tasks.acl_words import sentence
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage

@@ -6,23 +6,20 @@ must not know how a plan is shown, nor change a target.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
-from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import refused_steps
-from shell.views.acls import resource_kind, sentence
+from shell.tasks.acl_words import resource_kind, sentence
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog_sources.formats.document import Document, FilePosition
-    from metalog_sources.source import Source
-    from shell.tasks.planning import Planned
+    from shell.tasks.plans.planned import Planned
 
 
 class Refusal(NamedTuple):
@@ -30,6 +27,14 @@ class Refusal(NamedTuple):
 
     message: str
     steps: tuple[PlanStep, ...]
+
+
+class PlanLimits(NamedTuple):
+    """``caller`` makes the change; None where it is not known."""
+
+    max_removals: int | None
+    allow_lockout: bool
+    caller: str | None
 
 
 class PlanFinding(NamedTuple):
@@ -45,24 +50,9 @@ class PlanFinding(NamedTuple):
         return f"{where}{what}{self.message}"
 
 
-def add_lockout(parser: ArgumentParser) -> None:
-    """What ``lockout_of`` and ``caller_of`` go by, beside the broker's configuration."""
-    group = parser.add_argument_group("protection against lockout")
-    group.add_argument(
-        "--allow-lockout",
-        action="store_true",
-        help="allow a change after which the caller, or nobody, can alter ACLs",
-    )
-    group.add_argument(
-        "--caller",
-        metavar="TYPE:NAME",
-        help="who makes the change (default: the user of --command-config)",
-    )
-
-
-def refusal_of(made: Planned, arguments: Namespace, target: object) -> Refusal | None:
+def refusal_of(made: Planned, limits: PlanLimits, target: object) -> Refusal | None:
     """Why the plan is refused: what ``target`` cannot hold, too many removals, a lock-out."""
-    return _unwritable(made, target) or _too_many(made, arguments) or _locked_out(made, arguments)
+    return _unwritable(made, target) or _too_many(made, limits) or _locked_out(made, limits)
 
 
 def _unwritable(made: Planned, target: object) -> Refusal | None:
@@ -75,10 +65,8 @@ def _unwritable(made: Planned, target: object) -> Refusal | None:
     return Refusal(message, tuple(step for step, _ in refused))
 
 
-def _too_many(made: Planned, arguments: Namespace) -> Refusal | None:
-    limit = arguments.max_removals
-    if limit is not None and limit < 0:
-        raise InvalidRequest(f"--max-removals {limit}: a number from 0 on")
+def _too_many(made: Planned, limits: PlanLimits) -> Refusal | None:
+    limit = limits.max_removals
     if limit is None or made.plan.removals <= limit:
         return None
     removals = [step for step in made.plan.steps if step.change is ChangeKind.REMOVE]
@@ -86,12 +74,12 @@ def _too_many(made: Planned, arguments: Namespace) -> Refusal | None:
     return Refusal(said, tuple(removals[limit:]))
 
 
-def _locked_out(made: Planned, arguments: Namespace) -> Refusal | None:
-    from shell.tasks.lockout import lockout_said
+def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
+    from shell.tasks.plans.lockout import lockout_said
 
-    if arguments.allow_lockout:
+    if limits.allow_lockout:
         return None
-    caller = caller_of(made.source, arguments)
+    caller = limits.caller
     said = lockout_said(made.current, made.after, made.config, caller)
     if said is None:
         return None
@@ -101,15 +89,6 @@ def _locked_out(made: Planned, arguments: Namespace) -> Refusal | None:
         if lockout_said(made.current, acls, made.config, caller) is not None:
             return Refusal(said, (step,))
     return Refusal(said, ())
-
-
-def caller_of(source: Source, arguments: Namespace) -> str | None:
-    """The principal that asks: ``--caller``, else the user as whom the target is reached."""
-    from metalog.principal import parse_principal
-
-    if arguments.caller is not None:
-        return str(parse_principal(arguments.caller))
-    return getattr(source.opened, "caller", None)
 
 
 def findings_of(

@@ -5,19 +5,17 @@ This module must not know how that is shown.
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.plurals import counted
-from shell.output.output import Output
-from shell.output.safe import shown
+from metalog.visible_text import shown
 
 if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl
-    from shell.arguments.batch_questions import QuestionGroup
-    from shell.tasks.planning import Planned
+    from shell.tasks.plans.planned import Planned
+    from shell.tasks.questions import QuestionGroup
 
 
 class ChangedAnswers(NamedTuple):
@@ -28,9 +26,11 @@ class ChangedAnswers(NamedTuple):
 
 
 class Audit(NamedTuple):
+    """``bad`` lines of the log could not be read."""
+
     turned: list[ChangedAnswers]
     requests: int
-    bad: int
+    bad: int = 0
 
     @property
     def broken(self) -> list[ChangedAnswers]:
@@ -42,15 +42,12 @@ class Audit(NamedTuple):
         return f"{times:,} of {counted(self.requests, 'request')} would get another answer."
 
 
-def audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
+def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
     """Each question once, however it was answered when it was logged."""
-    from shell.arguments.batch_questions import Many
-
-    many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
     before, after = (_decider(acls, made) for acls in (made.current, made.after))
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
-    for group in many.groups(output):
+    for group in groups:
         requests += group.times
         was = before(group)
         if was is not after(group):
@@ -60,7 +57,7 @@ def audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
             times = known.times + group.times
             turned[group.asked.question] = ChangedAnswers(known._replace(times=times), was)
     found = sorted(turned.values(), key=lambda each: (-each.group.times, each.group.line))
-    return Audit(found, requests, many.bad)
+    return Audit(found, requests)
 
 
 def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:

@@ -11,32 +11,19 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.arguments.question import ParsedQuestion, read_audit_line, read_request, text_of
+from shell.arguments.question import read_audit_line, read_request, text_of
 from shell.output.output import Output
+from shell.tasks.questions import ParsedQuestion, QuestionGroup
 
 if TYPE_CHECKING:
-    from authorizer.audit.line import AuditLine
+    pass
 
 _NAMED: Final = 20
 _LINES_A_LOOK: Final = 1000
-
-
-class QuestionGroup(NamedTuple):
-    """A question, and how many lines of the file ask it; ``line`` is the first of them."""
-
-    asked: ParsedQuestion
-    times: int
-    line: int
-
-    def as_json(self) -> dict[str, Any]:
-        audit = self.asked.audit
-        if audit is None:
-            return {"line": self.line}
-        return {"count": self.times, "logged": audit.result.value, "ambiguous": audit.ambiguous}
 
 
 class Many:
@@ -88,14 +75,6 @@ class Many:
         if self.bad <= _NAMED:
             name = "stdin" if self._name == "-" else self._name
             output.error(f"{name}, line {number}: {error}")
-
-
-def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
-    """The audit lines of ``groups`` that were read at once; requests come one by one, and are
-    none."""
-    if not isinstance(groups, list):
-        return []
-    return [line for group in groups for line in group.asked.lines]
 
 
 def asks_many(arguments: Namespace) -> bool:

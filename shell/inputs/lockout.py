@@ -5,24 +5,30 @@ This module must not know how a credential is deleted.
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from metalog.acl import CLUSTER_NAME, PatternType, ResourcePatternFilter, ResourceType
+from metalog.acl import (
+    CLUSTER_NAME,
+    Acl,
+    PatternType,
+    ResourcePatternFilter,
+    ResourceType,
+)
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
+from metalog.visible_text import shown
 from metalog_sources.store import NarrowStore, Store
 from metalog_sources.targets.target import likely_kafka
 from shell.context import read_config, state_document
-from shell.output.safe import shown
-from shell.tasks.plan_checks import caller_of
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
     from metalog_sources.source import Source
     from metalog_sources.targets.credentials import CredentialTarget
     from shell.output.output import Output
+
 
 _CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
 _ALL_THE_SAME = "--allow-lockout does it all the same"
@@ -71,7 +77,7 @@ def _is_last(
     arguments: Namespace,
     output: Output,
 ) -> bool:
-    from shell.tasks.lockout import who_may_alter
+    from shell.tasks.plans.lockout import who_may_alter
 
     try:
         acls = _cluster_acls(target, arguments, output)
@@ -91,3 +97,27 @@ def _cluster_acls(
         return state_document(target.state_about([_CLUSTER]), arguments, output).acls
     assert isinstance(target, Store)
     return state_document(target.state(), arguments, output).acls
+
+
+def add_lockout(parser: ArgumentParser) -> None:
+    """What ``lockout_of`` and ``caller_of`` go by, beside the broker's configuration."""
+    group = parser.add_argument_group("protection against lockout")
+    group.add_argument(
+        "--allow-lockout",
+        action="store_true",
+        help="allow a change after which the caller, or nobody, can alter ACLs",
+    )
+    group.add_argument(
+        "--caller",
+        metavar="TYPE:NAME",
+        help="who makes the change (default: the user of --command-config)",
+    )
+
+
+def caller_of(source: Source, arguments: Namespace) -> str | None:
+    """The principal that asks: ``--caller``, else the user as whom the target is reached."""
+    from metalog.principal import parse_principal
+
+    if arguments.caller is not None:
+        return str(parse_principal(arguments.caller))
+    return getattr(source.opened, "caller", None)

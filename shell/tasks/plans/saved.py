@@ -14,24 +14,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from metalog.host_block import host_block
-from metalog.plurals import counted
+from metalog.visible_text import shown
 from metalog_sources.formats.document import acl_order, is_owned
 from metalog_sources.targets.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
-from shell.context import read_config
-from shell.output.safe import shown
-from shell.views.acls import resource_kind, sentence
+from shell.tasks.acl_words import resource_kind, sentence
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from authorizer.analysis.effect import OtherEffect
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog_sources.source import Source
     from metalog_sources.targets.plan import Plan
-    from shell.output.output import Output
 
-_NAMED: Final = 20
 _ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
 
 
@@ -81,41 +74,31 @@ def plan_to_save(
     )
 
 
-def config_of(
-    plan: SavedPlan,
-    source: Source,
-    kafka: str,
-    current: Collection[Acl],
-    arguments: Namespace,
-    output: Output,
-) -> AuthorizerConfig:
-    """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
-    another one, or the target, which ``kafka`` is likely to run, reads the hosts of its ACLs
-    otherwise: lock-out and effect would have been judged otherwise."""
+def made_with(plan: SavedPlan) -> AuthorizerConfig:
+    """The configuration by which ``plan`` was judged when it was made."""
     from authorizer.config import AuthorizerConfig, read_kafka_version
 
-    judged_for = read_kafka_version(plan.kafka_version)
-    made_with = AuthorizerConfig(
-        frozenset(plan.super_users), plan.allow_everyone, kafka_version=judged_for
-    )
-    options = arguments.config, arguments.super_users, arguments.allow_everyone
-    if source.config is None and options == (None, None, None):
-        told = read_kafka_version(arguments.kafka or source.kafka_version or kafka)
-        config = made_with._replace(kafka_version=told)
-    else:
-        config = read_config(arguments, source, output).over(kafka, ()).config
-    if made_with[:2] != config[:2]:
+    version = read_kafka_version(plan.kafka_version)
+    return AuthorizerConfig(frozenset(plan.super_users), plan.allow_everyone, kafka_version=version)
+
+
+def refuse_other_config(
+    plan: SavedPlan, config: AuthorizerConfig, current: Collection[Acl]
+) -> None:
+    """``InvalidRequest`` where ``config`` would judge lock-out and effect otherwise than the
+    configuration that ``plan`` was made with."""
+    before = made_with(plan)
+    if before[:2] != config[:2]:
         raise InvalidRequest(
-            f"this plan was made with {_config_said(made_with)}, and now there is "
+            f"this plan was made with {_config_said(before)}, and now there is "
             f"{_config_said(config)}; make a new one with metalog plan"
         )
-    if made_with.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
+    if before.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
         raise InvalidRequest(
-            f"this plan was made for Kafka {made_with.kafka.value}, and now Kafka "
+            f"this plan was made for Kafka {before.kafka.value}, and now Kafka "
             f"{config.kafka.value} decides, to which CIDR hosts mean something else; make a new "
-            f"one with metalog plan, or give --kafka {made_with.kafka.value}"
+            f"one with metalog plan, or give --kafka {before.kafka.value}"
         )
-    return config
 
 
 def _has_blocks(acls: Iterable[Acl]) -> bool:
@@ -125,24 +108,6 @@ def _has_blocks(acls: Iterable[Acl]) -> bool:
 def _config_said(config: AuthorizerConfig) -> str:
     users = shown(";".join(sorted(config.super_users))) if config.super_users else "none"
     return f"super.users {users} and the default {_ANSWERS[config.allow_everyone]}"
-
-
-def refuse_changed(
-    plan: SavedPlan,
-    current: Collection[Acl],
-    config: AuthorizerConfig,
-    output: Output,
-    advice: str = "make a new one with metalog plan",
-) -> None:
-    """``InvalidRequest`` where something has changed that ``plan`` depends on; each is named."""
-    found = list(changed_since(plan, current, config))
-    for each in found[1:_NAMED]:
-        output.warn(f"since this plan was made, {each}")
-    if found:
-        more = f", and {counted(len(found) - 1, 'more such change')}" if len(found) > 1 else ""
-        raise InvalidRequest(
-            f"the target has changed since this plan was made: {found[0]}{more}; {advice}"
-        )
 
 
 def changed_since(

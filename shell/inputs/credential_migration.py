@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog.visible_text import shown
 from metalog_sources.formats.document import ScramUser, users_in_order
 from metalog_sources.targets.target import LogTarget
 from shell.output.output import Cell, Output
-from shell.output.safe import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

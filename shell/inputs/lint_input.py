@@ -16,7 +16,7 @@ from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
 from metalog_sources.targets.target import likely_kafka
 from shell.context import context_over, opened_source, read_config, replayed_source, store_document
-from shell.views.pasted_commands import CommandTarget
+from shell.tasks.command_target import CommandTarget
 
 if TYPE_CHECKING:
     from authorizer.analysis.lint.finding import Finding

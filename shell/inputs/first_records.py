@@ -36,7 +36,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     from metalog.controller.transaction import transaction_batches
     from metalog.image.features import METADATA_VERSION
     from metalog_sources.formats.document import joined
-    from shell.tasks.acl_files import held_by
+    from shell.inputs.acl_files import held_by
 
     imported = joined(
         held_by(text, arguments, output, rests_on_users=True).document for text in arguments.imports

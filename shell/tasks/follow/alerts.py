@@ -1,22 +1,19 @@
-"""Where the alerts of ``metalog pipeline follow`` go, each at least once: to stdout, as they come,
-and to a webhook. The folder keeps up to which batch either has them.
+"""Where the alerts of ``metalog pipeline follow`` go, each at least once: shown as they come, and
+to a webhook. The folder keeps up to which batch either has them.
 
-This module must not know what deserves an alert, nor how one is posted.
+This module must not know what deserves an alert, nor how one is shown or posted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import ACL_KEYS, Acl
 from metalog.plurals import counted
 from metalog_sources.moment import time_text
-from shell.output.output import Output
-from shell.output.safe import safe
-from shell.views.findings import STYLES, acl_said
 
 if TYPE_CHECKING:
     from metalog_spark.follow.webhook import Webhook
@@ -31,10 +28,18 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 
 class Alerts:
     """``tables`` as they were at the start; the webhook, if any, gets what was made since, and
-    what an earlier run could not post."""
+    what an earlier run could not post. ``show`` is given rows of ALERTS, ``warn`` what is wrong
+    with the webhook."""
 
-    def __init__(self, tables: Tables, output: Output, webhook: Webhook | None) -> None:
-        self._output = output
+    def __init__(
+        self,
+        tables: Tables,
+        webhook: Webhook | None,
+        show: Callable[[Iterable[dict[str, Any]]], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._show = show
+        self._tell_trouble = warn
         self._webhook = webhook
         self._told = _or_none_yet(tables.marked(TOLD))
         self._said: str | None = None
@@ -46,9 +51,7 @@ class Alerts:
 
         done = progress_of(now)
         if done.alerted > self._told:
-            for alert in _alerts(now, f"batch > {self._told}"):
-                self._tell_one(alert)
-            self._output.flush()
+            self._show(_alerts(now, f"batch > {self._told}"))
             now.mark(TOLD, done.batch)
         self._told = max(self._told, done.batch)
 
@@ -82,26 +85,13 @@ class Alerts:
         if webhook.pending:
             self._warn(webhook.trouble)
             left = counted(webhook.pending, "alert")
-            self._output.warn(f"{left} and later ones are not posted; the next run posts them")
+            self._tell_trouble(f"{left} and later ones are not posted; the next run posts them")
 
     def _warn(self, trouble: str | None) -> None:
         """Each trouble once, until it is over."""
         if trouble is not None and trouble != self._said:
-            self._output.warn(f"{trouble}; the alert is tried again until it is taken")
+            self._tell_trouble(f"{trouble}; the alert is tried again until it is taken")
         self._said = trouble
-
-    def _tell_one(self, alert: dict[str, Any]) -> None:
-        output = self._output
-        if not output.is_text:
-            output.record(record(alert))
-            return
-        when = time_text(alert["ms"])
-        severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
-        what = alert["principal"] if alert["operation"] is None else acl_said(alert)
-        about = "" if what is None else f"{safe(what)}: "
-        output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['said'])}")
-        if alert["remedy"] is not None:
-            output.line(f"    {safe(alert['remedy'])}")
 
 
 def posted_to(tables: Tables) -> int:

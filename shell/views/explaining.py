@@ -14,11 +14,14 @@ from authorizer.analysis.commands import quoted
 from metalog.acl import ResourceType
 from metalog.files import is_descriptor
 from metalog.plurals import counted
-from shell.arguments.batch_questions import Many, QuestionGroup, asks_many, lines_of
-from shell.arguments.question import ParsedQuestion, add_question, read_question
+from shell.arguments.question import add_question, read_question
+from shell.inputs.batch_questions import Many, asks_many
+from shell.inputs.checklist import asks_checklist, read_checklist
 from shell.output.output import Output
-from shell.tasks.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
+from shell.tasks.checklist import Checklist
 from shell.tasks.queries import Queries
+from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
+from shell.views.checklist import answer_checklist
 from shell.views.explanation import changed_since, point_out, render, section
 from shell.views.other_kafka import say_other_answer, say_other_answers
 
@@ -61,7 +64,8 @@ def explain(
 
 def _explain_checklist(checklist: Checklist, judge: Queries, output: Output) -> None:
     from authorizer.analysis.json import remedy_json
-    from shell.tasks.checklist_remedy import checklist_remedy, checklist_remedy_lines
+    from shell.tasks.checklist_remedy import checklist_remedy
+    from shell.views.checklist import checklist_remedy_lines
 
     remedy = checklist_remedy(checklist, judge)
     if not output.is_text:
@@ -77,14 +81,15 @@ def _explain_checklist(checklist: Checklist, judge: Queries, output: Output) -> 
 
 def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output: Output) -> None:
     explanation = judge.explain(asked.question, request=asked.request)
-    unknown = judge.unknown(asked.question)
-    point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
+    point_out(
+        asked, explanation.unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back
+    )
     say_other_answer(asked.question, judge, output)
     if output.format == "json":
         from authorizer.analysis.json import to_json
 
         record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
-        output.record(record | {"unknown": [each.as_json() for each in unknown]})
+        output.record(record | {"unknown": [each.as_json() for each in explanation.unknown]})
     else:
         _print(explanation, judge, arguments, output)
 
@@ -100,7 +105,9 @@ def _explain_many(
 
     asked: list[Question] = []
     for group in groups:
-        explanation = judge.explain(group.asked.question, since=False, request=group.asked.request)
+        explanation = judge.explain(
+            group.asked.question, is_alone=False, request=group.asked.request
+        )
         if judge.of_other_kafka is not None:
             asked.append(group.asked.question)
         if output.format == "json":

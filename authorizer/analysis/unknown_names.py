@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from authorizer.analysis.names import nearest_name, nearest_principal
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
-from shell.output.safe import shown
+from metalog.visible_text import shown
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage

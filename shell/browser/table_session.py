@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, Protocol
 from authorizer.analysis.names import nearest_name
 from metalog.errors import MetalogError
 from metalog.plurals import counted
+from metalog.visible_text import safe, shown
 from shell.browser.completion import CompletionCandidate
 from shell.options import build_parser
 from shell.output.output import Cell, Output
-from shell.output.safe import safe, shown
 from shell.run_verb import run_verb
 from shell.verb_table import Verb
 

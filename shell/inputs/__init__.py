@@ -1,0 +1,1 @@
+"""What a verb reads before it answers, by its arguments: SOURCE, files, questions, the rest."""

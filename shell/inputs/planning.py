@@ -1,0 +1,144 @@
+"""Reads what plan and apply begin with: TARGET, WANTED, and the limits on what may change.
+
+This module must not change a target.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metalog.acl import Acl
+from metalog.errors import InvalidRequest
+from metalog.image.features import EMPTY, FeaturesImage
+from metalog.plurals import counted, plural
+from metalog_sources.formats.document import Document, joined
+from metalog_sources.source_kinds import ACL_TARGETS, ANY
+from metalog_sources.targets.plan import (
+    Plan,
+    make_plan,
+)
+from metalog_sources.targets.target import likely_kafka
+from shell.context import (
+    add_command_config,
+    add_config,
+    add_place,
+    opened_source,
+    read_config,
+    replayed_source,
+    store_document,
+)
+from shell.inputs.acl_files import held_by
+from shell.inputs.lockout import add_lockout, caller_of
+from shell.tasks.plans.checks import PlanLimits, findings_of
+from shell.tasks.plans.saved import made_with, refuse_other_config
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from authorizer.config import AuthorizerConfig
+    from metalog_sources.source import Source
+    from metalog_sources.targets.plan import SavedPlan
+    from shell.output.output import Output
+from shell.tasks.plans.planned import Planned
+
+
+def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
+    """``is_for_any``: TARGET may be any SOURCE, since it is not written to."""
+    add_place(parser, ANY if is_for_any else ACL_TARGETS, metavar="TARGET")
+    parser.add_argument(
+        "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
+    )
+    add_command_config(parser)
+    changed = parser.add_argument_group("limits")
+    changed.add_argument(
+        "--prune", action="store_true", help="remove ACLs that the files own but do not list"
+    )
+    changed.add_argument("--max-removals", type=int, metavar="N", help="refuse to remove more")
+    add_lockout(parser)
+    add_config(parser)
+    parser.set_defaults(at=None, committed=False, salvage=None)
+
+
+def planned(arguments: Namespace, output: Output) -> Planned:
+    """The plan from TARGET to WANTED; ``refusal_of`` tells whether it may be applied."""
+    moves_users = getattr(arguments, "include_credentials", False)
+    wanted = joined(
+        held_by(text, arguments, output, rests_on_users=moves_users).document
+        for text in arguments.wanted
+    )
+    source = opened_source(arguments, output)
+    current, features = current_state(source, arguments, output)
+    if arguments.prune and output.missing:
+        raise InvalidRequest("--prune would remove what could not be read; plan without it")
+    plan = make_plan(current, wanted, prune=arguments.prune)
+    _point_out(plan, wanted, arguments, output)
+    hosts = (acl.host for acl in current)
+    kafka = likely_kafka(source.store, features)
+    config = read_config(arguments, source, output).over(kafka, hosts).config
+    findings = tuple(findings_of(plan.steps, wanted, current, config))
+    return Planned(source, current, config, plan, wanted.users, findings, wanted, features)
+
+
+def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:
+    return current_state(source, arguments, output)[0]
+
+
+def current_state(
+    source: Source, arguments: Namespace, output: Output
+) -> tuple[frozenset[Acl], FeaturesImage]:
+    """The ACLs of the target, and the features of its log; a store does not tell any."""
+    if source.store is None:
+        image = replayed_source(arguments, output, source).image
+        return frozenset(image.acls.by_id.values()), image.features
+    return frozenset(store_document(source.store, arguments, output).acls), EMPTY
+
+
+def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
+    if arguments.prune and not wanted.owns:
+        output.note("nothing is removed: no file has owns")
+    if plan.unpruned:
+        output.note(
+            f"{_counted(plan.unpruned)} of the target that the files own and do not name; "
+            "--prune removes them"
+        )
+    if plan.unowned:
+        stay = plural(len(plan.unowned), "stays", "stay")
+        output.note(f"{_counted(plan.unowned)} of the target that no file owns {stay}")
+
+
+def _counted(acls: Sequence[Acl]) -> str:
+    return counted(len(acls), "ACL")
+
+
+def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
+    """What a plan for ``source`` may not pass; ``InvalidRequest`` where a limit is none."""
+    removals = arguments.max_removals
+    if removals is not None and removals < 0:
+        raise InvalidRequest(f"--max-removals {removals}: a number from 0 on")
+    caller = None if arguments.allow_lockout else caller_of(source, arguments)
+    return PlanLimits(removals, arguments.allow_lockout, caller)
+
+
+def config_of_saved(
+    plan: SavedPlan,
+    source: Source,
+    kafka: str,
+    current: Collection[Acl],
+    arguments: Namespace,
+    output: Output,
+) -> AuthorizerConfig:
+    """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
+    another one, or the target, which ``kafka`` is likely to run, reads the hosts of its ACLs
+    otherwise."""
+    from authorizer.config import read_kafka_version
+
+    options = arguments.config, arguments.super_users, arguments.allow_everyone
+    if source.config is None and options == (None, None, None):
+        told = read_kafka_version(arguments.kafka or source.kafka_version or kafka)
+        config = made_with(plan)._replace(kafka_version=told)
+    else:
+        config = read_config(arguments, source, output).over(kafka, ()).config
+    refuse_other_config(plan, config, current)
+    return config

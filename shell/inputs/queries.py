@@ -1,0 +1,76 @@
+"""The queries that a verb asks: of its SOURCE and its configuration.
+
+This module must not know what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from authorizer.trace import Question
+from shell.context import (
+    context_over,
+    opened_source,
+    read_config,
+    refuse_doubts_of,
+    replayed_source,
+)
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from authorizer.audit.line import AuditLine
+    from metalog_sources.replay import Replayed
+    from metalog_sources.source import Source
+    from shell.output.output import Output
+    from shell.tasks.broker_context import Context
+from shell.tasks.queries import Queries
+
+
+def judge_of(
+    arguments: Namespace,
+    output: Output,
+    lines: Sequence[AuditLine] = (),
+    questions: Iterable[Question] | None = None,
+    pointed_out: Collection[Question] = (),
+    *,
+    is_whole: bool = False,
+) -> Queries:
+    """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
+    given, and of what is not known of those ``pointed_out``.
+
+    Audit ``lines`` that it is asked about tell something of the configuration. ``is_whole``
+    reads all subjects of the image.
+    """
+    opened = source = opened_source(arguments, output)
+    context = read_config(arguments, source, output, decides=True)
+    if lines:
+        context = context_of_lines(context, lines, output)
+    if questions is not None:
+        from shell.tasks.narrow_source import for_questions
+
+        source = for_questions(source, questions, context.config.super_users, pointed_out)
+    replayed = replayed_source(arguments, output, source, shows=True, is_whole=is_whole)
+    return queries_over(replayed, opened, context, arguments, output)
+
+
+def queries_over(
+    replayed: Replayed, source: Source, context: Context, arguments: Namespace, output: Output
+) -> Queries:
+    """Answers by what was ``replayed`` of ``source``."""
+    context = context_over(context, source, replayed.image)
+    return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))
+
+
+def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
+    """``context`` with what ``lines`` tell in place of what was assumed."""
+    from shell.tasks.line_settings import settings_of_lines
+
+    found, notes, warnings = settings_of_lines(context, lines)
+    for note in notes:
+        output.note(note)
+    for warning in warnings:
+        output.warn(warning)
+    return found

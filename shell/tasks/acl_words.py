@@ -1,0 +1,32 @@
+"""An ACL in words, on one line.
+
+This module must not know where ACLs come from or what they decide.
+"""
+
+from __future__ import annotations
+
+from metalog.acl import (
+    Acl,
+    PatternType,
+    ResourceType,
+)
+from metalog.visible_text import shown
+
+
+def sentence(acl: Acl) -> str:
+    """The ACL in words, one line."""
+    kind = resource_kind(acl.resource_type)
+    pattern = "names that begin with " if acl.pattern_type is PatternType.PREFIXED else ""
+    return (
+        f"{acl.permission_type.name} {shown(acl.principal)} {acl.operation.name} "
+        f"on {kind} {pattern}{shown(acl.resource_name)} from {host_said(acl.host)}"
+    )
+
+
+def resource_kind(resource_type: ResourceType) -> str:
+    """``transactional id``: the resource type as a word in a sentence."""
+    return resource_type.name.lower().replace("_", " ")
+
+
+def host_said(host: str) -> str:
+    return "any host" if host == "*" else shown(host)

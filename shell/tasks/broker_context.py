@@ -1,0 +1,42 @@
+"""The configuration of the broker that decides, and what of it nobody gave.
+
+This module must not know where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+
+SUPER_USERS_KEY: Final = "super.users"
+
+
+ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
+
+
+KAFKA_VERSION_KEY: Final = "kafka.version"
+
+
+class Context(NamedTuple):
+    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``;
+    ``is_kafka_assumed``: nobody said which Kafka decides, and its log or cluster did."""
+
+    config: AuthorizerConfig
+    assumed: tuple[str, ...]
+    is_kafka_assumed: bool = False
+
+    def over(self, kafka: str, hosts: Iterable[str]) -> Context:
+        """This context where ``kafka`` is likely to decide: said among what was assumed, if one of
+        the ACLs' ``hosts`` is a CIDR block, so that it matters."""
+        if self.config.kafka_version is not None:
+            return self
+        from authorizer.kafka_version import KafkaVersion
+        from metalog.host_block import host_block
+
+        config, assumed = self.config._replace(kafka_version=KafkaVersion(kafka)), self.assumed
+        if any(host_block(host) is not None for host in hosts):
+            assumed = (*assumed, f"{KAFKA_VERSION_KEY}={config.kafka.value}")
+        return Context(config, assumed, is_kafka_assumed=True)

@@ -1,0 +1,93 @@
+"""A checklist answered: a line for each permission, and the changes that make all of it pass.
+
+This module must not know how a permission is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from authorizer.analysis.remedies import Remedy
+from authorizer.permissions.table import (
+    Permission,
+)
+from metalog.visible_text import shown
+from shell.output.output import Cell, Output
+from shell.tasks.acl_words import resource_kind, sentence
+from shell.tasks.checklist import Checklist, ChecklistLine, check
+from shell.tasks.command_target import place_lines
+from shell.tasks.queries import Queries
+from shell.views.explanation import resource_said, result_cell
+from shell.views.other_kafka import say_other_answers
+from shell.views.pasted_commands import command_lines
+
+if TYPE_CHECKING:
+    from shell.tasks.queries import Queries
+
+
+def answer_checklist(
+    checklist: Checklist, judge: Queries, output: Output, more: Mapping[str, Any] | None = None
+) -> int:
+    """Print the checklist, each JSON record with ``more``; 1 if something is denied that the task
+    needs."""
+    lines = check(checklist, judge)
+    for unknown in dict.fromkeys(
+        unknown for line in lines if not line.any_name for unknown in judge.unknown(line.question)
+    ):
+        output.note(str(unknown))
+    say_other_answers((line.question for line in lines if not line.any_name), judge, output)
+    missing = [line for line in lines if line.required and not line.decision.result]
+    if output.is_text:
+        who = output.paint(shown(checklist.principal), "strong")
+        host = "a host that no ACL names" if checklist.host is None else shown(checklist.host)
+        output.line(f"{who}, as {checklist.title}, from {host}")
+        output.aligned((_row(line) for line in lines), indent="  ")
+        if checklist.note:
+            output.line(f"  {checklist.note}")
+    else:
+        for line in lines:
+            output.record(_as_json(line, judge) | dict(more or {}))
+    return 1 if missing else 0
+
+
+def _row(line: ChecklistLine) -> list[Cell | str]:
+    question, decision = line.question, line.decision
+    on = (
+        f"any {resource_kind(question.resource_type)}" if line.any_name else resource_said(question)
+    )
+    why = decision.rule if decision.acl is None else sentence(decision.acl)
+    if not decision.result:
+        why += "".join(f"; {_permission_said(each)} is denied too" for each in line.denied)
+        why += "".join(f"; {_permission_said(each)} would do" for each in line.unasked)
+    return [
+        result_cell(bool(decision.result)),
+        f"{question.operation.name} on {on}",
+        Cell(why, "faint"),
+        "for " + ", ".join(line.apis) + (f", when {line.when}" if line.when else ""),
+    ]
+
+
+def _permission_said(permission: Permission) -> str:
+    which = "any" if permission.any_name else "the"
+    return f"{permission.operation.name} on {which} {resource_kind(permission.resource_type)}"
+
+
+def _as_json(line: ChecklistLine, judge: Queries) -> dict[str, Any]:
+    record = judge.answer_json(line.question, line.decision)
+    if line.any_name:
+        record["resourceName"] = None
+    return record | {"apis": list(line.apis), "when": line.when, "required": line.required}
+
+
+def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> Iterator[str]:
+    """In words and commands."""
+    yield "all of it, asked again with this done:"
+    for power in remedy.powers:
+        yield f"  beware: {power}; better have somebody do it who may already"
+    if remedy.ends_default:
+        yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
+    for acl in remedy.remove:
+        yield f"  it takes away: {sentence(acl)}"
+    yield from command_lines(remedy.commands or (), judge.place, output, own=True)
+    yield from place_lines(judge.place)

@@ -1,0 +1,102 @@
+"""How a plan is shown: its steps, a table for Markdown, or commands.
+
+This module must not know how a plan is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from authorizer.analysis.commands import CommandKind, kafka_acls_commands, why_no_command
+from metalog.plurals import counted
+from metalog_sources.formats.rules import NOTE_KEYS
+from metalog_sources.targets.plan import (
+    ChangeKind,
+    PlanStep,
+)
+from shell.inputs.credential_migration import rows, said_in_summary
+from shell.output.output import Cell
+from shell.tasks.acl_words import sentence
+from shell.tasks.plans.checks import Refusal
+
+if TYPE_CHECKING:
+    from shell.inputs.credential_migration import CredentialMove
+    from shell.output.output import Output
+    from shell.tasks.command_target import CommandTarget
+from shell.tasks.plans.planned import summary
+
+SIGNS: Final = {ChangeKind.ADD: Cell("+", "good"), ChangeKind.REMOVE: Cell("-", "bad")}
+
+
+_COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
+
+
+def print_steps(
+    steps: Sequence[PlanStep],
+    output: Output,
+    credentials: Sequence[CredentialMove] = (),
+    refusal: Refusal | None = None,
+) -> None:
+    """One step a line, marked where the plan is refused for it, and a line that counts them."""
+    refused = frozenset(() if refusal is None else refusal.steps)
+    said: list[list[Cell | str]] = [
+        [
+            SIGNS[step.change],
+            sentence(step.acl),
+            Cell("<- refused", "bad") if step in refused else Cell(_noted(step), "faint"),
+        ]
+        for step in steps
+    ]
+    output.aligned([*said, *rows(credentials)])
+    if credentials:
+        acls = f"{summary(steps).removesuffix('.')}; " if steps else ""
+        output.line(f"{acls}{said_in_summary(credentials)}.")
+    else:
+        output.line(summary(steps))
+
+
+def print_table(steps: Sequence[PlanStep], output: Output) -> None:
+    """A table for Markdown."""
+    keys = ("change", "permissionType", "principal", "operation", "resource", "host", "notes")
+    output.records(keys, map(_row, steps))
+
+
+def _row(step: PlanStep) -> tuple[str, ...]:
+    acl = step.acl
+    return (
+        step.change.value,
+        acl.permission_type.name,
+        acl.principal,
+        acl.operation.name,
+        f"{acl.resource_type.name} {acl.pattern_type.name} {acl.resource_name}",
+        acl.host,
+        "; ".join(note for note in step.notes if note is not None),
+    )
+
+
+def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Output) -> None:
+    """In the order of the steps, all that there are, to be run at ``place``."""
+    said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
+    for change, acl in said.unsayable:
+        why = why_no_command(acl)
+        output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")
+    if said.held_back:
+        output.warn(
+            f"left out: {counted(said.held_back, 'command')}, which "
+            "alone would take away what was to stay, or open what was to stay shut; "
+            "metalog apply can do all"
+        )
+    for line in place.commands(said.lines):
+        output.line(line)
+
+
+def _noted(step: PlanStep) -> str:
+    from metalog.visible_text import safe
+
+    said = [
+        note if key == "comment" else f"{key} {note}"
+        for key, note in zip(NOTE_KEYS, step.notes, strict=True)
+        if note is not None
+    ]
+    return safe("; ".join(said))
