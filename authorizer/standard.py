@@ -70,6 +70,7 @@ class StandardAuthorizer(Authorizer):
         self._is_stale = False
         self._is_index_behind = False
         self._metadata_version: int | None = None
+        self._refusal: str | None = None
         self._initial_load = InitialLoad()
         self._mutator: AclMutator | None = None
         self._decide_anew()
@@ -286,6 +287,8 @@ class StandardAuthorizer(Authorizer):
         level = image.features.metadata_version
         if is_changed or level != self._metadata_version:
             self._metadata_version = level
+            kafka = self._config.kafka_version
+            self._refusal = kafka and image.features.problem_for(kafka.value)
             self._decide_anew()
         self.note_staleness(0)
 
@@ -358,7 +361,7 @@ class StandardAuthorizer(Authorizer):
         return self._by_id
 
     def _decide_anew(self) -> None:
-        config, shut_by = self._config, TOO_OLD if self._is_stale else ""
+        config, shut_by = self._config, self._refusal or (TOO_OLD if self._is_stale else "")
         if not self._is_loaded:
             shut_by = NOT_LOADED
         self._decider = DecisionContext(

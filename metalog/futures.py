@@ -12,7 +12,7 @@ from contextlib import suppress
 from threading import Condition
 from typing import TypeVar
 
-from metalog.errors import AuthorizerNotReady, CorruptLog, LoadTimeout
+from metalog.errors import AuthorizerNotReady, ConfigException, CorruptLog, LoadTimeout
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,8 +39,12 @@ class InitialLoad(Future[None]):
         self.add_done_callback(lambda _: self._tell())
 
     def note_fault(self, fault: Exception) -> None:
-        """Remember why the log is not replayed yet; any thread may call it."""
+        """Remember why the log is not replayed yet; any thread may call it. A setting that does
+        not fit the log is final: no retry mends it."""
         self.fault = fault
+        if isinstance(fault, ConfigException):
+            with suppress(InvalidStateError):
+                self.set_exception(fault)
         self._tell()
 
     def result(self, timeout: float | None = None) -> None:

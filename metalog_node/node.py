@@ -227,7 +227,7 @@ class Node:
             identifies=True,
         )
         self._log = log
-        return Replica(log, self._publishers())
+        return Replica(log, self._publishers(), kafka=self._kafka)
 
     def _controller(self) -> Replica:
         """The replica of a quorum of one, which writes its log."""
@@ -287,6 +287,7 @@ class Node:
             opened = self.authorizer.start(names)
         early = [each for each in listeners if opened[each.name].done()]
         for listener in early:
+            opened[listener.name].result()
             await self._open_listener(listener)
         later = [each for each in listeners if each not in early]
         if later:

@@ -76,7 +76,13 @@ class TopicNode:
         """The topic's, once its cluster has answered."""
 
     def follower(self, publishers: Iterable[Publisher]) -> Replica:
-        return Replica(self._log, [*publishers, self.active], prepare=self._open, is_patient=True)
+        return Replica(
+            self._log,
+            [*publishers, self.active],
+            prepare=self._open,
+            is_patient=True,
+            kafka=self._kafka,
+        )
 
     def candidate(
         self,

@@ -64,6 +64,8 @@ DEFAULT_METADATA_VERSION: Final = 30
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
 """Kafka's version -> the newest metadata.version that it calls ready for production."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
+NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
+"""Kafka's version -> the newest metadata.version that it loads, not yet released ones included."""
 CIDR_HOSTS_SINCE: Final = 32
 """From here on ACLs whose hosts are CIDR blocks can be created (KIP-1276); 4.3 cannot load it."""
 
@@ -93,8 +95,12 @@ class FeaturesImage(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """What keeps Kafka 4.4 from loading a log with this metadata.version."""
-        level, newest = self.metadata_version, max(METADATA_VERSIONS)
+        """What keeps the newest Kafka from loading a log with this metadata.version."""
+        return self.problem_for(max(NEWEST_LOADED))
+
+    def problem_for(self, kafka: str) -> str | None:
+        """What keeps this version of Kafka from loading a log with this metadata.version."""
+        level, newest = self.metadata_version, NEWEST_LOADED[kafka]
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
         if level > newest:
@@ -105,7 +111,7 @@ class FeaturesImage(NamedTuple):
             whose = "no Kafka wrote it"
         return (
             f"metadata.version {level} is not between {OLDEST_METADATA_VERSION} and {newest}, so"
-            f" Kafka 4.4 refuses the log: {whose}"
+            f" Kafka {kafka} refuses the log: {whose}"
         )
 
     @property

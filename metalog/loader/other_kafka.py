@@ -8,17 +8,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from metalog.errors import ConfigException
 from metalog.image.features import METADATA_VERSION, FeaturesImage
 from metalog.image.policy import name_of
 from metalog.loader.record_policy import Skipped
-from metalog.loader.replay import Loader
 from metalog.plurals import counted
 from metalog.records.frame import Undecodable
 from metalog.records.messages import FeatureLevelRecord
 
+if TYPE_CHECKING:
+    from metalog.loader.replay import Loader
+
 _log = logging.getLogger(__name__)
+
+
+def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
+    """``ConfigException`` where the version ``kafka`` of Kafka, if one is named, does not load a
+    log with these features: decisions in its name would be nobody's."""
+    problem = None if kafka is None else features.problem_for(kafka)
+    if problem is not None:
+        raise ConfigException(
+            f"kafka.version={kafka}: {problem}; name the Kafka that runs on it, or leave it out"
+        )
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:

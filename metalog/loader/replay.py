@@ -32,6 +32,7 @@ from metalog.image.manifest import (
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker
 from metalog.image.selection import ImageSelection
+from metalog.loader.other_kafka import refuse_other_kafka
 from metalog.loader.publishing import Delivery, PublisherFault
 from metalog.loader.record_policy import LoadDoubt, Screen, Skipped
 from metalog.loader.size import Size
@@ -66,7 +67,8 @@ BUFFER_LIMIT: Final = 256 << 20
 class Loader:
     """``tolerant`` is for tools that show what a log holds: it counts every record that it
     cannot read and goes on. A strict loader stops at those that concern authorization.
-    With a ``selection`` it reads some subjects only."""
+    With a ``selection`` it reads some subjects only. Where it stands for the version ``kafka``
+    of Kafka, it raises ``ConfigException`` at a log that this one refuses."""
 
     def __init__(
         self,
@@ -75,6 +77,7 @@ class Loader:
         tolerant: bool = False,
         buffer_limit: int = BUFFER_LIMIT,
         selection: ImageSelection | None = None,
+        kafka: str | None = None,
     ) -> None:
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
@@ -83,6 +86,7 @@ class Loader:
         self._delivery = Delivery(publishers)
         self._screen = Screen(tolerant=tolerant)
         self._buffer_limit = buffer_limit
+        self._kafka = kafka
         self._leader = Leader(-1, -1)
         self._seen_record = False
         self._is_ready = False
@@ -350,6 +354,7 @@ class Loader:
         delta, provenance = self._delta, self._stable
         delta.finish_snapshot()
         image = delta.apply(provenance)
+        refuse_other_kafka(image.features, self._kafka)
         manifest: Manifest = LogManifest(provenance, self._leader, *self._size)
         if self._snapshot is not None:
             manifest = SnapshotManifest(provenance, self._leader, *self._size, self._snapshot)

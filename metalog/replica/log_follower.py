@@ -16,7 +16,7 @@ from threading import Event
 from typing import Final
 from weakref import ref
 
-from metalog.errors import MetalogError, Unanswered, forget_frames
+from metalog.errors import ConfigException, MetalogError, Unanswered, forget_frames
 from metalog.gc_pause import gc_paused
 from metalog.loader import Loader, Loading, Ready, Stale, State, feed
 from metalog.loader.other_kafka import ForeignTracesLog
@@ -137,7 +137,8 @@ class LogFollower:
         """Write ``fault`` to the log of this program; returns it without its frames."""
         what = "replay stopped" if self._has_begun else "replay cannot begin"
         if isinstance(fault, (MetalogError, OSError)):
-            _log.warning("%s, and is tried again soon: %s", what, fault)
+            again = "" if isinstance(fault, ConfigException) else ", and is tried again soon"
+            _log.warning("%s%s: %s", what, again, fault)
         else:
             _log.error("%s by a fault of its own, and is tried again soon", what, exc_info=fault)
         forget_frames(fault)

@@ -51,8 +51,9 @@ class Replica(Submits):
     follows, and is closed with it. ``prepare`` is done once before anything else, and may
     raise what ``claim`` may; if it ``is_patient``, ``start`` raises neither ``CorruptLog`` nor
     ``Unanswered`` of either: both are tried again, and ``state`` has the fault meanwhile.
-    ACLs are accepted and refused as by the version ``kafka`` of Kafka, such as ``4.4``; without
-    it as by the one that the log's metadata.version makes likely.
+    It stands for the version ``kafka`` of Kafka, such as ``4.4``: ACLs are accepted and refused
+    as by this one, and a log that it does not load is refused (``loaded`` raises
+    ``ConfigException``). Without it, the log's metadata.version makes one likely.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Replica(Submits):
         self._gate = LoadGate()
         observed = (*publishers, self._gate)
         self._has_gates = any(isinstance(each, Gate) for each in publishers)
-        self._loader = Loader(observed, tolerant=tolerant)
+        self._loader = Loader(observed, tolerant=tolerant, kafka=kafka)
         super().__init__(entropy, kafka)
         self._leader = LogLeader(log, self._loader, publishers, candidacy, idle_s, entropy, kafka)
         observers = [each for each in observed if isinstance(each, LoadObserver)]

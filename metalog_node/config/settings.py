@@ -140,7 +140,7 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     EARLY_START_LISTENERS: "these open before the log is loaded, for super users only (default: "
     "the controllers')",
     KAFKA_VERSION: "decide as Kafka `4.3`, or as `4.4`, where a host may be a CIDR block "
-    "(default: 4.4 from metadata.version 32 on); ours",
+    "(default: 4.4 from metadata.version 32 on, which `4.3` refuses); ours",
     STALE_DENY_AFTER: "serve only super users once the image has been stale for so long; ours",
     MECHANISMS: "the login mechanisms (default: SCRAM-SHA-256 and SCRAM-SHA-512); PLAIN's "
     "passwords are in `listener.name.NAME.plain.sasl.jaas.config`",

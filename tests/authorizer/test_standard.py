@@ -199,6 +199,18 @@ def test_only_close_fails_the_futures() -> None:
     authorizer.close()
 
 
+def test_a_log_that_the_configured_kafka_does_not_load_shuts_the_gate() -> None:
+    authorizer = StandardAuthorizer.configured({"kafka.version": "4.3"})
+    image = _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay")))
+    authorizer.complete_initial_load()
+    assert authorizer.is_allowed(APP, READ)
+    image = _publish(authorizer, image, FeatureLevelRecord("metadata.version", 32))
+    with pytest.raises(AuthorizerNotReady, match=r"so Kafka 4\.3 refuses the log"):
+        authorizer.is_allowed(APP, READ)
+    _publish(authorizer, image, FeatureLevelRecord("metadata.version", 31))
+    assert authorizer.is_allowed(APP, READ)
+
+
 def test_a_stale_image_stays_in_force_unless_configured_otherwise() -> None:
     patient = StandardAuthorizer.from_acls([_acl("pay")])
     patient.note_staleness(1 << 40)
@@ -343,11 +355,11 @@ def test_the_log_says_which_kafka_decides_unless_the_configuration_does() -> Non
         authorizer.complete_initial_load()
         image = _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay", host="10.0.0.0/8")))
         answers = [authorizer.is_allowed(inside, READ)]
-        for level in (31, 32, 33):
+        for level in (30, 31) if said == "4.3" else (31, 32, 33):
             image = _publish(authorizer, image, FeatureLevelRecord("metadata.version", level))
             answers.append(authorizer.is_allowed(inside, READ))
         by_log = [False, False, True, True]
-        assert answers == {"": by_log, "4.3": [False] * 4, "4.4": [True] * 4}[said]
+        assert answers == {"": by_log, "4.3": [False] * 3, "4.4": [True] * 4}[said]
 
 
 def test_a_block_that_decides_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:

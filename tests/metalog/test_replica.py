@@ -11,7 +11,7 @@ import pytest
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from metalog import DirectoryLog, Replica
-from metalog.errors import AuthorizerNotReady, CorruptLog, LoadTimeout, Unanswered
+from metalog.errors import AuthorizerNotReady, ConfigException, CorruptLog, LoadTimeout, Unanswered
 from metalog.ids import SnapshotId
 from metalog.loader import Loader, Loading, Ready, Stale
 from metalog.log.memory import MemoryLog
@@ -110,6 +110,45 @@ def test_what_of_another_kafka_is_in_its_log_is_logged_once(
         ),
     ]
     caplog.clear()
+
+
+@pytest.mark.parametrize(
+    ("kafka", "level", "is_loaded"),
+    [
+        ("4.3", 31, True),
+        ("4.3", 32, False),
+        ("4.4", 34, True),
+        ("4.4", 35, False),
+        ("4.4", 6, False),
+        (None, 35, True),
+    ],
+)
+def test_a_log_that_its_kafka_does_not_load_is_refused(
+    kafka: str | None, level: int, is_loaded: bool
+) -> None:
+    """Kafka 4.3.1 said of such a log: "Valid feature levels are from 7 to 31.", and ended."""
+    seen = Recorder()
+    log = Live(batch(0, FeatureLevelRecord("metadata.version", level)))
+    with Replica(log, publishers=[seen], kafka=kafka) as following:
+        if is_loaded:
+            following.wait_until_loaded(20)
+            return
+        newest = {"4.3": 31, "4.4": 34}[str(kafka)]
+        refusal = f"kafka.version={kafka}: metadata.version {level} is not between 7 and {newest}"
+        with pytest.raises(ConfigException, match=refusal):
+            following.wait_until_loaded(20)
+        assert not seen.got
+
+
+def test_a_level_that_its_kafka_does_not_load_leaves_the_image_of_before() -> None:
+    log = Live(batch(0, FeatureLevelRecord("metadata.version", 31), ace(1)))
+    with Replica(log, kafka="4.3") as following:
+        following.wait_until_loaded(20)
+        log.grow(batch(2, FeatureLevelRecord("metadata.version", 32), ace(2)))
+        assert eventually(lambda: isinstance(following.state, Stale))
+        assert isinstance(following.state, Stale)
+        assert "Kafka 4.3 refuses the log" in str(following.state.fault)
+        assert len(following.image.acls) == 1
 
 
 def test_publishers_are_called_on_one_thread_which_is_not_ours() -> None:

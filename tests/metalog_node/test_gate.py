@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
-from metalog.errors import InvalidTarget
+from metalog.errors import ConfigException, InvalidTarget
 from metalog.scram import ScramMechanism
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
@@ -151,6 +151,19 @@ def test_who_may_not_have_its_log_ends_though_that_is_found_out_late(
         with (
             pytest.raises(InvalidTarget, match=r"a running node holds its \.lock"),
             running_in(tmp_path),
+        ):
+            pass
+
+
+def test_a_node_ends_at_a_log_that_its_kafka_does_not_load(tmp_path: Path) -> None:
+    """As Kafka 4.3 does, in one line: what it would decide nobody could say."""
+    folder = formatted(tmp_path, level=33)
+    with running_in(folder):
+        """Without the key, or as 4.4, it starts."""
+    for _ in range(2):
+        with (
+            pytest.raises(ConfigException, match=r"^kafka.version=4.3: metadata.version 33 is not"),
+            running_in(folder, **{"kafka.version": "4.3"}),
         ):
             pass
 

@@ -114,7 +114,7 @@ def test_the_host_is_looked_at_last() -> None:
         (30, None, [None, None, None]),
         (30, "4.4", [None, TOO_EARLY, TOO_EARLY]),
         (33, None, [None, None, "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range"]),
-        (33, "4.3", [None, None, None]),
+        (31, "4.3", [None, None, None]),
     ],
 )
 def test_each_acl_of_a_request_has_its_own_outcome(
