@@ -1,9 +1,8 @@
 """StandardAuthorizer: KIP-504's interface over the index, with KIP-801's readiness gate.
 
-It is a publisher: a Replica feeds it images. Everything that changes it runs on one
-thread; any thread may ask. What it answers from is one attribute, taken once a call.
-
-This module must not know logs, records or files.
+It is a publisher: a Replica feeds it images. One thread changes it; any thread may call it. Each
+call reads one attribute once and answers from that state. This module must not know logs, records
+or files.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
-"""What ``isEnabledFor`` remembers until a level changes: False spares every decision the call.
-A Python whose loggers remember nothing only loses the time."""
+"""Loggers cache ``isEnabledFor`` until a level changes; False spares every decision the call. On a
+Python without that cache only this saving is lost."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
@@ -52,7 +51,7 @@ INFO: Final = logging.INFO
 NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
 TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
 WORTH_LOADING_ANEW: Final = 16
-"""A delta of more than one change to so many ACLs: loading all of them is cheaper."""
+"""Above so many changed ACLs in one delta, loading all of them is cheaper."""
 
 
 class StandardAuthorizer(Authorizer):
@@ -221,21 +220,21 @@ class StandardAuthorizer(Authorizer):
 
     @property
     def config(self) -> AuthorizerConfig:
-        """Super users and the other settings that it decides by."""
+        """Super users and the other settings."""
         return self._config
 
     @property
     def shut_by(self) -> str:
-        """Why only super users are answered at this moment; empty where the gate is open."""
+        """Why only super users are answered at present; empty while the gate is open."""
         return self._decider.shut_by
 
     @property
     def index(self) -> AclIndex:
-        """What is decided by at this moment, for who decides otherwise; it asks no gate."""
+        """The present index, for callers that decide themselves; it does not check the gate."""
         return self._decider.index
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
-        """The ACLs that match, in Kafka's order; one that has several ids comes once."""
+        """The matching ACLs, in Kafka's order; an ACL with several ids is listed once."""
         if self._is_index_behind:
             return AclIndex.of(list(self._by_id.values())).acls(acl_filter)
         return self._decider.index.acls(acl_filter)
@@ -249,15 +248,15 @@ class StandardAuthorizer(Authorizer):
         return principal in self._config.super_users
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
-        """Who changes the log that this is fed from; a Replica that writes says so itself."""
+        """Set the writer of the log; a Replica that writes calls this itself."""
         self._mutator = mutator
 
     def create_acls(
         self, context: RequestContext, acls: Sequence[Acl]
     ) -> Sequence[Future[AclCreateResult]]:
-        """One future for each of ``acls``, done when it is durable and decided by.
+        """One future for each of ``acls``, done when the ACL is durable and in force.
 
-        Whether ``context`` may is for the caller to ask first (ALTER on the cluster).
+        The caller checks first whether ``context`` may do this (ALTER on the cluster).
         """
         return self._acl_mutator().create_acls(context, acls)
 
@@ -273,7 +272,7 @@ class StandardAuthorizer(Authorizer):
         return self._mutator
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Take over what changed about ACLs, all of it at once."""
+        """Apply all changes of ACLs at once."""
         acls, after = delta.acls, image.acls
         is_changed = acls is not None and (acls.is_replacement or bool(acls.changes))
         if acls is not None and is_changed:
@@ -304,11 +303,11 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """``fault`` keeps the log from being loaded; whoever waits for ``start`` is told."""
+        """Report ``fault``, which stops the load, to the futures of ``start``."""
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """A fault has kept the log unread for so long: the gate is shut if configured so."""
+        """Note how long the log has been unread, and shut the gate if it is configured so."""
         limit = self._config.stale_deny_after_ms
         is_stale = limit is not None and for_ms > 0 and for_ms >= limit
         if is_stale != self._is_stale:
@@ -323,9 +322,9 @@ class StandardAuthorizer(Authorizer):
         self._is_index_behind = False
 
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
-        """Bind ``acl`` to an id; what the id was bound to before goes.
+        """Bind ``acl`` to an id, in place of an earlier ACL of that id.
 
-        Until the initial load is complete nobody is answered from the index, and it waits.
+        Before the initial load is complete nobody is answered, so the index is built later.
         """
         by_id = self._own_ids()
         if self._is_loaded:
@@ -348,7 +347,7 @@ class StandardAuthorizer(Authorizer):
         del by_id[uuid]
 
     def close(self) -> None:
-        """End the waiting for a load that did not come; decisions go on."""
+        """End the wait for the load; decisions go on."""
         closed = AuthorizerNotReady(
             "the authorizer was closed before its initial load was complete"
         )

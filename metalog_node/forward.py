@@ -1,10 +1,10 @@
-"""Forwards what only the controller may do, in Envelopes, until somebody there has answered.
+"""Forwards changes to the controller in Envelopes, until one controller has answered.
 
-As KIP-590 and KIP-801 have it: a controller that does not lead, is not ready, or cannot be
-reached is not an answer, and the next one is asked until the request's time is up; one that is a
-controller no longer is not waited for, since it may hang. What was sent before a connection
-broke may have been carried out; it is sent again, as Kafka's brokers do.
-Blocking, on threads of its own. This module must not know what is forwarded.
+As in KIP-590 and KIP-801: if a controller does not lead, is not ready or is out of reach, the next
+one is tried, until the request's time is up. A node that is no longer a controller is not waited
+for, since it may hang. A request whose connection broke may have been carried out; it is sent
+again, as Kafka's brokers do. Blocking, on its own threads. This module must not know what is
+forwarded.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _ASK_ANOTHER: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.AUTHORIZER_NOT_READY)
 
 
 class NoAnswerInTime(InvalidRequest):
-    """No controller carried it out before the request's time was up."""
+    """No controller answered before the request's time was up."""
 
     code = ErrorCode.REQUEST_TIMED_OUT
 
 
 class ForwardingRefused(InvalidRequest):
-    """The controller takes no Envelope of ours: the client cannot mend that."""
+    """The controller accepts no Envelope from this node; the client cannot repair that."""
 
     code = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class Forwarder:
-    """``controllers`` says at each try which there are; they are asked in turn, beginning with
-    the one that answered last."""
+    """``controllers`` returns the known controllers at each try; the tries begin with the one that
+    answered last."""
 
     def __init__(
         self,
@@ -65,15 +65,15 @@ class Forwarder:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
 
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
-        """The answer to ``request``, header and body, as it goes to the client.
+        """The controller's response to ``request``, header and body, as it goes to the client.
 
-        ``NoAnswerInTime`` or ``ForwardingRefused`` where there is none.
+        Raises ``NoAnswerInTime`` or ``ForwardingRefused``.
         """
         deadline = self._monotonic_s() + self._settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 
     def close(self) -> None:
-        """Nothing is waited for any longer; then let go of the connections."""
+        """Stop waiting for answers, then close the connections."""
         self._is_closing.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
         while (held := self._idle_connection()) is not None:
@@ -104,7 +104,7 @@ class Forwarder:
     def _sent(
         self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float
     ) -> ForwardedAnswer:
-        """One try, with a connection to whose turn it is."""
+        """One try, on a connection to the controller whose turn it is."""
         known = self._controllers()
         if not known:
             raise NoAnswerInTime("no controller is known yet")

@@ -1,12 +1,10 @@
-"""Decides whether a source may be answered from: only without a doubt.
+"""Decides whether a source may be answered from: only if it has no doubt.
 
-A doubt is whatever a strict loader stops at: a record that cannot be read, one that may not
-mean what it seems to, records that are missing. One rule holds for every verb whose output
-rests on ACLs or SCRAM users: with a doubt there is no answer, unless the caller asks to
-salvage; then the output itself says what is missing. Verbs that show a log go on. What a
-store has and could not be read is one as well, for the answers that rest on it.
-
-This module must not know verbs, nor how anything is printed.
+A doubt is anything at which a strict loader stops: an unreadable record, an ambiguous one, missing
+records; or a part of a store that could not be read. One rule holds for every verb whose output
+depends on ACLs or SCRAM users: a doubt means no answer. With ``--salvage`` there is an output,
+which lists what is missing. Verbs that show a log go on. This module must not know verbs, nor how
+anything is printed.
 """
 
 from __future__ import annotations
@@ -23,12 +21,14 @@ _ADVICE_TO_WRITERS: Final = (
     "nothing is written without it; metalog export --salvage gives the rest, to look at"
 )
 MARK: Final = "# missing: "
-"""Begins a line of a file of ACLs that lacks something, before what that is."""
+"""The beginning of a line in an incomplete file of ACLs; the missing part follows."""
 
 
 def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
-    """``UncertainSource`` with the first doubt, unless the caller asks to ``salvage``; None is
-    for a caller that writes where nothing could say what is missing, and cannot ask to."""
+    """Raise ``UncertainSource`` with the first doubt, unless the caller passes ``salvage``.
+
+    ``salvage`` None is for a caller whose output cannot name what is missing.
+    """
     if doubts and not salvage:
         first = doubts[0].fault
         more = len(doubts) - 1
@@ -50,14 +50,14 @@ def doubt_line(doubt: LoadDoubt) -> str:
 
 
 def marks_in(text: str) -> tuple[str, ...]:
-    """What a file of ACLs says that it lacks, a line each."""
+    """The lines in a file of ACLs that say what it lacks."""
     if MARK not in text:
         return ()
     return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))
 
 
 def doubt_fields(doubt: LoadDoubt) -> dict[str, Any]:
-    """A doubt as JSON has it; ``offset`` and ``file`` are null where they are not known."""
+    """A doubt as JSON; ``offset`` and ``file`` are null if they are not known."""
     fault = doubt.fault
     return {
         "file": fault.file,

@@ -1,7 +1,6 @@
-"""The state of a SOURCE at one moment, for programs: tests, reports, a look into the past.
+"""The state of a SOURCE at one moment, for programs such as tests and reports.
 
-It is given only where it is certain: a doubt refuses it, as it refuses the verbs that decide.
-This module must not know what is asked of the image.
+A doubt raises, as in the verbs that decide. This module must not know what the image is used for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Replays a SOURCE into an image: the one way by which every verb gets its state.
+"""Replays a SOURCE into an image: every verb gets its state here.
 
-From the newest snapshot that can be used and the log after it; where a snapshot is
-damaged, from an older one if the log reaches back to it, and it is said. This module
-must not print, and must not know what is asked of the image.
+It begins at the newest usable snapshot. If a snapshot is damaged, it begins at an older one if the
+log reaches back to it, and reports that. This module must not print, and must not know what the
+image is used for.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from snapshot.log_range import read_range
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
-"""Told the offset reached and the one aimed at, after every batch."""
+"""Called after every batch with the offset reached and the offset aimed at."""
 
 _NO_OFFSETS: Final = "a store has no offsets"
 UNPROVEN: Final = "nothing is proven to be committed"
@@ -44,13 +44,12 @@ UNPROVEN: Final = "nothing is proven to be committed"
 class Replayed(NamedTuple):
     """A replayed source.
 
-    ``image`` holds what was committed below ``offset``. ``snapshot`` is the one that the
-    replay began with, None where it began with the log. ``skipped`` counts the records
-    that could not be read. ``doubts`` are all the reasons for which no answer may be taken
-    from ``image``: see ``metalog_sources.certainty``.
-    ``problems`` are lines for a person, each about something odd that did not stop the
-    replay. ``ready``: an authorizer would answer from it; never from
-    ``is_bootstrap``, the records of a folder on which no node has started yet.
+    ``image`` has the committed records below ``offset``. ``snapshot`` is the one where the replay
+    began, None for the log's beginning. ``skipped`` counts unreadable records. ``doubts`` are all
+    reasons why no answer may be given from ``image``: see ``metalog_sources.certainty``.
+    ``problems`` are lines for a person, each about an oddity that did not stop the replay.
+    ``ready``: an authorizer would answer from it; never for ``is_bootstrap``, a formatted folder
+    on which no node has started.
     """
 
     source: Source
@@ -67,9 +66,9 @@ class Replayed(NamedTuple):
     is_bootstrap: bool = False
     doubts: tuple[LoadDoubt, ...] = ()
     unread_users: tuple[LoadDoubt, ...] = ()
-    """On which an answer about SCRAM users rests too; only a store has them."""
+    """Doubts about SCRAM users only; just stores have them."""
     loader: Loader | None = None
-    """With which the replay of a log can go on."""
+    """The loader's state to continue a log from."""
 
     @property
     def open_transaction(self) -> OpenTransaction | None:
@@ -77,7 +76,7 @@ class Replayed(NamedTuple):
 
     @property
     def cluster_id(self) -> str | None:
-        """As ``meta.properties`` or the controllers have it; the log itself does not say."""
+        """From ``meta.properties`` or the controllers; it is not in the log itself."""
         return cluster_id_of(self.source)
 
     @property
@@ -87,7 +86,7 @@ class Replayed(NamedTuple):
 
 
 def cluster_id_of(source: Source) -> str | None:
-    """Of a log; None where nobody tells it."""
+    """The cluster id of a log; None if it is unknown."""
     log = source.log
     if source.kind == "quorum":
         return _told_cluster_id(log)
@@ -115,12 +114,13 @@ def replay_source(
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
-    ``committed`` leaves out what is not proven to be committed. ``tolerant`` counts
-    records that cannot be read and goes on. ``salvage`` takes what can be had of a
-    damaged snapshot or log, up to the damage. ``now_ms`` says what is the future.
-    ``selection`` names the subjects to read, where not all of them are needed.
-    Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached,
-    ``InvalidSource`` where the log was cut at either end while it was read.
+    ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
+    unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
+    ``now_ms`` is the present time, to recognize a moment in the future. ``selection`` names the
+    subjects to read.
+
+    Raises ``CorruptLog`` at damage, ``InvalidMoment`` if ``at`` cannot be reached,
+    ``InvalidSource`` if the log was cut at either end meanwhile.
     """
     if source.store is not None and at is None and not committed:
         return _state_of(source, source.store)
@@ -169,7 +169,7 @@ def replay_source(
 
 
 def _state_of(source: Source, store: Store) -> Replayed:
-    """What a store holds, as if it had been replayed: committed, ready, and without offsets."""
+    """The content of a store, in the form of a replay: committed, ready, and without offsets."""
     state = store.state()
     return Replayed(
         source=source,
@@ -190,7 +190,7 @@ def _state_of(source: Source, store: Store) -> Replayed:
 
 
 class _Replay:
-    """One replay up to ``limit``: finds a base that is whole, then feeds the log after it."""
+    """One replay up to ``limit``: finds a whole base, then feeds the log after it."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class _Replay:
         self.is_bootstrap = False
 
     def note_damage(self, error: CorruptLog, left: str = "stands before it") -> None:
-        """Says that salvaged is only what is ``left`` of what ``error`` is about."""
+        """Note that ``error`` left only ``left`` to salvage."""
         self.problems = [f"{without_advice(error)}; salvaged is what {left}"]
         self.doubts = [LoadDoubt(1, error)]
 
@@ -234,7 +234,7 @@ class _Replay:
         return loader
 
     def _from_base(self) -> Loader:
-        """A loader that holds the best whole base; if there is none, the first damage."""
+        """A loader at the best whole base; without one, raise the first damage."""
         damage: CorruptLog | InvalidSource | None = None
         candidates = self._candidates()
         for base in candidates:
@@ -278,7 +278,7 @@ class _Replay:
         return salvaged_snapshot(self._log, base)
 
     def _feed(self, loader: Loader) -> Iterator[int]:
-        """Gives ``loader`` the log up to the limit; yields each offset that it reached."""
+        """Feed the log up to the limit to ``loader``; yields each offset reached."""
         loader.handle(HighWatermark(self.limit))
         start = loader.position
         if self.base is None and (begin := self._log.bounds().start) > start:
@@ -298,15 +298,17 @@ class _Replay:
 
 
 def without_advice(error: MetalogError) -> str:
-    """What to say of ``error`` where something else was done than it advises."""
+    """The text of ``error`` without its advice, for a caller that did something else."""
     if not isinstance(error, CorruptLog):
         return str(error)
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
 
 
 class LogSurvey(NamedTuple):
-    """The whole log read, what lies below the newest snapshot too (of a snapshot's file the
-    snapshot): records counted by type, and the first damage, if there is any."""
+    """The result of reading the whole log: records counted by type, and the first damage.
+
+    It includes the log below the newest snapshot; of a snapshot's file it reads the snapshot.
+    """
 
     records_by_type: Mapping[str, int]
     problem: CorruptLog | None
@@ -315,7 +317,7 @@ class LogSurvey(NamedTuple):
 def survey_source(
     source: Source, progress: Callable[[int], None] = lambda offset: None
 ) -> LogSurvey:
-    """``progress`` is told the offset reached, after every batch."""
+    """Call ``progress`` with the offset reached, after every batch."""
     counts: Counter[str] = Counter()
     problem = None
     try:

@@ -1,6 +1,6 @@
-"""Stores: what holds ACLs and users of this moment only, without offsets or history.
+"""Stores: sources of present ACLs and users, without offsets or history.
 
-Files of ACLs and folders of YAML are stores. This module must not know what is asked of a store.
+Files of ACLs and folders of YAML are stores. This module must not know what a store is used for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 _SCRIPT: Final = ".sh"
-"""Read without its byte order mark left out: to bash it is part of the first word."""
+"""Suffixes of files whose byte order mark is kept: to bash it is part of the first word."""
 SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
 _LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
 _LOG_SUFFIXES: Final = (".log", ".checkpoint")
@@ -36,11 +36,8 @@ _DEEPEST: Final = 8
 
 
 class StoreState(NamedTuple):
-    """All that a store holds.
-
-    ``problems`` are lines about what is odd about it. ``unread`` tells of ACLs, ``unread_users`` of
-    SCRAM users, that it has, or may have, and that cannot be read.
-    """
+    """The content of a store. ``problems`` are lines about oddities. ``unread`` names ACLs that
+    exist, or may exist, and cannot be read; ``unread_users`` the same for SCRAM users."""
 
     document: Document
     problems: tuple[str, ...] = ()
@@ -49,8 +46,8 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """Why no answer about ACLs may be taken from it: also what its files say that they lack.
-        An answer about SCRAM users rests on ``unread_users`` too."""
+        """The reasons why no answer about ACLs may be given from it, also those that its files
+        declare. An answer about SCRAM users depends on ``unread_users``, too."""
         said = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *said)
 
@@ -58,28 +55,28 @@ class StoreState(NamedTuple):
 @runtime_checkable
 class Store(Protocol):
     def state(self) -> StoreState:
-        """As of now; each call reads anew."""
+        """The present state; each call reads it again."""
         ...
 
 
 @runtime_checkable
 class NarrowStore(Store, Protocol):
-    """A store that can be asked for the ACLs on some resources alone."""
+    """A store that can return the ACLs on some resources only."""
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs whose resource one of ``patterns`` matches; of ``principals`` also their ACLs
-        on other resources, and their credentials. Each pattern and principal is a request."""
+        """The ACLs on resources that one of ``patterns`` matches; of ``principals`` also all other
+        ACLs, and their credentials. Each pattern and principal costs one request."""
         ...
 
 
 @runtime_checkable
 class TopicStore(Store, Protocol):
-    """A store that knows topics."""
+    """A store that can list topics."""
 
     def topics(self) -> list[ListedTopic]:
-        """Those that the caller may describe."""
+        """The topics that the caller may describe."""
         ...
 
 
@@ -147,7 +144,7 @@ def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
 
 
 def is_folder_of_yaml(folder: Path, files: Files) -> bool:
-    """Whether ``folder`` holds YAML and nothing by which a log's folder is known."""
+    """Whether ``folder`` has YAML files and none of a log's files."""
     names = files.names(folder)
     if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
         return False
@@ -155,8 +152,11 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
 
 
 def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
-    """Sorted; what begins with a dot is left alone, as git's own folder. ``InvalidSource`` where
-    folders lie too deep, as behind a link that leads back."""
+    """The YAML files in ``folder`` and below it, sorted, without those whose name begins with a
+    dot.
+
+    ``InvalidSource`` if folders are nested too deeply, as with a link that leads back.
+    """
     return filter(_is_yaml, _visible_files(folder, files))
 
 
@@ -183,14 +183,14 @@ def _is_yaml(path: Path) -> bool:
 
 
 def _suffix(path: Path) -> str:
-    """In small letters: a file that another system called ``A.YML`` is one, too."""
+    """In lower case: other systems write ``A.YML``."""
     return path.suffix.lower()
 
 
 def image_of(document: Document) -> MetadataImage:
-    """The image of a cluster that has these ACLs and users, and nothing else.
+    """The image of a cluster with these ACLs and users, and nothing else.
 
-    A store has no ids: each ACL gets one that is made of what it says, the same every time.
+    A store has no ids, so each ACL gets one derived from its content, the same every time.
     """
     by_id = Table((made_id(acl), acl) for acl in document.acls)
     mechanisms: dict[ScramMechanism, dict[str, ScramCredential]] = {}
@@ -212,7 +212,7 @@ def document_of(image: MetadataImage) -> Document:
 
 
 def made_id(acl: Acl) -> Uuid:
-    """A version 8 UUID (RFC 9562) made of the ACL."""
+    """A version 8 UUID (RFC 9562) derived from the ACL."""
     import hashlib
 
     digest = bytearray(

@@ -1,10 +1,8 @@
 """The ``metalog`` command: the table of verbs, and their common rules.
 
-The table of verbs is static, and a verb's module is imported when it is run, so
-that starting costs what is asked for and no more. Exit codes: 0 yes, 1 no, 2 could
-not answer. An error is one line on stderr.
-
-This module must not know what any verb does.
+The table is static, and a verb's module is imported when it runs, so that start-up stays short.
+Exit codes: 0 yes, 1 no, 2 could not answer. An error is one line on stderr. This module must not
+know what any verb does.
 """
 
 from __future__ import annotations
@@ -150,7 +148,7 @@ def _fault(error: Exception) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether it came of Ctrl-C, of which Python makes another error in the middle of a class."""
+    """Whether Ctrl-C caused it: inside the body of a class Python turns that into another error."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error is not None
@@ -172,7 +170,7 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Options for every verb may stand before the verb, as in ``git --no-pager log``."""
+    """Move common options from before the verb to behind it, as in ``git --no-pager log``."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in ("--color", "-o", "--output") else 1
@@ -219,13 +217,13 @@ def _fail(message: str) -> int:
 
 
 def _abandon_stdout() -> None:
-    """Whoever read the answer has gone; keep Python from writing the rest at exit."""
+    """The reader of stdout is gone; stop Python from writing the rest at exit."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
 
 
 def _abandon_stdout_if_full() -> None:
-    """What a full disk did not take would fail once more at exit, and change the exit code."""
+    """A full disk would fail once more at exit, and change the exit code."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,6 +1,6 @@
-"""Checkpoint files: their reading and writing, and when a log gets a new one.
+"""Reads and writes checkpoint files, and decides when a log needs a new one.
 
-The names below are what others need from here; each is imported when first used.
+The names below are the public API; each is imported when first used.
 """
 
 from __future__ import annotations

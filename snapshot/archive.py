@@ -1,10 +1,9 @@
 """Archives a controller's log and snapshots before it deletes them, in a folder that only grows.
 
-An archive is a ``metadata.log.dir`` of ours, read as any other, with the node's own files left
-out and ``archive.properties`` in their place. Only what is proven to be committed goes in, since
-that never changes; it goes in as the very batches, in segments of which each run adds its
-own. Offsets have no gap: where records are gone before they were archived, another folder has to
-begin. This module must not know what the records mean.
+An archive is a ``metadata.log.dir`` like any other, but ``archive.properties`` replaces the node's
+own files. It holds only records that are proven to be committed, in their original batches; each
+run adds segments. Its offsets have no gap: if records were lost before a run, begin another
+folder. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from snapshot.writer import write_durably
 
 _LATER: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
-"""A run that adds more than this adds several segments."""
+"""A run that adds more bytes begins another segment."""
 
 
 class Archived(NamedTuple):
@@ -43,11 +42,11 @@ class Archived(NamedTuple):
 def archive_log(
     log: Log, proven: int, target: Path, *, cluster_id: str | None, files: Files
 ) -> Archived:
-    """Add to the archive in ``target``, which is made if missing, what ``log`` has beyond it,
-    up to offset ``proven``.
+    """Add to the archive in ``target`` the records and snapshots of ``log`` up to offset
+    ``proven``.
 
-    ``InvalidTarget`` where ``target`` is something else, or of another log; ``InvalidSource``
-    where records between the two are gone.
+    Creates ``target`` if needed. ``InvalidTarget``: ``target`` is not an archive, or of another
+    log. ``InvalidSource``: records between the archive and ``log`` are gone.
     """
     try:
         return _archived(log, proven, target, cluster_id, files)
@@ -92,7 +91,7 @@ def _archived(
 
 
 def archived_cluster(target: Path, files: Files) -> str | None:
-    """The cluster whose log the archive in ``target`` keeps, where it is begun and that known."""
+    """The cluster id of the archive in ``target``; None if there is no archive or no id yet."""
     mark = target / layout.ARCHIVE_PROPERTIES
     if not files.is_file(mark):
         return None
@@ -115,8 +114,8 @@ def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) 
 
 
 def _beginning(log: Log, proven: int) -> int:
-    """Where the log begins; or where its newest snapshot ends, if its owner has only that to
-    give for what comes before, as a leader has that tells of its log to observers."""
+    """The log's first offset; or its newest snapshot's end, if its owner serves only that snapshot
+    for older records, as a quorum's leader does to observers."""
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]
@@ -133,8 +132,8 @@ def _has_segments(partition: Path, files: Files) -> bool:
 def _check_same_log(
     begun: DirectoryLog, log: Log, end: int, target: Path, *, is_same_cluster: bool
 ) -> None:
-    """The last batch of the archive is the log's own at that offset, if it still has it; if not,
-    only the cluster's id can show that the log goes on with the archive."""
+    """Raise unless the archive's last batch equals the log's batch at that offset. If the log has
+    deleted it, only the cluster ids can show that the log continues the archive."""
     last = None
     for last in begun.batches(begun.folder.segments[-1]):  # noqa: B007 - the last one is wanted
         pass
@@ -157,8 +156,7 @@ def _check_same_log(
 
 
 def _segments(log: Log, begin: int, proven: int) -> Iterator[list[Batch]]:
-    """What is to be added, in segments of a size; a batch of it at a time is in the memory
-    of whoever writes, and a segment here."""
+    """The bytes to add, a segment at a time. One batch of the log and one segment are in memory."""
     segment: list[Batch] = []
     size = 0
     expected = begin
@@ -190,7 +188,7 @@ def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
 
 
 def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
-    """Whole ones only; a damaged one is left out, since the log says the same."""
+    """Adds whole snapshots only: the log has the same records as a damaged one."""
     held = set(layout.snapshots(files.names(partition)))
     added = 0
     for each in log.snapshots():

@@ -1,9 +1,9 @@
-"""Formats folders for a node's log, as kafka-storage does: the state that it starts from.
+"""Formats folders for a node's log, as kafka-storage does.
 
-A folder gets the first records, for a dynamic quorum the control records that name the voters,
-and at last ``meta.properties``, which makes it formatted. Up to metadata.version 4.3-IV0 the first
-records lie in ``bootstrap.checkpoint``, where Kafka 4.3 looks for them; above, all records lie in
-one snapshot of offset 0, as Kafka 4.4 writes it. All is checked before anything is written.
+A folder gets the first records, the control records that name the voters of a dynamic quorum, and
+last ``meta.properties``, which marks it as formatted. Up to metadata.version 4.3-IV0 the first
+records are in ``bootstrap.checkpoint``, where Kafka 4.3 looks for them; above, all records are in
+one snapshot of offset 0, as Kafka 4.4 writes it. Everything is checked before anything is written.
 This module must not know how options are written.
 """
 
@@ -30,12 +30,12 @@ Records = Sequence[tuple[Message, int]]
 
 _VERSION: Final = "1"
 _CLUSTER_ID: Final = re.compile(r"[A-Za-z0-9_.-]+")
-"""What needs no escape in ``meta.properties``."""
+"""The characters that need no escape in ``meta.properties``."""
 
 
 class Controller(NamedTuple):
-    """One that votes from the start; without a ``directory_id`` it is the node formatted, and
-    its folder gets a new one."""
+    """A voter of the new quorum. Without a ``directory_id`` it is the node being formatted, and
+    its folder gets a new id."""
 
     node_id: int
     endpoint: Endpoint
@@ -43,12 +43,12 @@ class Controller(NamedTuple):
 
 
 class Format(NamedTuple):
-    """What to make of ``directories``, of which ``metadata_dir`` holds the log, if the node is a
-    controller.
+    """How to format ``directories``.
 
-    ``controllers`` are the voters where the log names them (KIP-853); none leaves the voters
-    to the configuration, or with ``joins_quorum`` to the log of those that vote. No
-    ``cluster_id`` is that of the folders which are formatted already, else a new one.
+    ``metadata_dir`` is the one for the log, if the node is a controller. ``controllers`` are the
+    voters that the log names (KIP-853). Without them, voters are in the configuration; or, with
+    ``joins_quorum``, in the existing quorum's log. Without a ``cluster_id`` the folders that are
+    already formatted give it, or it is new.
     """
 
     metadata_dir: Path
@@ -63,7 +63,7 @@ class Format(NamedTuple):
 
 
 class Formatted(NamedTuple):
-    """One folder: ``kind`` in Kafka's words; ``is_new`` is false where it was formatted before."""
+    """One folder: ``kind`` in Kafka's words; ``is_new`` is false if it was formatted already."""
 
     directory: Path
     kind: str
@@ -76,7 +76,7 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """``InvalidTarget`` where a folder may not be formatted: nothing was written then."""
+    """Format all folders, or none: ``InvalidTarget`` if one of them may not be formatted."""
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []
@@ -102,7 +102,7 @@ def _properties(path: Path, files: Files) -> MetaProperties | None:
 
 
 def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: Files) -> str | None:
-    """The cluster's id, if anything says it."""
+    """Raise if a folder may not be formatted; return the cluster id, if it is known."""
     cluster_id = wanted.cluster_id
     if cluster_id is not None and not _CLUSTER_ID.fullmatch(cluster_id):
         raise InvalidRequest(
@@ -142,7 +142,7 @@ def _check_unused(path: Path, files: Files) -> None:
 
 
 def _directory_id(wanted: Format, path: Path) -> Uuid | None:
-    """The one by which the other voters know the folder, if they do."""
+    """The directory id by which the other voters know the folder, if they do."""
     if path != wanted.metadata_dir:
         return None
     own = (each for each in wanted.controllers if each.node_id == wanted.node_id)

@@ -1,8 +1,6 @@
-"""Makes a snapshot whenever enough of the log has been published since the last one.
+"""Decides when to write a snapshot: after enough new bytes or records, or enough time.
 
-A publisher: it is told of each new image and writes when the bytes or the records since
-the newest snapshot pass a bound, or when that is older than a bound and something came since.
-This module must not know how a snapshot is written.
+It is a publisher, so it sees each new image. This module must not know how a snapshot is written.
 """
 
 from __future__ import annotations
@@ -19,12 +17,11 @@ WriteSnapshot = Callable[[MetadataImage], Path]
 
 
 class SnapshotGenerator:
-    """A publisher that writes a snapshot when enough has changed; it deletes nothing.
+    """A publisher that calls ``write`` when a snapshot is due; it deletes nothing.
 
-    It calls ``write`` after every ``max_bytes`` bytes or ``max_records`` records of log, and
-    with the first image that comes ``max_ms`` after the last time.
-
-    None means no bound of that kind. ``written`` is the newest file that it made.
+    A snapshot is due after ``max_bytes`` bytes or ``max_records`` records of log, and with the
+    first image ``max_ms`` after the last snapshot. None means no such bound. ``written`` is the
+    newest file.
     """
 
     def __init__(
@@ -47,7 +44,7 @@ class SnapshotGenerator:
         self.written: Path | None = None
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Count what came, and write a snapshot of ``image`` where one is due."""
+        """Count the new records, and write a snapshot of ``image`` if one is due."""
         if isinstance(manifest, SnapshotManifest):
             self._begin_anew()
             return

@@ -1,8 +1,8 @@
-"""The features that a new cluster begins with, and which of them its operator may choose.
+"""The features of a new cluster, and the levels that its operator may choose.
 
 The table is that of Kafka 4.4.0's ``Feature`` enum: for each level of a feature, the
-metadata.version from which on a new cluster has it, and what it depends on.
-This module must not know how a folder is formatted.
+metadata.version from which a new cluster has it, and its dependencies. This module must not know
+how a folder is formatted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ELR: Final = "eligible.leader.replicas.version"
 
 
 class Level(NamedTuple):
-    """One level of a feature; ``needs`` is the least metadata.version with which it works."""
+    """One level of a feature; ``needs`` is the lowest metadata.version that supports it."""
 
     level: int
     since: int
@@ -41,8 +41,8 @@ FEATURES: Final[Mapping[str, tuple[Level, ...]]] = {
 
 
 def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
-    """Feature to the lowest and highest level that a Kafka supports whose newest
-    metadata.version is ``metadata_version``."""
+    """Each feature's lowest and highest level, for a Kafka whose newest metadata.version is
+    ``metadata_version``."""
     others = {
         name: (0, max(each.level for each in levels if each.since <= metadata_version))
         for name, levels in FEATURES.items()
@@ -52,9 +52,9 @@ def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
 
 
 def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
-    """The level of a release as Kafka's tools take it: ``4.4``, ``4.4.0``, ``4.4-IV2``.
+    """The metadata.version of a release as Kafka's tools take it: ``4.4``, ``4.4.0``, ``4.4-IV2``.
 
-    With ``allows_unstable``, levels that no Kafka has released have to be named in full.
+    With ``allows_unstable``, an unreleased level must be given by its full name.
     """
     newest = newest_level(allows_unstable=allows_unstable)
     parts = release.split(".")
@@ -75,12 +75,13 @@ def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
 
 
 def newest_level(*, allows_unstable: bool) -> int:
-    """Of metadata.version: the newest that is released, or that Kafka 4.4 knows at all."""
+    """The newest metadata.version: released, or known to Kafka 4.4 at all."""
     return max(METADATA_VERSIONS) if allows_unstable else LATEST_METADATA_VERSION
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
-    """``InvalidRequest`` where ``chosen`` has another than follows from where the voters are."""
+    """``InvalidRequest`` if ``chosen`` has another kraft.version than the place of the voters
+    implies."""
     follows = int(voters_are_in_log)
     if chosen.get(KRAFT_VERSION, follows) != follows:
         named = "the log" if voters_are_in_log else "controller.quorum.voters, not by the log"
@@ -93,11 +94,11 @@ def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -
 def initial_features(
     release: str | None, chosen: Mapping[str, int], *, allows_unstable: bool = False
 ) -> dict[str, int]:
-    """Feature to level, metadata.version first, levels of 0 left out.
+    """Each feature's level, metadata.version first, without levels of 0.
 
-    ``InvalidRequest`` where Kafka's own format refuses. kraft.version is not among them:
-    it follows from how the voters are named (``check_kraft_version``). ``allows_unstable``
-    is ``unstable.feature.versions.enable``.
+    ``InvalidRequest`` where kafka-storage format refuses. kraft.version is left out: it follows
+    from how the voters are named (``check_kraft_version``). ``allows_unstable`` is
+    ``unstable.feature.versions.enable``.
     """
     wanted = dict(chosen)
     wanted.pop(KRAFT_VERSION, None)

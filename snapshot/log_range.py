@@ -1,8 +1,8 @@
-"""Reads a log from one offset up to another one, and says where it broke off between them.
+"""Reads a log between two offsets, and raises if the log loses records meanwhile.
 
-A log may be cut while it is read: its beginning is deleted, or another leader's log takes its
-place. Then there is no range, since a part of it would pass for the whole. This module must not
-know what its batches are read for.
+A log may be cut while it is read: its beginning is deleted, or another leader's log replaces it.
+Then this module raises, because a part would look like the whole range. This module must not know
+what its batches are read for.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from metalog.ports import Appended, CutShort, Gap, HighWatermark
 
 
 def read_range(log: OpenedLog, start: int, end: int) -> Iterator[Appended | Gap]:
-    """The batches and gaps of ``log`` from offset ``start``, or from the batch that holds it, until
-    ``end`` is reached.
+    """The batches and gaps of ``log`` from the batch that contains ``start`` up to ``end``.
 
-    Raises ``InvalidSource`` where the log was cut meanwhile, and ``CorruptLog`` at damage.
+    Raises ``InvalidSource`` if the log was cut meanwhile, and ``CorruptLog`` at damage.
     """
     reached = start
     if reached >= end:

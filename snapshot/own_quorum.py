@@ -1,7 +1,7 @@
-"""Formats a folder for the log of a node that is its own quorum, for programs.
+"""Formats the folder of a node that is its own quorum, for programs.
 
-``metalog format`` has all that kafka-storage has beside it; both write by ``formatting``. This
-module must not know what is written to the log later.
+``metalog format`` is kafka-storage's whole interface; both use ``formatting``. This module must
+not know what is written to the log later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reads snapshots whole or not at all; ``salvaged_snapshot`` reads the rest of a damaged one.
+"""Reads a whole snapshot or raises; ``salvaged_snapshot`` reads the rest of a damaged one.
 
-A snapshot begins with its header, ends with its footer, and every batch of it has the
-epoch that its name says. This module must not know where a snapshot lies.
+A snapshot begins with a header and ends with a footer, and every batch has the epoch in its file
+name. This module must not know where a snapshot lies.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
 
 
 def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """All batches of a snapshot, header and footer included, each of the epoch that its
-    name says. That it is whole is seen at its end, by ``check_snapshot`` or the loader."""
+    """All batches of a snapshot, with header and footer, each of the epoch in its name.
+
+    ``check_snapshot`` or the loader checks at the end that the snapshot is whole.
+    """
     for batch in log.open_snapshot(id):
         if batch.epoch != id.epoch:
             raise CorruptSnapshot(
@@ -31,9 +33,8 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """What is left of a damaged snapshot, between a header and a footer of our own: all
-    batches up to the first that cannot be read. Nothing vouches for it; ``--salvage`` only.
-    """
+    """The rest of a damaged snapshot, between a new header and footer: all batches up to the first
+    unreadable one. For ``--salvage`` only, since nothing proves what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):
@@ -49,11 +50,12 @@ def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 def bases(
     offset: int, bounds: LogBounds, snapshots: Sequence[SnapshotId]
 ) -> list[SnapshotId | None]:
-    """From what the state at ``offset`` can be rebuilt, the shortest way first.
+    """The starting points from which the state at ``offset`` can be rebuilt, the shortest way
+    first.
 
-    A snapshot that ends at or before it, if the log holds what is between, but for the one
-    that a node's folder was formatted with; None for the log alone, if it begins at 0. Empty
-    where nothing reaches.
+    Each is a snapshot that ends at or before ``offset``, if the log has all records after it; not
+    the one that formatting wrote, unless the log is empty. None stands for the log alone, if it
+    begins at 0. Empty if no starting point exists.
     """
     found: list[SnapshotId | None] = [
         known

@@ -1,7 +1,7 @@
-"""Keeps a log that is written small: a snapshot when one is due, then what it replaces goes.
+"""Keeps a written log small: writes a snapshot when due, then deletes what it replaces.
 
-A publisher for the replica that writes the log, on whose thread all of it happens: changes
-wait while a snapshot is written. This module must not know how a snapshot is laid out.
+It is a publisher on the thread of the replica that writes the log, so changes wait while it writes
+a snapshot. This module must not know how a snapshot is laid out.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """A publisher that writes snapshots of a log and deletes what they replace.
+    """A publisher that writes snapshots of a log and deletes the segments that they replace.
 
-    ``config`` is what ``metalog.log_config`` reads from Kafka's keys. ``now_ms`` is the time
-    of day, by which snapshots are dated and grow old; a clock that is set back keeps none from
-    being written.
+    ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the time of day, which dates
+    snapshots; a clock that is set back does not stop snapshots.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Upkeep:
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:
-        """Written and synced first; only then is anything deleted."""
+        """Writes and syncs first, then deletes."""
         folder = self._target.folder
         wanted = SnapshotId(image.provenance.offset, image.provenance.epoch)
         if wanted in folder.snapshots:

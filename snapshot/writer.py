@@ -1,8 +1,7 @@
-"""Writes an image as a snapshot that Kafka's own tools read (KIP-630), or as one in Avro.
+"""Writes an image as a snapshot that Kafka's own tools read (KIP-630), or as an Avro file.
 
-First under a temporary name in the same folder, then synced, renamed and the folder
-synced: under its final name a snapshot is whole or not there. This module must not know
-when a snapshot is due.
+It writes a temporary file in the same folder, syncs it, renames it and syncs the folder. So a
+snapshot under its final name is whole. This module must not know when a snapshot is due.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ def write_snapshot(
 ) -> Path:
     """The snapshot of ``image`` in ``folder``, named after its provenance.
 
-    ``timestamp`` (ms) is the time of writing. ``control`` holds KRAFT_VERSION and
-    KRAFT_VOTERS where the log has them: an image does not know the voters. ``in_avro`` it is
-    not Kafka's checkpoint but an Avro container file of the same records, for a topic's readers.
+    ``timestamp`` (ms) is the time of writing. ``control`` has KRAFT_VERSION and KRAFT_VOTERS if
+    the log has them, since an image does not know the voters. With ``in_avro`` the file is an Avro
+    container file of the same records, for readers of a topic.
     """
     offset, epoch, last_contained_timestamp = image.provenance
     held = SnapshotId(offset, max(epoch, 0))
@@ -69,7 +68,7 @@ def write_snapshot(
 def write_durably(
     target: Path, batches: Iterable[Batch], files: Files, *, mode: int = OWNER_WRITES
 ) -> None:
-    """All of ``batches`` at ``target``, or nothing there; what was there stays until then."""
+    """Write all of ``batches`` to ``target``, or leave ``target`` as it was."""
     _write_durably(target, map(batch_bytes, batches), files, mode)
 
 

@@ -1,9 +1,8 @@
-"""Whether a planned change of ACLs still has the effect that it had when it was planned.
+"""Checks whether a planned change of ACLs still has its planned effect.
 
-The effect is the set of requests whose answer the change turns. Other ACLs that came or went
-since then may turn some of them already, or decide them otherwise. Requests are infinite in
-number; one stands for all those that the same ACLs reach. This module must not know where
-ACLs come from, nor how a plan is saved.
+The effect is the set of requests whose answer the change reverses. ACLs that came or went since
+may already have reversed some, or may decide them differently. One request stands for all requests
+that the same ACLs reach. This module must not know where ACLs come from, nor how a plan is saved.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from authorizer.trace import Question, is_allow, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType
 
 _OTHER: Final = "\0"
-"""Ends a name that no ACL names, and stands for a host that none names."""
+"""Ends a name that no ACL names; also stands for a host that no ACL names."""
 _OTHER_PRINCIPAL: Final = f"User:{_OTHER}"
 _OPERATIONS: Final = tuple(each for each in Operation if each > Operation.ALL)
 _MOST_QUESTIONS: Final = 100_000
@@ -40,10 +39,10 @@ class SetChange(NamedTuple):
 
 
 class OtherEffect(NamedTuple):
-    """``acl`` came or went, and the change would turn ``question`` otherwise than planned.
+    """``acl`` came or went, and so the change would affect ``question`` otherwise than planned.
 
-    Each pair is the answer before the change and after it, True for ALLOWED. The question is
-    None where too many would have to be asked.
+    Each pair is the answer before and after the change, True for ALLOWED. The question is None if
+    there are too many to compare.
     """
 
     acl: Acl
@@ -53,7 +52,7 @@ class OtherEffect(NamedTuple):
 
 
 def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
-    """Those of ``acls`` that reach a resource which one of ``steps`` reaches, in their order."""
+    """Those of ``acls`` that reach a resource of one of ``steps``, in their order."""
     reached = MatchedNames(steps)
     return [acl for acl in acls if reached.meets(acl)]
 
@@ -61,11 +60,10 @@ def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
 def other_effects(
     before: Collection[Acl], now: Collection[Acl], change: SetChange, config: AuthorizerConfig
 ) -> Iterator[OtherEffect]:
-    """At most one for each ACL that is in ``before`` or in ``now``, not in both.
+    """At most one for each ACL that is in only one of ``before`` and ``now``.
 
-    None is left where every answer that ``change`` turns on ``now`` was turned the same way on
-    ``before``, and every answer that it turned there is, after it, what it was to become. An
-    answer that somebody else has turned already is no other effect.
+    The result is empty if ``change`` reverses the same answers in the same way on ``now`` as on
+    ``before``. An answer that somebody else has already changed does not count.
     """
     differing = sorted(set(before) ^ set(now))
     if not differing:
@@ -119,10 +117,8 @@ class _Answers:
 def _questions(
     acl: Acl, steps: Iterable[Acl], known: Iterable[Acl], config: AuthorizerConfig
 ) -> Iterator[Question]:
-    """One question for every set of ACLs that can decide about what ``acl`` and a step reach.
-
-    Where a resource without ACLs is open, the first ACL on it closes it to everybody.
-    """
+    """One question for each set of ACLs that can decide on the resources of both ``acl`` and a
+    step. If resources without ACLs are open, the first ACL on one closes it to everybody."""
     near = [each for each in known if meet(each, acl)]
     names = [name for name in _names(near) if reaches(acl, acl.resource_type, name)]
     everybody = [*sorted({each.principal for each in near} - {WILDCARD_PRINCIPAL})]
@@ -151,7 +147,7 @@ def _questions(
 
 
 def _names(acls: Iterable[Acl]) -> list[str]:
-    """The names that stand in ``acls``, and one more below each prefix and outside of all."""
+    """The names in ``acls``, and one more below each prefix and outside of all."""
     literals: set[str] = set()
     prefixes = {"", WILDCARD}
     for acl in acls:
@@ -161,7 +157,7 @@ def _names(acls: Iterable[Acl]) -> list[str]:
 
 
 def _clients_of_both(one: str, other: str, regions: Iterable[HostRegion]) -> list[str]:
-    """A client of each region from which both hosts match, and one that no ACL names."""
+    """A client of each region where both hosts match, and one that no ACL names."""
     hosts = {one, other} - {WILDCARD}
     return [
         *(region.client for region in regions if hosts <= region.matching),
@@ -170,7 +166,7 @@ def _clients_of_both(one: str, other: str, regions: Iterable[HostRegion]) -> lis
 
 
 def _common(one: str, other: str, wildcard: str, all_of_them: list[str], fresh: str) -> list[str]:
-    """Who or where both mean."""
+    """The common part of two principals or hosts."""
     if one != wildcard and other != wildcard:
         return [one] if one == other else []
     if one == other:

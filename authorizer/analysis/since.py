@@ -1,7 +1,7 @@
-"""Since when an answer holds: the change of the ACLs at which it began.
+"""The change of ACLs since which an answer has been the same.
 
-Linear in the changes, whatever the number of ACLs: only those that reach the resource
-are kept. It must not know where the changes are read from.
+Linear in the changes, whatever the number of ACLs: it keeps only ACLs that reach the resource.
+This module must not know where the changes are read from.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Cause(Enum):
     ADDED = "ADDED"
     REMOVED = "REMOVED"
     START = "START"
-    """The answer was the same already where the history begins."""
+    """The answer is the same as at the beginning of the history."""
 
 
 class Since(NamedTuple):
-    """The answer holds since the record at ``offset``, which added or removed ``acl``; ``at`` is
+    """The answer dates from the record at ``offset``, which added or removed ``acl``; ``at`` is
     the first offset (exclusive) whose state has that change."""
 
     offset: int
@@ -35,7 +35,7 @@ class Since(NamedTuple):
 
 
 class DecisionChange(NamedTuple):
-    """``change`` made the answer ``allowed``; ``acl`` is what it added or removed."""
+    """``change`` (adding or removing ``acl``) made the answer ``allowed``."""
 
     allowed: bool
     cause: Cause
@@ -50,7 +50,7 @@ def since(
     config: AuthorizerConfig,
     question: Question,
 ) -> Since:
-    """When the answer that holds after all ``changes`` began.
+    """The beginning of the answer after all ``changes``.
 
     ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start);
     ``changes`` come in log order from there.
@@ -62,7 +62,7 @@ def since(
 
 
 class DecisionChanges:
-    """The moments at which an answer turns. ``allowed`` is what it is so far."""
+    """The moments at which an answer changes. ``allowed`` is the answer so far."""
 
     def __init__(
         self, base: Iterable[tuple[Uuid, Acl]], config: AuthorizerConfig, question: Question
@@ -73,14 +73,14 @@ class DecisionChanges:
         self.allowed = self._bound.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """Those among ``changes``, which go on from where the last ones ended."""
+        """The changes of the answer among ``changes``, which continue the earlier ones."""
         for group in at_once(changes):
             turn = self._after(group)
             if turn is not None:
                 yield turn
 
     def _after(self, group: Iterable[TimelineChange]) -> DecisionChange | None:
-        """What changes together turns the answer once, by the last change that does."""
+        """Of changes in one batch the last one that changes the answer counts, and only once."""
         bound, allowed, last = self._bound, self.allowed, None
         for change in group:
             before = bound.unbind(change.id)

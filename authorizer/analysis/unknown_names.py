@@ -1,6 +1,6 @@
-"""Names in a question that neither the ACLs nor the log know: most denials are a typo.
+"""Unknown names in a question: most denials are a typo.
 
-This module must not know what is decided.
+This module must not know the decision.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ _IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 
 
 class Unknown(NamedTuple):
-    """``name``, of a principal, topic or group, is not known; ``near`` is, and looks like it.
-
-    ``is_listed``: the source lists what there is of its kind, as a log does with its topics.
-    """
+    """The ``name`` of a principal, topic or group is unknown; ``near`` is a known name like it.
+    ``is_listed``: the source has all names of this kind, as a log has all topics."""
 
     what: str
     name: str
@@ -47,7 +45,7 @@ class Unknown(NamedTuple):
 def unknown_names(
     question: Question, image: MetadataImage, super_users: Collection[str]
 ) -> list[Unknown]:
-    """What to point out about ``question`` before a person believes the answer."""
+    """The unknown names of ``question``, to be pointed out before a person believes the answer."""
     acls = image.acls.by_id.values()
     found = [_unknown_principal(question.principal, image, acls, super_users)]
     if question.resource_type in _IN_THE_LOG:

@@ -1,10 +1,10 @@
-"""Every request that one line of an audit log may stand for, where it can be read in several ways.
+"""All requests that one ambiguous line of an audit log may stand for.
 
-Kafka escapes nothing, and a writer that dies leaves half a line, to which the next one is
-appended. So a line may hold several beginnings of a record, several verdicts and several ends.
-``audit.parse_line`` says which reading is the likeliest; this module says which others there are,
-so that none of them is taken for something that did not happen. How many are given is bounded.
-This module must not know files, times, nor ACLs.
+Kafka escapes nothing, and a dying writer leaves half a line, to which the next one is appended. So
+a line may hold several beginnings of a record, several verdicts and several ends.
+``audit.parse_line`` picks the likeliest reading; this module lists the others, so that no possible
+request is taken for one that did not happen. Their number is bounded. This module must not know
+files, times, nor ACLs.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from typing import Final, NamedTuple
 from authorizer.audit.line import HEAD, VERDICT, Row, line_readings, row_of, unfinished_readings
 
 MOST_READINGS: Final = 64
-"""So many are given of one line: a hostile name may hold thousands."""
+"""The most readings of one line: a hostile name may hold thousands."""
 _MOST_TRIED: Final = 16 * MOST_READINGS
 _MOST_HEADS: Final = 16
 
 
 class Reading(NamedTuple):
-    """``row`` is what the line says where its record begins at ``head``. A ``pattern_type`` of
-    PREFIXED means that the line breaks off: the resource is any whose name begins so, or that
-    ``resource_name`` begins with."""
+    """``row`` is the request that the line states if its record begins at ``head``.
+
+    A ``pattern_type`` of PREFIXED means that the line breaks off: the resource's name begins with
+    ``resource_name``, or is a beginning of it.
+    """
 
     head: int
     row: Row
 
 
 def heads_in(text: str) -> Iterator[int]:
-    """Where a record may begin."""
+    """The offsets where a record may begin."""
     at = text.find(HEAD)
     while at >= 0:
         yield at
@@ -39,12 +41,12 @@ def heads_in(text: str) -> Iterator[int]:
 
 
 def has_verdict(text: str) -> bool:
-    """Whether ``text`` says who was allowed or denied what on which type of resource."""
+    """Whether ``text`` says who was allowed or denied which operation on which resource type."""
     return VERDICT.search(text) is not None
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """What ``text`` may say as a whole line: first the likeliest of each beginning."""
+    """The readings of ``text`` as a whole line: first the likeliest of each beginning."""
     return _some(
         (Reading(head, row_of(line)) for line in line_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)
@@ -52,7 +54,7 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def unfinished(text: str) -> Iterator[Reading]:
-    """What ``text`` may say as the beginning of a line whose rest is lost."""
+    """The readings of ``text`` as the beginning of a line whose rest is lost."""
     return _some(
         (Reading(head, row_of(line)) for line in unfinished_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)
@@ -60,7 +62,7 @@ def unfinished(text: str) -> Iterator[Reading]:
 
 
 def _some(of_heads: Iterator[Iterator[Reading]]) -> Iterator[Reading]:
-    """In turns, each once."""
+    """Items from each in turn, without repeats."""
     turns = chain.from_iterable(zip_longest(*of_heads))
     different = dict.fromkeys(each for each in islice(turns, _MOST_TRIED) if each is not None)
     return islice(iter(different), MOST_READINGS)

@@ -1,12 +1,10 @@
-"""Requests to create and delete ACLs, turned into records.
+"""Turns requests to create and delete ACLs into records.
 
-What is refused, with which code and which words, is what Kafka's admin handlers and
-AclControlManager refuse; of hosts that depends on its version (``acl_hosts``). Creating what
-exists succeeds and writes nothing; an ACL that two filters match is removed once and listed by
-both.
-
-Pure: the image is only read, and ids come from the ``entropy`` that is handed in. This
-module must not know who asks, nor whether they may.
+It refuses the same requests as Kafka's admin handlers and AclControlManager, with the same codes
+and texts; which hosts it refuses depends on Kafka's version (``acl_hosts``). Creating an existing
+ACL succeeds and writes nothing. An ACL that two filters match is removed once and listed by both.
+Pure: it only reads the image, and ids come from ``entropy``. This module must not know the caller,
+nor check permissions.
 """
 
 from __future__ import annotations
@@ -41,7 +39,8 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""Each filter lists all that it matches: many that match the same would fill the memory."""
+"""Each filter lists all its matches, so many filters with the same matches would fill the memory.
+"""
 _TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(
@@ -56,7 +55,7 @@ _TOO_MANY_DELETED: Final = ApiError(
 def create_acls(
     image: AclsImage, acls: Sequence[Acl], entropy: Entropy, creator: AclCreator | None = None
 ) -> ControllerResult[list[ApiError]]:
-    """One outcome for each of ``acls``, in their order; any host is taken without a ``creator``."""
+    """One outcome for each of ``acls``, in order; without a ``creator`` any host is accepted."""
     results = [why_not(acl, creator) for acl in acls]
     sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
     records = creations(image, sound, entropy)
@@ -66,7 +65,7 @@ def create_acls(
 
 
 def creations(image: AclsImage, acls: Iterable[Acl], entropy: Entropy) -> list[tuple[Message, int]]:
-    """A record for each of ``acls`` that is not there yet, under an id that nothing has."""
+    """A record with a new id for each of ``acls`` that does not exist."""
     created: dict[Acl, Uuid] = {}
     taken: set[Uuid] = set()
     for acl in acls:
@@ -101,14 +100,14 @@ def delete_acls(
 
 
 def why_not(acl: Acl, creator: AclCreator | None = None) -> ApiError:
-    """Why ``acl`` may not be created, in the order in which Kafka looks."""
+    """Why ``acl`` may not be created, in Kafka's order of checks."""
     if problem := _problem(acl):
         return ApiError(ErrorCode.INVALID_REQUEST, problem)
     return SUCCESS if creator is None else why_no_host(acl.host, creator)
 
 
 def why_no_filter(wanted: AclFilter) -> ApiError:
-    """Why nothing may be deleted by ``wanted``."""
+    """Why the filter ``wanted`` may not delete."""
     pattern, entry = wanted
     if 0 in (pattern.resource_type, pattern.pattern_type):
         return ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")
@@ -129,18 +128,18 @@ def _problem(acl: Acl) -> str | None:
 _Named = tuple[bool, ...]
 """Whether a filter names a resource, a principal, a host."""
 _Texts = tuple[str, ...]
-"""Those that it names, of the resource, the principal and the host."""
+"""The texts that it names: of the resource, the principal and the host."""
 _Places = list[int]
-"""Of ACLs, in the image's order."""
+"""ACLs in the image's order."""
 
 
 class _Sought:
-    """An image's ACLs; ``is_indexed`` by what filters name, where there are many of them, so that
-    each costs what it matches and not what there is.
+    """An image's ACLs, ready for filters.
 
-    ACLs of a group agree in the texts that a filter names. A large group is divided by codes:
-    a filter matches all of such a part, or none. One list a group is all that is made: an object
-    more for each ACL, freed at once, would hold every thread for as long as it takes.
+    With many filters (``is_indexed``) a filter costs what it matches, not the number of ACLs: ACLs
+    are grouped by the texts that a filter names. A large group is divided by codes, so that a
+    filter matches all or none of a part. It makes only one list a group: one more object for each
+    ACL, freed at once, would stop every thread for as long as that takes.
     """
 
     def __init__(self, image: AclsImage, *, is_indexed: bool) -> None:
@@ -167,7 +166,7 @@ class _Sought:
         return (self._all[place] for place in sorted(places))
 
     def _names(self, wanted: AclFilter) -> Iterable[_Texts]:
-        """Those that an ACL may have that ``wanted`` matches; no text where it names none."""
+        """The texts that an ACL matched by ``wanted`` may have; None where it names none."""
         name = wanted.pattern.name
         if name is None:
             return [()]
@@ -177,7 +176,7 @@ class _Sought:
         return dict.fromkeys([(name,), (WILDCARD,), *((name[:length],) for length in lengths)])
 
     def _divided(self, named: _Named, texts: _Texts) -> list[_Places]:
-        """A group, in parts of which a filter matches all or none."""
+        """Divides a group into parts of which a filter matches all or none."""
         groups = self._groups.get(named)
         if groups is None:
             groups = self._groups[named] = self._grouped(named)

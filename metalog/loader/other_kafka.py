@@ -1,7 +1,7 @@
-"""What in a log is another Kafka's, a line each for a person: whoever answers from it says them.
+"""Lines for a person about traces of another Kafka in a log.
 
-A metadata.version that Kafka 4.4 refuses, and records that were passed over since nobody here
-knows them. This module must not know how a verb shows a line.
+Such traces are a metadata.version that Kafka 4.4 refuses, and skipped records of unknown types.
+This module must not know how a verb shows a line.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:
-    """Of a loader's image and what it passed over: each line by what it is about."""
+    """The lines about a loader's image and its skipped records, each under the thing it
+    is about."""
     problem = features.problem
     about_version = {} if problem is None else {METADATA_VERSION: problem}
     return {**about_version, **{kind: skipped_line(each) for kind, each in skipped.items()}}
 
 
 def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
-    """``foreign_traces`` of records in log order, each with its offset, that no loader replays."""
+    """``foreign_traces`` of records in log order, each with its offset, without a loader."""
     told = list(records)
     skipped: dict[str, Skipped] = {}
     for offset, message in told:
@@ -53,7 +54,7 @@ def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
 
 
 def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:
-    """The last metadata.version that ``records`` say; None where they say none."""
+    """The metadata.version of the last record that sets one, or None."""
     level: int | None = None
     for _, message in records:
         if isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION:
@@ -62,7 +63,7 @@ def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:
 
 
 def skipped_line(skipped: Skipped) -> str:
-    """Where the first of the records is, how many they are, and why they were passed over."""
+    """The first record's offset, the number of records, and the reason why they were skipped."""
     if skipped.records == 1:
         return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
     return (
@@ -71,7 +72,7 @@ def skipped_line(skipped: Skipped) -> str:
 
 
 class ForeignTracesLog:
-    """Logs each trace once, for what follows a log and shows nobody its state."""
+    """Logs each trace once, for a program that follows a log without showing its state."""
 
     def __init__(self) -> None:
         self._logged: set[str] = set()

@@ -1,4 +1,4 @@
-"""Handing images to publishers: in their order, each on its own.
+"""Delivers images to publishers, in order, and isolates each publisher's faults.
 
 This module must not know what a publisher does, nor where images come from.
 """
@@ -21,8 +21,7 @@ _log = logging.getLogger(__name__)
 class PublisherFault(NamedTuple):
     """A publisher raised ``error`` at ``offset``, the last of ``times``.
 
-    It missed a delta, so it is given the whole image the next time; ``healed`` once it
-    took that.
+    It missed a delta, so the next delta is the whole image; ``healed`` once it accepted that.
     """
 
     publisher: str
@@ -33,10 +32,9 @@ class PublisherFault(NamedTuple):
 
 
 class Delivery:
-    """The publishers of one loader, and the faults that they had.
+    """The publishers of one loader, and their faults.
 
-    Nothing is published before the loader is ready, so a gate may open with the first
-    image that its publisher took.
+    It publishes nothing before the loader is ready, so a gate may open with its first image.
     """
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:
@@ -80,7 +78,7 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Any thread may call it: a publisher is never called twice at once."""
+        """Any thread may call it: a publisher never runs twice at once."""
         with self._turn:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):

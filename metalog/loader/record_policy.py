@@ -1,9 +1,8 @@
-"""Records that a loader cannot take as they are: stop there, or count and go on.
+"""What a loader does with an unreadable record: stop, or count it and go on.
 
-``metalog.image.policy`` says which records concern authorization. A strict screen stops
-at those; a tolerant one, for tools that show what a log holds, keeps a ``LoadDoubt`` of each.
-
-This module must not know what is committed.
+``metalog.image.policy`` says which records concern authorization. A strict policy stops at those.
+A tolerant one, for tools that show a log's content, keeps a ``LoadDoubt`` of each. This module
+must not know what is committed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CUT_OFF: Final = "records at the log's end"
 
 
 class Skipped(NamedTuple):
-    """So many records passed over, the first at ``offset`` because of ``reason``."""
+    """A number of skipped records, the first at ``offset`` because of ``reason``."""
 
     records: int
     offset: int
@@ -32,10 +31,10 @@ class Skipped(NamedTuple):
 
 
 class LoadDoubt(NamedTuple):
-    """Why an image may not be the one that Kafka's authorizer would decide by.
+    """A reason why an image may differ from the one in Kafka's authorizer.
 
-    ``fault`` is the first of so many ``records``, with its place; a strict loader stops there.
-    No answer may be taken from an image with a doubt.
+    ``fault`` is the first of ``records`` such records, with its position; a strict loader stops
+    there. No answer may be given from an image with a doubt.
     """
 
     records: int
@@ -59,16 +58,17 @@ class Screen:
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The records passed over, by type."""
+        """The skipped records by type."""
         return dict(self._skipped)
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """All that a strict screen would have stopped at, by kind; none of a strict screen."""
+        """The faults at which a strict policy would have stopped, by kind; empty for a strict
+        policy."""
         return dict(self._doubts)
 
     def doubt(self, kind: str, fault: CorruptLog, records: int = 1) -> None:
-        """Stop at ``fault``; or, if tolerant, note that no answer is certain from here on.
+        """Stop at ``fault``; or, if tolerant, keep it as a doubt.
 
         Raises ``fault`` itself. ``kind`` groups equal doubts: only the first is kept whole.
         """
@@ -84,11 +84,11 @@ class Screen:
         span: range,
         batches: Sequence[Batch],
     ) -> None:
-        """Apply to ``delta`` all ``records`` of ``batches`` that have their offsets in ``span``.
+        """Apply to ``delta`` all ``records`` of ``batches`` whose offsets are in ``span``.
 
-        A tolerant screen applies a record that reads well and that Kafka's reader refuses, too,
-        and keeps a doubt of it: tools show what the log holds.
-        Where this raises, ``delta`` holds some of them and is of no use any more.
+        A tolerant policy also applies a readable record that Kafka's reader refuses, and keeps a
+        doubt of it, since tools show what the log contains. If this raises, ``delta`` is
+        incomplete and must be thrown away.
         """
 
         def refuse(offset: int, message: Any, fault: CorruptLog) -> None:
@@ -106,8 +106,8 @@ class Screen:
             self._judge_doubts(span, batches)
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
-        """The control records of ``batch``, the first at offset ``first``, but for those that
-        cannot be read and need not stop the replay."""
+        """The readable control records of ``batch``, the first at offset ``first``; the others may
+        be skipped."""
         for offset, message in enumerate(controls, first):
             if not isinstance(message, Undecodable):
                 yield message
@@ -115,9 +115,9 @@ class Screen:
             self._pass_over(batch, offset, message, UnreadableRecord(message.reason))
 
     def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """What to keep of a record until its transaction ends: nothing where it cannot be read
-        and need not be. One that cannot be read is counted at once, whatever becomes of the
-        transaction, since Kafka reads no further."""
+        """What to keep of a record until its transaction ends: nothing if it is unreadable and may
+        be skipped. An unreadable record is counted at once, even if the transaction aborts, since
+        Kafka stops reading there."""
         if message is UNREAD_RECORD:
             return []
         if not isinstance(message, Undecodable) or readable_of(message) is not None:
@@ -139,7 +139,7 @@ class Screen:
         self.doubt(name_of(message), place)
 
     def pass_gap(self, gap: Gap) -> None:
-        """Let ``gap`` pass, unless records were lost in it that ought to be there."""
+        """Accept ``gap``, unless it stands for lost records."""
         if not gap.lost:
             return
         missing = CorruptLog(
@@ -151,7 +151,7 @@ class Screen:
         _count(self._skipped, _LOST, gap.start, "not there", gap.end - gap.start)
 
     def pass_end(self, event: CutShort) -> None:
-        """Let the log end before records that it once held."""
+        """Note that the log ends before records that it once had."""
         self.doubt(_CUT_OFF, event.fault)
 
     def _judge_doubts(self, span: range, batches: Sequence[Batch]) -> None:

@@ -1,15 +1,13 @@
-"""Replay: events of a log in, images out to publishers.
+"""Replay: takes the events of a log, and publishes images.
 
-The loader is pure: whoever drives it (a Replica, a command) reads the log and opens the
-snapshots. It publishes nothing above the last stable offset, which is the high-water
-mark or the beginning of a metadata transaction that is still open, whichever is lower.
-What lies above waits, within a bound. A transaction takes effect as a whole where it
-ends; an aborted one leaves no trace.
+The loader is pure: its driver (a Replica, a command) reads the log and opens the snapshots. It
+publishes nothing above the last stable offset: the high-water mark, or the beginning of an open
+metadata transaction if that is lower. Batches above it are held back, within a bound. A
+transaction takes effect as a whole at its end; an aborted one has no effect.
 
-A fault raises ``CorruptLog`` and takes the loader back to what it published last:
-``position`` says from where to read again, and the image stays in force meanwhile.
-
-This module must not know files, threads, clocks, nor what publishers do.
+A fault raises ``CorruptLog`` and takes the loader back to its last published state: ``position``
+is the offset to read again from, and the image stays in force meanwhile. This module must not know
+files, threads, clocks, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -61,14 +59,14 @@ from metalog.records.messages import (
 )
 
 BUFFER_LIMIT: Final = 256 << 20
-"""Bytes of batches that may wait above the last stable offset."""
+"""How many bytes of batches may be held back above the last stable offset."""
 
 
 class Loader:
-    """``tolerant`` is for tools that show what a log holds: it counts every record that it
-    cannot read and goes on. A strict loader stops at those that concern authorization.
-    With a ``selection`` it reads some subjects only. Where it stands for the version ``kafka``
-    of Kafka, it raises ``ConfigException`` at a log that this one refuses."""
+    """``tolerant`` is for tools that show a log's content: it counts every unreadable record and
+    goes on. A strict loader stops at those that concern authorization. With a ``selection`` it
+    reads some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that
+    this version refuses."""
 
     def __init__(
         self,
@@ -82,7 +80,7 @@ class Loader:
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
         self.kraft_version = 0
-        """The level of that feature, which control records say and no image has."""
+        """The level of the feature kraft.version, which is in control records and in no image."""
         self._delivery = Delivery(publishers)
         self._screen = Screen(tolerant=tolerant)
         self._buffer_limit = buffer_limit
@@ -96,7 +94,7 @@ class Loader:
         self._begin_at(NOTHING, MetadataDelta(self.image))
 
     def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
-        """Forget all that was read past ``taken``, where ``delta`` leads."""
+        """Forget everything after ``taken``, where ``delta`` begins."""
         self._delta = delta
         self._size = Size()
         self._snapshot: SnapshotId | None = None
@@ -109,7 +107,7 @@ class Loader:
 
     @property
     def position(self) -> int:
-        """The offset that comes next; after a fault, the one to read again from."""
+        """The next offset; after a fault, the offset to read again from."""
         return self._read
 
     @property
@@ -137,16 +135,17 @@ class Loader:
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The records passed over, by type."""
+        """The skipped records by type."""
         return self._screen.skipped
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """What a tolerant loader went past where a strict one stops, by kind."""
+        """The faults that a tolerant loader passed and a strict one stops at, by kind."""
         return self._screen.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back to what was published last; whoever reads the log tells of its faults too."""
+        """Go back to the last published state. The log's reader reports its own faults
+        here, too."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._taken.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -158,12 +157,13 @@ class Loader:
             self._begin_at(self.image.provenance, MetadataDelta(self.image))
 
     def note_staleness(self, for_ms: int) -> None:
-        """Tell publishers with a gate how long the image in force is stale; any thread may."""
+        """Tell gates how long the image has been stale; any thread may call it."""
         if self._is_ready:
             self._delivery.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:
-        """Take what the log says next. ``SnapshotNeeded`` is for ``load_snapshot``."""
+        """Take the next event of the log. Handle ``SnapshotNeeded`` with ``load_snapshot``
+        instead."""
         try:
             if isinstance(event, Appended):
                 self._append(event.batch)
@@ -184,9 +184,9 @@ class Loader:
         self._publish_if_due()
 
     def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
-        """Replace everything by a snapshot, wholly or (``CorruptLog``) not at all.
+        """Replace the whole state by a snapshot, or leave it unchanged (``CorruptLog``).
 
-        ``batches`` come with header and footer, which are checked here.
+        ``batches`` include header and footer, which are checked here.
         """
         try:
             if id.end_offset < self._taken.offset:
@@ -243,7 +243,7 @@ class Loader:
         self._read = max(self._read, gap.end)
 
     def _take_committed(self) -> None:
-        """Take from what waits all that lies below the high-water mark."""
+        """Take all held back records below the high-water mark."""
         mark = -1 if self.high_watermark is None else self.high_watermark
         while self._waiting and self._waiting[0].base_offset < mark:
             batch = self._waiting[0]
@@ -260,7 +260,7 @@ class Loader:
         self._check_bound()
 
     def _take(self, batch: Batch, end: int) -> None:
-        """Take the records of ``batch`` from where we are up to ``end``."""
+        """Take the records of ``batch`` from the present position up to ``end``."""
         base = batch.base_offset
         first = max(self._taken.offset, base)
         parts = batch.parts(self._unread)
@@ -332,7 +332,7 @@ class Loader:
 
     @property
     def _stable(self) -> Provenance:
-        """What the delta holds: all below the last stable offset."""
+        """The delta holds all records below this offset, the last stable one."""
         return self._taken if self._transaction is None else self._transaction.before
 
     def _publish_if_due(self) -> None:
@@ -368,7 +368,7 @@ class Loader:
 
 
 def feed(loader: Loader, log: Log, events: Iterable[LogEvent]) -> None:
-    """Hand ``events`` of ``log`` to ``loader``, opening the snapshots that it needs."""
+    """Pass ``events`` of ``log`` to ``loader``, and open the snapshots that it needs."""
     for event in events:
         if isinstance(event, SnapshotNeeded):
             loader.load_snapshot(event.id, log.open_snapshot(event.id))

@@ -1,4 +1,7 @@
-"""How much of a log was replayed since the image before. This module must not know why."""
+"""The size of the log that was replayed since the last image.
+
+This module must not know why.
+"""
 
 from __future__ import annotations
 

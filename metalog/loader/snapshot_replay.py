@@ -1,7 +1,7 @@
-"""Replays a snapshot into a delta: all of it, or ``CorruptLog``.
+"""Replays a whole snapshot into a delta, or raises ``CorruptLog``.
 
-Header and footer are checked here, and a transaction has no place between them. This module must
-not know what is published, nor what comes after the snapshot.
+It checks header and footer; a transaction marker between them is a fault. This module must not
+know what is published, nor what comes after the snapshot.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metalog.records.unread import UnreadTypes
 
 
 class SnapshotContents(NamedTuple):
-    """What a snapshot held; ``timestamp`` is that of the last record of the log below it, and
+    """The content of a snapshot: ``timestamp`` is that of the last record below it in the log,
     ``controls`` are its control records."""
 
     size: Size
@@ -40,10 +40,10 @@ def replay_snapshot(
     screen: Screen,
     unread: UnreadTypes | None = None,
 ) -> SnapshotContents:
-    """Apply all records of ``batches``, the snapshot's with header and footer, to ``delta``,
-    but for those of the types ``unread``.
+    """Apply all records of ``batches`` (with header and footer) to ``delta``, except the types
+    ``unread``.
 
-    Where it raises ``CorruptLog``, ``delta`` holds some of them and is of no use any more.
+    If this raises ``CorruptLog``, ``delta`` is incomplete and must be thrown away.
     """
     size = Size()
     controls: list[Any] = []

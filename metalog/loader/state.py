@@ -11,11 +11,11 @@ from metalog.errors import CorruptLog
 
 
 class Diverged(CorruptLog):
-    """The log took back what it had called committed; all of it is read anew."""
+    """The log lost records that were committed; all of it must be read again."""
 
 
 class Loading(NamedTuple):
-    """Nothing was published yet; ``fault`` is the last one met, if any."""
+    """Nothing is published yet; ``fault`` is the last fault, if any."""
 
     position: int
     high_watermark: int | None
@@ -23,13 +23,13 @@ class Loading(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The image holds all that was committed below ``offset``."""
+    """The image has all committed records below ``offset``."""
 
     offset: int
 
 
 class Stale(NamedTuple):
-    """The image in force is older than the log: ``fault``, met at ``offset``, keeps it so."""
+    """The image in force is older than the log because of ``fault`` at ``offset``."""
 
     offset: int
     fault: Exception

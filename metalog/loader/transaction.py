@@ -15,9 +15,9 @@ from metalog.records.frame import Undecodable
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that the log has begun at ``offset`` and not ended: nothing of its ``records``
-    is in force. ``unread`` are those of them that concern authorization and cannot be read, each
-    with its reason: once the transaction ends, each is a doubt."""
+    """A transaction that began at ``offset`` and has not ended: none of its ``records`` is in
+    force. ``unread`` are its unreadable records that concern authorization, each with its reason;
+    each is a doubt once the transaction ends."""
 
     offset: int
     records: int
@@ -35,7 +35,7 @@ class OpenTransaction(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """Where the log stood when it began, and its records so far."""
+    """The position of the log at the beginning of the transaction, and its records so far."""
 
     before: Provenance
     entries: list[tuple[int, Any]]

@@ -85,7 +85,7 @@ class Users(CredentialLookup, Protocol):
         """Whether it is known who there is."""
         ...
 
-    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+    def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         """A dummy credential for ``user``: always the same, and nobody's password."""
         ...
 
@@ -167,9 +167,9 @@ class _Scram:
             raise ValueError("the client asks to act as somebody else")
         known = self._users.scram(self._mechanism, asked.user)
         shown_as = f"{asked.user}{_DELEGATED}" if asked.is_by_token else asked.user
-        decoy = self._users.decoy(self._mechanism, shown_as)
+        dummy = self._users.dummy(self._mechanism, shown_as)
         trouble = self._trouble(asked, known)
-        shown = decoy if known is None or trouble else known
+        shown = dummy if known is None or trouble else known
         nonce = asked.nonce + self._nonce
         answer = server_first(nonce, shown)
         self._next = lambda message: self._final(

@@ -1,14 +1,15 @@
-"""Dummy credentials: users that do not exist get a salt and iterations like those of real users.
+"""Dummy credentials: unknown users get a salt and iterations like those of real users.
 
-Before a client has proven anything it sees a salt and a number of iterations. For an unknown
-name they have the form of one real credential, its model, and follow from that model's stored
-key: all nodes of a cluster show the same, after a restart too, and they change with the model's
-password, as a real user's would. Rendezvous hashing chooses the model: each candidate's score
-for a name is a keyed hash, so neighbours by name have nothing in common, and a change of one
-user moves only the names that choose it. The candidates are a few users of each form, weighted
-by how many have it, so that the work is bounded however many users there are. A form is that of
-all mechanisms by which a user logs in: a name has one user for its model by each of them, or a
-pair that no user has would tell that nobody has the name. This module must not know logins.
+A client sees a salt and an iteration count before it has proven anything. For an unknown name they
+look like one real credential, its model, and are derived from the model's stored key. So all nodes
+of a cluster show the same values, also after a restart, and the values change with the model's
+password, as a real user's would.
+
+Rendezvous hashing chooses the model: each candidate's score for a name is a keyed hash. So similar
+names get unrelated models, and a change of one user affects only the names that chose it. The
+candidates are a few users of each form, weighted by how many users have that form, so the work is
+bounded. A form covers all mechanisms of a user, and a name has one model for all of them: a
+combination that no real user has would reveal an unknown name. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""So many scores are computed for each name that a client sends."""
+"""How many scores are computed for each name that a client sends."""
 
 _OF_EACH_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _KAFKAS_BITS: Final = 130
-"""Kafka's tools make a salt of a number of so many bits, written to the base 36."""
+"""Kafka's tools make a salt from a number of this many bits, written in base 36."""
 _KAFKAS_LENGTHS: Final = range(20, 27)
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
@@ -41,13 +42,13 @@ _ALPHABETS: Final = (
     b"0123456789+/=" + _LETTERS,
     _PRINTABLE,
 )
-"""What the salts of other tools are written in, the narrowest first; else in any bytes."""
+"""The alphabets of other tools' salts, the narrowest first; other salts are arbitrary bytes."""
 _ANY_BYTES: Final = bytes(range(256))
 _SCORE_BYTES: Final = 8
 
 
 class _Form(NamedTuple):
-    """What a client sees of a credential, but for the salt's value. Kafka's own salts have no
+    """The visible form of a credential, without the salt's value. Kafka's own salts have no
     ``size``: it follows from the number."""
 
     alphabet: bytes
@@ -64,11 +65,12 @@ class _Model(NamedTuple):
 
 
 _Models = Mapping[ScramMechanism, _Model]
-"""Of one user, by each mechanism that it logs in by."""
+"""The credentials of one user, by mechanism."""
 
 
 class _Candidate(NamedTuple):
-    """``key`` is of all its models' stored keys, in the order of the mechanisms."""
+    """A candidate; ``key`` derives from all its models' stored keys, in the order of the
+    mechanisms."""
 
     models: _Models
     key: bytes
@@ -97,8 +99,8 @@ class DummyCredentials:
     def of(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         """A credential that no password fits. The work is the same for every ``user``.
 
-        The model is one user for both mechanisms; where that one lacks ``mechanism``, another
-        that has it, as a user who lacks it is shown one.
+        The model is one user for both mechanisms. If that user lacks ``mechanism``, the form comes
+        from another user that has it, as for a real user without it.
         """
         own = f"{mechanism.name} {user}".encode()
         model = _chosen(self._having[mechanism], own)[mechanism]
@@ -115,7 +117,7 @@ class DummyCredentials:
 
 
 def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Sequence[_Models]:
-    """What each user who can log in shows of itself."""
+    """The visible form of each user who can log in."""
     users: defaultdict[str, dict[ScramMechanism, _Model]] = defaultdict(dict)
     for mechanism, credentials in sorted(known.items()):
         for user, (salt, stored_key, _, iterations) in credentials.items():
@@ -125,8 +127,8 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
-    """Of each form those of the lowest keys: a sample that nobody without the keys knows, and
-    of which a change of one user changes one."""
+    """Of each form the users with the lowest keys. Without the keys nobody knows this sample, and
+    a change of one user changes at most one member."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())
@@ -157,7 +159,7 @@ def _score(candidate: _Candidate, seed: bytes) -> float:
 
 
 def _kind(salt: bytes) -> tuple[bytes, int | None]:
-    """Its alphabet, and its size unless it is one of Kafka's."""
+    """The salt's alphabet, and its size unless the salt is Kafka's."""
     if not salt.isascii() or salt.translate(None, _PRINTABLE):
         return _ANY_BYTES, len(salt)
     if len(salt) in _KAFKAS_LENGTHS and not salt.translate(None, _BASE_36):

@@ -1,8 +1,7 @@
-"""How many clients a node takes at a time: never more than it has files for.
+"""Connection quotas: a node never accepts more clients than it has file descriptors for.
 
-Each client costs an open file, and a log that finds none for its next segment is fenced: so
-some are left for the node itself, whoever knocks. For one event loop. This module must not
-know who sits where.
+A log without a descriptor for its next segment is fenced, so some are reserved for the node
+itself. For one event loop. This module must not know which client has which connection.
 """
 
 from __future__ import annotations
@@ -16,12 +15,13 @@ from typing import Final
 _log = logging.getLogger(__name__)
 
 _FILES_OF_THE_NODE: Final = 128
-"""Segments, snapshots, connections to controllers and to a topic's cluster, metrics."""
+"""Reserved for segments, snapshots, and connections to controllers, a topic's cluster and metrics.
+"""
 
 
 class ConnectionQuotas:
-    """At most ``most`` clients together, of which ``most_of_one`` may be at one address, and so
-    many at a listener as ``most_at`` says by its name."""
+    """At most ``most`` clients together, ``most_of_one`` at one address, and ``most_at[NAME]`` at
+    a listener."""
 
     def __init__(self, most: int, most_of_one: int, most_at: Mapping[str, int]) -> None:
         self._most = most
@@ -33,7 +33,7 @@ class ConnectionQuotas:
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
-        """False where there is none left, which the log says once and not for each client."""
+        """Take a place; False if there is none left, which is logged once, not for each client."""
         why = None
         if self._taken >= self._most:
             why = f"{self._most} together, by max.connections and the limit of open files"
@@ -65,7 +65,7 @@ class ConnectionQuotas:
 def quotas_for(
     max_connections: int, max_per_address: int, max_at: Mapping[str, int] | None = None
 ) -> ConnectionQuotas:
-    """As many as are allowed, and as this process may have files for."""
+    """The configured limits, lowered to the file descriptors of this process."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return ConnectionQuotas(max_connections, max_per_address, max_at or {})

@@ -1,1 +1,1 @@
-"""Where each new image goes: credentials, cached listings, observers of the log."""
+"""The node's publishers: credentials, cached listings, waiting observers."""

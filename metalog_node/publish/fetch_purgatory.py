@@ -1,7 +1,7 @@
-"""Serves observers of this controller's log, on a thread of its own, and lets them wait for news.
+"""The fetch purgatory: observers of this controller's log wait in it for new records.
 
-However many wait, they hold no thread and no bytes. News is what the replica has published, so
-an acknowledged change is on its way at once. This module must not know requests.
+A waiting observer costs no thread and no buffer. The replica's publishing wakes it, so an
+acknowledged change is sent at once. This module must not know requests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _log = logging.getLogger(__name__)
 
 
 class _Waiting(NamedTuple):
-    """``attempt`` gives None where there is no news yet; ``is_last`` tells it to answer."""
+    """``attempt`` returns None while there are no new records; ``is_last`` makes it
+    answer anyway."""
 
     attempt: Callable[[ServedLog, bool], object | None]
     deadline_s: float
@@ -33,7 +34,8 @@ class _Waiting(NamedTuple):
 
 
 class FetchPurgatory:
-    """A publisher, so that it hears of news. ``close`` fails whoever waits."""
+    """A publisher, so that each publication wakes the waiting. ``close`` fails those who still
+    wait."""
 
     def __init__(
         self, log: ServedLog, *, monotonic_s: Callable[[], float] = time.monotonic
@@ -47,7 +49,8 @@ class FetchPurgatory:
         self._thread: Thread | None = None
 
     def ask(self, attempt: Callable[[ServedLog, bool], R | None], wait_s: float) -> Future[R]:
-        """What ``attempt`` gives when it has news, at the latest after ``wait_s``."""
+        """The answer of ``attempt`` once there are new records, or after ``wait_s`` at
+        the latest."""
         answer: Future[object] = Future()
         answer.set_running_or_notify_cancel()
         waiting = _Waiting(attempt, self._monotonic_s() + wait_s, answer)

@@ -1,7 +1,7 @@
-"""Long listings of ACLs: each is written once, on a thread, and kept until an ACL has changed.
+"""A cache of long ACL listings: a thread encodes each once, and it is kept until an ACL changes.
 
-Ten thousand ACLs take a quarter of a second to write, in which the event loop would serve
-nobody. This module must not know how a listing is written.
+Encoding ten thousand ACLs takes a quarter of a second, too long for the event loop. This module
+must not know how a listing is encoded.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ _KEPT: Final = 8
 
 
 class Listings:
-    """A publisher, which comes after those that are listed from: what is kept is forgotten once
-    they have the news."""
+    """A publisher after the authorizer: it drops the cache once the authorizer has the new ACLs."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")
@@ -29,7 +28,8 @@ class Listings:
         self._kept: OrderedDict[Hashable, Future[bytes]] = OrderedDict()
 
     def written(self, asked: Hashable, write: Callable[[], bytes]) -> Future[bytes]:
-        """What ``write`` gave when this was last ``asked``, if nothing has changed since."""
+        """The encoded listing for ``asked``: from the cache, or by ``write`` if an ACL changed
+        since."""
         with self._lock:
             kept = self._kept.get(asked)
             if kept is None:

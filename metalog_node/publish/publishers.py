@@ -1,7 +1,7 @@
-"""A node's publishers beside its authorizer: credentials, garbage collection.
+"""A node's publishers beside its authorizer: credentials, and a relief for garbage collection.
 
-All are publishers on the replica's thread; any thread may read them. This module must not know
-listeners or requests.
+They run on the replica's thread; any thread may read them. This module must not know listeners or
+requests.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.auth.dummy_credentials import DummyCredentials
 
 FROZEN_AFTER: Final = 1_000
-"""Changes of ACLs, so many that what else is frozen with them is little beside them."""
+"""How many changed ACLs trigger a freeze; other objects frozen with them are few beside them."""
 
 
 class CredentialsPublisher:
-    """The users of the newest image. ``secret`` makes decoys where there are none."""
+    """The SCRAM users of the newest image, and a dummy credential for every other name.
+
+    ``secret`` keys the dummy credentials of a mechanism without users.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         nobody = MetadataImage().scram
         self._newest = nobody, DummyCredentials(nobody.mechanisms, secret)
         self.is_loaded = False
-        """Whether the log was replayed: before that nobody can say who there is."""
+        """Whether the log was replayed: before that it is not known which users exist."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """On the replica's thread: decoys look at every credential."""
+        """On the replica's thread, since a new set of dummy credentials reads every credential."""
         if image.scram is not self._newest[0]:
             self._newest = image.scram, DummyCredentials(image.scram.mechanisms, self._secret)
 
@@ -38,18 +41,20 @@ class CredentialsPublisher:
         self.is_loaded = True
 
     def note_staleness(self, for_ms: int) -> None:
-        """The last good image goes on to be what users log in by."""
+        """Users keep logging in by the last good image."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return self._newest[0].credential(mechanism, user)
 
-    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+    def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         return self._newest[1].of(mechanism, user)
 
 
 class OutOfTheCollector:
-    """Freezes ACLs that came after the load, as the load's are, so that no full collection walks
-    them: over 100,000 it holds every thread for 130 ms (see ``metalog.gc_pause``)."""
+    """Freezes ACLs that came after the load, so that no full garbage collection walks them.
+
+    Over 100,000 ACLs such a collection stops every thread for 130 ms (see ``metalog.gc_pause``).
+    """
 
     def __init__(self) -> None:
         self._changes = 0

@@ -1,9 +1,9 @@
-"""Serves a controller's log to observers: bytes as they are in its folder.
+"""Serves a controller's log to observers (KIP-595, KIP-630): bytes as they are in its folder.
 
-By KIP-595 and KIP-630: the batches after a place, or that the place is in another log than this
-one (a diverging epoch), or that a snapshot holds what comes before. Only what is durable is
-given, which in a quorum of one is all that is committed. Blocking. This module must not know
-requests, nor wait for anything.
+The answer is the batches after an offset; a diverging epoch, if the observer's log is another one;
+or the id of a snapshot with the older records. Only durable records are sent, which are the
+committed ones in a quorum of one. Blocking. This module must not know requests, nor wait for
+anything.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Served(NamedTuple):
 
 
 class SnapshotChunk(NamedTuple):
-    """Bytes of a snapshot's file, which has ``size``."""
+    """Bytes of a snapshot's file; ``size`` is that of the whole file."""
 
     size: int
     data: bytes
 
 
 class ServedLog:
-    """For one thread."""
+    """Use it from one thread only."""
 
     def __init__(self, log: WritableDirectoryLog, files: Files = LOCAL_FILES) -> None:
         self.directory_id = _directory_id(log.folder)
@@ -57,8 +57,10 @@ class ServedLog:
         return None if bounds.high_watermark is None else bounds
 
     def after(self, bounds: LogBounds, offset: int, last_epoch: int, most_bytes: int) -> Served:
-        """For an observer whose last record, before ``offset``, is of ``last_epoch``: at least
-        one batch if there is any, else no more than ``most_bytes``."""
+        """The answer to an observer at ``offset``, whose last record has ``last_epoch``.
+
+        At least one batch if there is any, and otherwise at most ``most_bytes``.
+        """
         folder = read_folder(self._log.path, self._files)
         served = Served(bounds.start, bounds.end)
         newest = folder.snapshots[-1] if folder.snapshots else None
@@ -71,7 +73,7 @@ class ServedLog:
         return served._replace(records=self._records(folder, offset, bounds.end, most_bytes))
 
     def piece(self, snapshot: SnapshotId, position: int, most_bytes: int) -> SnapshotChunk | None:
-        """None where there is no such snapshot (any more)."""
+        """None if the snapshot does not exist (any more)."""
         folder = read_folder(self._log.path, self._files)
         if snapshot not in folder.snapshots:
             return None
@@ -81,7 +83,7 @@ class ServedLog:
             return SnapshotChunk(size, file.read_at(position, wanted))
 
     def _records(self, folder: LogFolder, offset: int, end: int, most_bytes: int) -> bytes:
-        """Whole batches below ``end``, from the one that has ``offset``."""
+        """Whole batches below ``end``, from the batch that contains ``offset``."""
         found: list[bytes] = []
         size = 0
         for segment in segments_from(folder, offset):
@@ -100,7 +102,7 @@ class ServedLog:
         return b"".join(found)
 
     def _keep_place(self, offset: int, segment: int, byte: int) -> None:
-        """Where ``offset`` begins: observers ask for what follows what they got."""
+        """Remember where ``offset`` begins, since an observer's next fetch continues there."""
         self._places[offset] = segment, byte
         if len(self._places) > _PLACES_KEPT:
             self._places.popitem(last=False)
@@ -112,7 +114,7 @@ def _directory_id(folder: LogFolder) -> Uuid | None:
 
 
 def _end_of(folder: LogFolder, bounds: LogBounds, epoch: int) -> tuple[int, int]:
-    """The largest epoch of this log that is no later than ``epoch``, and where it ends."""
+    """The largest epoch of this log up to ``epoch``, and its end offset."""
     end = bounds.end
     for each in reversed(folder.leader_epochs.starts):
         if each.epoch <= epoch:

@@ -1,1 +1,1 @@
-"""The coverage of brokers' logs, and the number of each request."""
+"""The coverage of brokers' logs, and the number of equal requests."""

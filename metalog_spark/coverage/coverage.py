@@ -1,9 +1,9 @@
 """Audit coverage: which kinds of answers each broker logged in each hour.
 
-Kafka logs allowed requests at DEBUG only. An hour without an allowed line was either idle or not
-logged, and nothing tells the two apart (docs/reference/audit-coverage.md). An ``ambiguous`` line
-may be forged: it is counted, but proves nothing. The lines also tell which logs are a
-controller's (docs/reference/controller-operations.md). This module must not know findings.
+Kafka logs allowed requests at DEBUG only. An hour without an allowed line was idle or not logged,
+and nothing distinguishes the two (docs/reference/audit-coverage.md). An ``ambiguous`` line may be
+forged: it is counted, but proves nothing. The lines also show which logs are a controller's
+(docs/reference/controller-operations.md). This module must not know findings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BOTH: Final = "BOTH"
 DENIALS_ONLY: Final = "DENIALS_ONLY"
 NOTHING: Final = "NOTHING"
 Lost = tuple[str | None, int, int]
-"""A broker, None for any, and from and to which time, in microseconds since 1970, lines of it were
+"""A broker (None for any) and a time range, in microseconds since 1970, in which lines were
 deleted unread."""
 _LOST: Final = "of STRING, from_us BIGINT, to_us BIGINT"
 HOUR_US: Final = 3_600_000_000
@@ -40,8 +40,9 @@ _UNTIL_NEXT: Final = (
 
 
 def counted(requests: DataFrame) -> DataFrame:
-    """``broker, hour, allowed, denied`` of rows of REQUESTS, whether one that was allowed
-    ``is_sure``, and whether such a one is a ``controller``'s; hours without any are not there."""
+    """``broker, hour, allowed, denied`` of rows of REQUESTS, and whether an allowed one
+    ``is_sure``, and whether such a one is a ``controller``'s. Hours without requests have no row.
+    """
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"
@@ -57,7 +58,7 @@ def counted(requests: DataFrame) -> DataFrame:
 
 
 def counted_before(coverage: DataFrame) -> DataFrame:
-    """What was ``counted`` for rows of COVERAGE."""
+    """The same as ``counted``, from rows of COVERAGE."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     there_are = coverage.where(f"state <> '{NOTHING}'")
     counts = ("allowed", "denied", "ambiguous")
@@ -65,8 +66,8 @@ def counted_before(coverage: DataFrame) -> DataFrame:
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
-    """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last,
-    but for silences of more than a year. In hours of which lines were ``lost`` nothing is sure."""
+    """The rows of COVERAGE from each broker's first hour to its last, except silences of more than
+    a year. Hours with ``lost`` lines are never sure."""
     from pyspark.sql import functions as f
 
     hours = counts.selectExpr("broker", "hour", _NEXT).selectExpr("broker", _UNTIL_NEXT)
@@ -85,9 +86,9 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 
 def seen_hours(inside: Column) -> tuple[Column, ...]:
-    """Of rows of COVERAGE, how many of the hours ``inside`` have ``allowed`` lines that are sure,
-    ``any`` line, and such an allowed line of a ``controller``; an hour of several brokers once.
-    And how many of their lines are ``ambiguous``."""
+    """Counts over the hours ``inside``: those with sure ``allowed`` lines, with ``any`` line, and
+    with a sure allowed line of a ``controller``; and the number of ``ambiguous`` lines. An hour
+    with several brokers counts once."""
     from pyspark.sql import functions as f
 
     state, hour = f.col("state"), f.unix_micros("hour")

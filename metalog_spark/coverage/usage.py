@@ -1,4 +1,4 @@
-"""Decisions without repeats: a row for each day, question and answer, and how often it came.
+"""Decisions without repeats: a row for each day, question and answer, with its count.
 
 This module must not know how anything is decided.
 """
@@ -29,7 +29,7 @@ def usage(decisions: DataFrame) -> DataFrame:
 
 
 def added_up(parts: DataFrame) -> DataFrame:
-    """The rows of USAGE for ``parts`` of them, of which several may be of one."""
+    """The sum of ``parts``, which are rows of USAGE."""
     from pyspark.sql import functions as f
 
     counted = parts.groupBy(*_SAME).agg(

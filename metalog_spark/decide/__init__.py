@@ -1,1 +1,1 @@
-"""Decides requests as of their time: the job, the worker, what must be decided again."""
+"""Decides requests as of their time: the job, the worker, and the invalidation of old decisions."""

@@ -1,4 +1,4 @@
-"""Decision timelines in columns, and numbers that were found for others, each in its slot.
+"""Decision timelines in columns, and a fixed-size cache of numbers.
 
 This module must not know what a question is.
 """
@@ -16,24 +16,24 @@ from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
 BEFORE_LIVES: Final = 2
-"""A life's number is so much more in columns: UNMATCHED and UNREACHED come first."""
+"""Offset of an ACL lifetime's number in columns: UNMATCHED and UNREACHED come first."""
 SLOT_BITS: Final = 20
-"""The courses of so many questions, as a power of two, are found without a search."""
+"""The cache has a slot for so many questions, a power of two."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
-"""Odd, and its bits like those of chance: by products with it, neighbours lie far apart."""
+"""An odd multiplier with random-looking bits: it spreads neighbours over the slots."""
 
 
 class NumberSlots:
-    """Numbers found for others, a column at a time. Each has one slot, which it takes from
-    whichever had it: so nothing grows, and nothing is searched for."""
+    """A cache of numbers, a column at a time. Each number has one slot, and replaces the number in
+    it. So the cache never grows, and no lookup searches."""
 
     def __init__(self) -> None:
         self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
         self._found = np.empty(1 << SLOT_BITS, np.int64)
 
     def find(self, asked: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each of ``asked``, none of which is negative; of those that have lost
-        their slot, or had none, by ``work_out``."""
+        """The number of each of ``asked`` (none is negative); ``work_out`` computes those without
+        a slot."""
         slots = asked.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
         found: Numbers = self._found[slots]
         lacking = np.flatnonzero(self._asked[slots] != asked)
@@ -46,7 +46,7 @@ class NumberSlots:
 
 
 class CourseColumns:
-    """Courses, each different one once, in columns."""
+    """Different decision timelines, each once, in columns."""
 
     def __init__(self, versions: int) -> None:
         self._versions = versions
@@ -67,7 +67,7 @@ class CourseColumns:
         return number
 
     def at(self, courses: Numbers, versions: Numbers) -> Numbers:
-        """What each of ``courses``, by their numbers, came to as of a version."""
+        """The result of each of ``courses``, given by number, at a version."""
         firsts, counts, since, by = map(
             _column, (self._firsts, self._counts, self._since, self._by)
         )

@@ -1,8 +1,8 @@
-"""Every request decided again, as of its own time, by the authorizer itself.
+"""The job that decides every request again, as of its own time, with the authorizer's code.
 
-A narrow job without a shuffle: of each request what it asks goes to a Python worker, in Arrow
-columns, and comes back as a decision; the other columns stay where they are. This module must
-not know where requests and the state come from.
+A narrow job without a shuffle: a request's question goes to a Python worker in Arrow columns and
+comes back as a decision; the other columns stay in the JVM. This module must not know where
+requests and the state come from.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _ASKED: Final = (
     f" THEN CAST(concat({_QUESTION}) AS BINARY) END",
     "unix_micros(time)",
 )
-"""The columns of ``QuestionColumns``. To send a column takes longer than to put a part into one."""
+"""The columns of ``QuestionColumns``. Sending one more column costs more than joining the parts.
+"""
 _DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING"
 
 
 def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> DataFrame:
-    """The rows of DECISIONS for rows with the columns of REQUESTS; ``state`` is what
-    ``metalog_spark.history.state.packed`` made.
+    """The rows of DECISIONS for rows with the columns of REQUESTS.
 
-    In a gap of the history it is decided by the last ACLs known, and before the history not at
-    all. Nor is what no authorizer answers: a request of which a part is missing or is none
-    of Kafka's words, and one for a pattern that is not LITERAL.
+    ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
+    history is decided by the last known ACLs. There is no decision before the history, for a
+    request with a missing or unknown part, nor for a pattern that is not LITERAL.
     """
     eras = configuration.eras
 
@@ -57,8 +57,9 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
-    """The rows of DECISIONS by what ``decide`` answers, in a worker, for ``QuestionColumns``: a
-    ``StructArray`` of ``decide_worker.DECIDED``. Spark reads its hints, which name ``pa.Array``."""
+    """The rows of DECISIONS by ``decide``, which runs in a worker: ``QuestionColumns`` in, a
+    ``StructArray`` of ``decide_worker.DECIDED`` out. Spark reads its type hints, which name
+    ``pa.Array``."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 
@@ -76,7 +77,7 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
 
 
 def _word(place: str, words: Iterable[str]) -> Column:
-    """The word at a place; null where no word is."""
+    """The word at a place; null if there is none."""
     from pyspark.sql.functions import expr
 
     cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))

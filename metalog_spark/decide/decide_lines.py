@@ -1,10 +1,9 @@
-"""Decides requests in the worker that has read them from audit lines: a line goes to Python once,
-as text, and comes back as a row of DECISIONS.
+"""Decides requests in the worker that has read them from audit lines.
 
-All that lines come to goes through one write. So what is not a request comes as a side row: a row
-with the columns of DECISIONS and without a day, which says in ``request_name`` what it is. A split
-has one that sums up its lines, and requests that are alike have one that counts them. This module
-must not know how a line is read, nor Spark.
+A line goes to Python once, as text, and comes back as a row of DECISIONS. One write takes all
+results, so everything else is a side row: a row of DECISIONS without a day, whose ``request_name``
+says what it is. A split has one side row with its sums, and one for each set of equal requests.
+This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -38,16 +37,17 @@ ROWS: Final = pa.schema(
 )
 """The columns of DECISIONS."""
 TEXT, REASON, KIND = "resource_name", "rule", "request_name"
-"""Where a side row has a rejected line and the reason, or a split's sums in JSON; and its kind."""
+"""A side row's columns for the rejected line and its reason, or a split's sums in JSON; and its
+kind."""
 COUNT, LAST_US = "line", "rule"
-"""Where a row that stands for several has how many they are, and when the last was asked."""
+"""The columns of a row that stands for several: their number, and the time of the last."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
 _NAMES: Final = ("principal", "host", "resource_name")
 _WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class SideKind(StrEnum):
-    """What a row without a day is."""
+    """The kind of a row without a day."""
 
     REJECTED = "rejected"
     POSSIBLE = "possible"
@@ -59,7 +59,7 @@ class SideKind(StrEnum):
 def decided_lines(
     batches: Iterable[pa.RecordBatch], worker: DecideWorker
 ) -> Iterator[pa.RecordBatch]:
-    """``batches`` of ``audit_log.SCHEMA``, of which each has rows of one kind, as rows of
+    """Turns ``batches`` of ``audit_log.SCHEMA``, each with rows of one kind, into rows of
     DECISIONS and side rows."""
     sums, uncounted = SplitSums(), set[int]()
     for batch in batches:
@@ -127,8 +127,7 @@ def _decisions(batch: pa.RecordBatch, worker: DecideWorker) -> list[pa.Array]:
 
 
 def _words(batch: pa.RecordBatch) -> pa.Array:
-    """Operation and resource type as one column; of a pattern that no request can be for it is
-    none of Kafka's words."""
+    """Operation and resource type as one column; an impossible pattern makes it an unknown word."""
     coded = [batch[name].dictionary_encode() for name in _WORDS]
     operations, types, patterns = (each.dictionary.to_pylist() for each in coded)
     words = [

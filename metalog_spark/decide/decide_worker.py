@@ -1,9 +1,9 @@
-"""Decides Arrow columns of requests, each as of its own time: what a worker process runs.
+"""Decides Arrow columns of requests, each as of its own time, in a worker process.
 
-What is asked comes as one column and is taken apart here. Its parts are coded, so that a text
-is looked at once a batch however often it stands there, and a question is decided once however
-many rows ask it. Its course over the whole history is remembered beyond the batch: the time of
-a request only picks from it. This module must not know Spark, nor where the columns come from.
+A question comes as one column, and is split here. Its parts are coded, so each text is examined
+once a batch, and each question decided once. The decision timeline of a question is kept beyond
+the batch: a request's time only selects from it. This module must not know Spark, nor where the
+columns come from.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ from metalog_spark.history.state import FolderState, unpacked
 
 BETWEEN_PARTS: Final = b"\xff"
 BETWEEN_WORDS: Final = b"\xfe"
-"""Bytes that no text in UTF-8 has."""
+"""Bytes that never occur in UTF-8."""
 DECIDED: Final = ("log_offset", "answer", "acl_id")
-"""The columns that are answered with; ``answer`` is twice a place in ``ANSWERS``, or ``NOTHING``,
-and one more where it is known."""
+"""The columns of the answer: ``answer = 2 * index into ANSWERS (or NOTHING) + is_known``."""
 ANSWERS: Final = (
     (ALLOWED.name, SUPER_USER),
     (ALLOWED.name, DEFAULT_ALLOW),
@@ -56,7 +55,7 @@ ANSWERS: Final = (
 """Results, with their rules."""
 NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
-"""So many names, and so many different questions, are remembered."""
+"""How many names, and how many different questions, are kept."""
 MOST_QUESTIONS: Final = np.iinfo(np.int64).max
 _TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _BY_NUMBER: Final = tuple(Operation)
@@ -66,9 +65,9 @@ _WORDS: Final = {
 }
 _PARTS: Final = 4
 _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
-"""Parts of which none is a word of Kafka's."""
+"""Parts without a word that Kafka knows."""
 _NONE: Final = -1
-"""The number of what is not a word of Kafka's."""
+"""The number of an unknown word."""
 _UNREACHED: Final = UNREACHED + BEFORE_LIVES
 _LONG_AGO: Final = np.iinfo(np.int64).min
 
@@ -77,9 +76,12 @@ K = TypeVar("K", bound=Hashable)
 
 
 class QuestionColumns(NamedTuple):
-    """Columns of one length. A question is a principal, a host, a resource's name and words, with
-    ``BETWEEN_PARTS``, and null where no authorizer answers; words are an operation and a resource
-    type, with ``BETWEEN_WORDS``. A time is microseconds since 1970."""
+    """Columns of one length.
+
+    A question is a principal, a host, a resource's name and words, joined by ``BETWEEN_PARTS``;
+    null if no authorizer answers it. Words are an operation and a resource type, joined by
+    ``BETWEEN_WORDS``. A time is microseconds since 1970.
+    """
 
     questions: pa.BinaryArray
     times: pa.Array
@@ -87,9 +89,10 @@ class QuestionColumns(NamedTuple):
 
 @lru_cache(maxsize=2)
 def deciding(state: bytes, eras: tuple[Era, ...]) -> DecideWorker:
-    """One for each state and configuration, made when this process first needs it. A worker of
-    PySpark's collects garbage after each task: this, of which no part refers to itself, it need
-    not look through."""
+    """The worker of a state and configuration, made once in this process.
+
+    PySpark's workers collect garbage after each task; this object has no cycles, so it is frozen.
+    """
     with gc_paused():
         return DecideWorker(unpacked(state), eras)
 
@@ -115,20 +118,21 @@ class DecideWorker:
         self._ids = pa.array(ids, pa.string())
         self._turns = CourseColumns(len(timeline))
         self._is_open = bytearray()
-        """By the number of a reach: whether anybody may be meant there."""
+        """By the number of a reach: whether an ACL for ``User:*`` may match there."""
         self._named: set[int] = set()
-        """Who may be meant elsewhere: the number of a reach and a principal as one."""
+        """The principals that ACLs may match elsewhere: number of a reach and principal as one
+        number."""
         self._asked_lately = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
     def decide(self, asked: QuestionColumns) -> pa.StructArray:
-        """A row for each, of the columns ``DECIDED``, with nulls where there is nothing to decide
-        by, or nothing that an authorizer answers."""
+        """A row for each question, in the columns ``DECIDED``; null without a history, or if no
+        authorizer answers it."""
         return self.decide_parts(_parts(asked.questions), asked.times)
 
     def decide_parts(self, parts: Iterable[pa.BinaryArray], asked: pa.Array) -> pa.StructArray:
-        """The same of each part of questions as a column, which has no nulls."""
+        """The same for each part of questions as a column, which has no nulls."""
         principals, hosts, names, words = map(_Coded.of, parts)
         times = pc.fill_null(asked.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
@@ -159,7 +163,7 @@ class DecideWorker:
         return pa.StructArray.from_arrays(columns, DECIDED)
 
     def _hosts_by(self, hosts: _Coded, eras: Numbers) -> Numbers:
-        """The number of each row's host for the Kafka that decides in its era."""
+        """The number of each row's host, for the Kafka version of its configuration period."""
         by_version = {
             kafka: hosts.numbers(self._numbers_of(hosts, kafka), 0)
             for kafka in dict.fromkeys(self._versions)
@@ -171,7 +175,7 @@ class DecideWorker:
         return numbers
 
     def _numbers_of(self, hosts: _Coded, kafka: KafkaVersion) -> Mapping[bytes, int]:
-        """By the texts of ``hosts``, what each is to ``kafka``."""
+        """The number of each of ``hosts`` for the version ``kafka``."""
         known, courses = self._of_host[kafka], self._courses
         texts: list[bytes] = hosts.different.to_pylist()
 
@@ -189,7 +193,7 @@ class DecideWorker:
         names: Numbers,
         versions: Numbers,
     ) -> Numbers:
-        """The numbers of the lives that decided."""
+        """The numbers of the ACL lifetimes that decided."""
         of_principals, of_hosts = self._sessions
         operations, types = np.divmod(words, len(ResourceType))
         reaches = self._reaches(texts, types, names)
@@ -198,7 +202,7 @@ class DecideWorker:
         return self._turns.at(self._asked_lately.find(questions, self._of_all), versions)
 
     def _of_all(self, questions: Numbers) -> Numbers:
-        """The number of each question's course."""
+        """The number of each question's decision timeline."""
         asked = pa.array(questions).dictionary_encode()
         alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
         different = alike.dictionary.to_pylist()
@@ -207,7 +211,7 @@ class DecideWorker:
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
-        """One question for all those that no ACL can match."""
+        """One question for all questions that no ACL can match."""
         of_principals, of_hosts = self._sessions
         askers = questions // (of_hosts * len(_BY_NUMBER))
         reaches = askers // of_principals
@@ -225,7 +229,7 @@ class DecideWorker:
         return self._turns.number(course)
 
     def _reaches(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
-        """What reaches each resource; each different one is looked at once."""
+        """The ACLs that reach each resource; equal sets are examined once."""
         resources = names * len(ResourceType) + types
         is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
         is_there[resources] = True
@@ -252,7 +256,7 @@ class DecideWorker:
         return reach
 
     def _check_has_numbers(self, reach: int) -> None:
-        """A larger number would, in a column, pass for another question's."""
+        """Raise if there are too many: a larger number would be another question's number."""
         of_principals, of_hosts = self._sessions
         if (reach + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
             raise InvalidRequest(
@@ -263,14 +267,14 @@ class DecideWorker:
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
-        """In each era, by the places of principals."""
+        """By configuration period and place of a principal: whether it is a super user."""
         texts = principals.different.to_pylist()
         found = [[text in users for text in texts] for users in self._super_users]
         return np.array(found, np.bool_)
 
 
 class _Coded(NamedTuple):
-    """A column of texts as ``places`` among its different ``texts``."""
+    """A column of texts, as ``places`` in its different ``texts``."""
 
     different: pa.BinaryArray
     places: Numbers
@@ -290,13 +294,13 @@ class _Coded(NamedTuple):
         return texts
 
     def numbers(self, known: Mapping[bytes, int], others: int) -> Numbers:
-        """The number of each row's text; ``others`` where ``known`` lacks it."""
+        """The number of each row's text; ``others`` if ``known`` lacks it."""
         numbers = [known.get(text, others) for text in self.different.to_pylist()]
         return np.array(numbers, np.int64)[self.places]
 
 
 class _Moments:
-    """What hangs on the time alone, for each stretch of time in which none of it changes."""
+    """Everything that depends on the time only, for each interval in which it is constant."""
 
     def __init__(self, state: FolderState, eras: Sequence[Era]) -> None:
         timeline = state.timeline
@@ -315,12 +319,12 @@ class _Moments:
             self.known[first:last] = False
 
     def of(self, times: Numbers) -> Numbers:
-        """The number of the stretch in which each of ``times`` lies."""
+        """The number of the interval of each of ``times``."""
         return np.searchsorted(self._edges, times, "right").astype(np.int64, copy=False)
 
 
 def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
-    """A column for each part. Of the bytes only those between parts are looked at."""
+    """A column for each part. It examines only the bytes between parts."""
     whole = pc.fill_null(questions, _NO_QUESTION)
     _, edges, data = whole.buffers()
     edges = np.frombuffer(edges, np.int32)[whole.offset :][: len(whole) + 1]
@@ -349,7 +353,7 @@ def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
 
 
 def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int]) -> list[int]:
-    """The number of each of ``asked``; what is not ``known`` is worked out and kept."""
+    """The number of each of ``asked``; those not ``known`` are computed and kept."""
     if len(known) > REMEMBERED:
         known.clear()
     found = list(map(known.get, asked))

@@ -1,9 +1,8 @@
 """The earliest time from which two states (ACLs and configuration) may decide differently.
 
-A build reads the whole log each time, and decides again only what may come out otherwise than
-it did: from the first moment at which an ACL, a gap of the history or the configuration is not
-what it was. A log that has only grown differs from where it grew. This module must not know how
-the tables are filled.
+Each build reads the whole log, but decides again only requests after the first difference: in an
+ACL, a gap of the history, or the configuration. A longer log differs from its old end on. This
+module must not know how the tables are filled.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 ALWAYS: Final = 0
-"""The moment from which on all is otherwise."""
+"""The time that makes everything different."""
 _LIVES: Final = (
     *("id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host"),
     *("operation", "permission_type", "from_known", "from_time"),
@@ -32,8 +31,8 @@ Row = tuple[Any, ...]
 
 
 class DecidingRows(NamedTuple):
-    """Rows of ACL_CHANGELOG, by what stays the same in a life that ends, with its end; rows of
-    HISTORY and CONFIGURATION, the time that each begins at the last."""
+    """The end of each row of ACL_CHANGELOG, by the columns that do not change when a lifetime
+    ends; and the last start time of equal rows of HISTORY and CONFIGURATION."""
 
     lives: dict[Row, Row]
     stretches: frozenset[Row]
@@ -47,7 +46,7 @@ def deciding_in(tables: Tables) -> DecidingRows:
 
 
 def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> DecidingRows:
-    """By the rows of the three tables."""
+    """The deciding rows of the three tables."""
     eras = _rows(configuration, _ERAS)
     return DecidingRows(
         dict(zip(_rows(changelog, _LIVES), _rows(changelog, _ENDS), strict=True)),
@@ -57,7 +56,7 @@ def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table)
 
 
 def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
-    """Some columns; times are microseconds since 1970."""
+    """Some columns, with times in microseconds since 1970."""
     columns = (table[name] for name in names)
     return zip(
         *(
@@ -71,7 +70,7 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
 
 
 def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
-    """Microseconds since 1970; None where they decide alike."""
+    """Microseconds since 1970; None if they decide alike."""
     moments = [row[-1] for row in (one.stretches ^ other.stretches) | (one.eras ^ other.eras)]
     moments += [row[-1] for row in one.lives.keys() ^ other.lives.keys()]
     for life, end in one.lives.items():
@@ -82,5 +81,5 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
 
 
 def _time(end: Row) -> float:
-    """When a life ended; never, where it lasts."""
+    """The end of a lifetime; never, if it has not ended."""
     return float("inf") if end[-1] is None else end[-1]

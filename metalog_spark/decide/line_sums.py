@@ -1,8 +1,7 @@
-"""What a worker adds up while it decides lines: of each split how many lines are what, and of each
-batch the requests that are alike.
+"""Sums that a worker makes while it decides lines, so that no later job counts the rows.
 
-So nobody need look at all rows again to count them. This module must not know how a line is read,
-nor Spark.
+For each split it counts lines by kind, and for each batch equal requests. This module must not
+know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ SUMS: Final = (
     " not_audit BIGINT, broken BIGINT, why STRING, fault STRING, hours ARRAY<ARRAY<BIGINT>>,"
     " request_us BIGINT, rule_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN"
 )
-"""Of a split: where it begins, what ``ReadSplit`` tells, how many lines are what and why, the hours
-since 1970 with the first five of ``_Run``, the first times of a sure line that names a request and
-of one with a rule, whether a request has none, and whether a line ends a record that it does not
-begin."""
+"""Of a split: its start, the counters of ``ReadSplit``, line counts by kind and reason, the hours
+since 1970 with the first five fields of ``_Run``, the first times of a sure line that names a
+request and of one with a rule, whether a request has none, and whether a line ends a record that
+it does not begin."""
 HOUR_US: Final = 3_600_000_000
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
@@ -38,14 +37,14 @@ ALIKE: Final = (
     *("result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day"),
 )
 _FEWER, _FEW = 3, 1_024
-"""Rows that are alike are added up where that leaves one row of so many, or so few in all."""
+"""Equal rows are added up if that leaves one row of so many, or at most so few."""
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 
 class Alike(NamedTuple):
-    """Where the first is of each set of rows that are ``alike``, how many there are, and their
-    first and last time."""
+    """Sets of equal rows: the index of the first, the number of rows, and their first and last
+    time."""
 
     firsts: pa.Array
     counts: pa.Array
@@ -54,7 +53,7 @@ class Alike(NamedTuple):
 
 
 def alike(rows: pa.RecordBatch) -> Alike | None:
-    """Of rows of DECISIONS, by the columns that make a row of USAGE; None where few are alike."""
+    """Groups rows of DECISIONS by the columns that make a row of USAGE; None if few are equal."""
     keys = {name: _key(rows[name]) for name in ALIKE}
     places = pa.array(np.arange(len(rows)))
     table = pa.table({**keys, "place": places, "time": rows["time"]})
@@ -71,7 +70,7 @@ def _key(column: pa.Array) -> pa.Array:
 
 
 class SplitSums:
-    """What the lines of each split come to, by its file and where it begins."""
+    """The sums of each split's lines, by file and start."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, int], dict[str, Any]] = {}
@@ -102,7 +101,8 @@ class SplitSums:
             found["has_end"] |= ends_one(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
-        """By runs of rows of one split and hour, as lines of a log mostly come."""
+        """Add requests by runs of rows of one split and hour, since a log's lines are mostly in
+        order."""
         coded = batch["file"].dictionary_encode()
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()
@@ -123,8 +123,8 @@ class SplitSums:
 
 
 class _Run(NamedTuple):
-    """How many requests of a run were ``allowed``, ``denied`` and ``ambiguous``, allowed and sure,
-    and of these a controller's; then as in ``SUMS``."""
+    """A run's counts of ``allowed``, ``denied`` and ``ambiguous`` requests, of allowed and sure
+    ones, and of a controller's among those; then as in ``SUMS``."""
 
     allowed: int
     denied: int

@@ -1,8 +1,7 @@
 """Requests newer than the metadata log: the ACLs in force are unknown.
 
-It is decided by the last ACLs there were. That is right where nothing changed since, and what
-changed a log that ends earlier than the audit logs does not tell. This module must not know
-findings.
+They are decided by the log's last ACLs, which is right only if nothing changed since. This module
+must not know findings.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PastLogEnd(NamedTuple):
-    """So many ``requests`` after ``known_ms``, the time of the log's last record."""
+    """The number of ``requests`` after ``known_ms``, the time of the log's last record."""
 
     requests: int
     known_ms: int
@@ -37,12 +36,12 @@ class PastLogEnd(NamedTuple):
 
 
 def known_until_ms(tables: Tables) -> int | None:
-    """The time of the log's last record; None where nothing of it is known."""
+    """The time of the log's last record; None without a history."""
     return tables.once(HISTORY, _known_ms)
 
 
 def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
-    """Of those from ``start_us`` on, before ``end_us``; None where there are none."""
+    """Those from ``start_us`` on, before ``end_us``; None if there are none."""
     from pyspark.sql import functions as f
 
     known_ms = known_until_ms(tables)

@@ -22,19 +22,19 @@ from metalog_spark.store.refusals import lacks_table, no_folder
 from metalog_spark.store.table_store import is_pattern, literal, occupied, placed
 
 _IN_A_DEMO: Final = "tables"
-"""What metalog pipeline demo calls the folder in its own."""
+"""The name of the pipeline's folder inside the folder of metalog pipeline demo."""
 _LOCK: Final = ".lock"
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
-"""What a file system says that has no locks, as NFS may be mounted."""
+"""The error of a file system without locks, such as some NFS mounts."""
 _PARQUET: Final = b"PAR1"
 _ENCRYPTED: Final = b"PARE"
-"""How Parquet begins whose footer is encrypted, too."""
+"""The first bytes of Parquet, with and without an encrypted footer."""
 _PASSED_OVER: Final = ("_", ".")
-"""How names begin that Spark does not look at."""
+"""First characters of names that Spark ignores."""
 
 
 def check_can_be_read(path: str) -> None:
-    """``InvalidSource`` where ``path`` is not a pipeline's folder, or not whole."""
+    """``InvalidSource`` if ``path`` is not a whole folder of the pipeline."""
     if _contents(Path(literal(path)), path) is not None:
         return
     refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
@@ -44,8 +44,8 @@ def check_can_be_read(path: str) -> None:
 
 
 def check_can_be_filled(path: str) -> CommittedState | None:
-    """What the pipeline's folder ``path`` has, None where it is new; ``InvalidTarget`` where
-    other files lie there."""
+    """The pipeline's folder at ``path``, None if it is new; ``InvalidTarget`` if other files are
+    there."""
     place = Path(literal(path))
     contents = _contents(place, path)
     if contents is None and (found := next(files_below(place), None)) is not None:
@@ -54,8 +54,11 @@ def check_can_be_filled(path: str) -> CommittedState | None:
 
 
 def files_named(audit: str) -> list[Path]:
-    """The files of this machine that ``audit`` names: one, those below a folder, or those of a
-    pattern. ``InvalidRequest`` where there is none."""
+    """The local files that ``audit`` names: a file, the files below a folder, or those of a
+    pattern.
+
+    ``InvalidRequest`` if there are none.
+    """
     found = [audit] if Path(audit).exists() else glob.glob(audit, recursive=True)  # noqa: PTH207 - may be absolute
     files = sorted({file for each in found for file in files_below(Path(each))})
     if not files:
@@ -64,16 +67,19 @@ def files_named(audit: str) -> list[Path]:
 
 
 def check_is_new(path: str) -> None:
-    """``InvalidTarget`` where ``path`` is a file, or files lie there."""
+    """``InvalidTarget`` if ``path`` is a file or has files."""
     if next(files_below(Path(literal(path))), None) is not None:
         raise InvalidTarget(f"{path}: there are files; name a folder that is new or empty")
 
 
 @contextmanager
 def taken(path: str) -> Iterator[None]:
-    """The pipeline's folder ``path`` for this process alone to write to within the block, or until
-    the process ends; made if it is not there, and as it was where nothing was written.
-    ``InvalidTarget`` where another has it."""
+    """Lock the pipeline's folder ``path`` for this process within the block, or until the process
+    ends.
+
+    Creates the folder if needed, and removes it again if nothing was written. ``InvalidTarget`` if
+    another process holds the lock.
+    """
     place = Path(literal(path))
     made = [each for each in (place / _LOCK, place) if not each.exists()]
     place.mkdir(parents=True, exist_ok=True)
@@ -103,7 +109,8 @@ def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
 
 
 def _take_back(made: Sequence[Path]) -> None:
-    """The lock and its folder, as far as they were ``made`` and nothing else lies there."""
+    """Remove the lock and its folder, if this process ``made`` them and they have no
+    other files."""
     for each in made:
         with suppress(OSError):
             if each.is_dir():
@@ -113,8 +120,8 @@ def _take_back(made: Sequence[Path]) -> None:
 
 
 def check_can_be_followed(audit: str) -> None:
-    """``InvalidRequest`` where no finished logs can appear in the folder ``audit``; a pattern may
-    name folders that come later."""
+    """``InvalidRequest`` if no finished logs can appear in the folder ``audit``; a pattern may
+    name folders that are created later."""
     place = Path(audit)
     if place.exists():
         literal(audit)
@@ -128,8 +135,8 @@ def check_can_be_followed(audit: str) -> None:
 
 
 def check_is_outside(out: str, option: str, source: str) -> None:
-    """``InvalidTarget`` where a folder that ``source`` names has ``out``: who reads it, and whoever
-    else does, would find files there that are none of it."""
+    """``InvalidTarget`` if ``out`` is in a folder that ``source`` names: every reader of that
+    folder would find foreign files."""
     if not placed(out).startswith("/"):
         return
     place = Path(placed(out)).resolve()
@@ -139,7 +146,7 @@ def check_is_outside(out: str, option: str, source: str) -> None:
 
 
 def _named(source: str) -> list[Path]:
-    """The files and folders of a pattern, or of folders joined by ``+``, be they there or not."""
+    """The files and folders of a pattern, or of folders joined by ``+``, existing or not."""
     if not source or Path(source).exists():
         return [Path(source)] if source else []
     parts = (glob.glob(part) or [part] for part in source.split("+"))  # noqa: PTH207 - may be absolute
@@ -147,15 +154,15 @@ def _named(source: str) -> list[Path]:
 
 
 def passed_over(audit: str) -> list[Path]:
-    """The files in the folder ``audit``, or in those of a pattern, that Spark does not see, since
-    their names are not UTF-8; of the names that one hides a file by, nothing is said."""
+    """The files in the folder ``audit``, or of a pattern, whose names are not UTF-8, so that Spark
+    does not see them; hidden files are not listed."""
     files = (file for root in _named(audit) for file in files_below(root))
     return sorted(file for file in files if has_half_pair(str(file)))
 
 
 def check_is_table(path: str, option: str) -> None:
-    """``InvalidRequest`` where no table is that was made otherwise, or none that can be read; of a
-    folder the rest is Spark's to say."""
+    """``InvalidRequest`` if there is no table, or an unreadable one; for a folder Spark checks the
+    rest."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"{option} {path}: there is no such file or folder")

@@ -1,8 +1,7 @@
-"""Asks a store only for the resources that an answer needs.
+"""Requests from a store only the resources that an answer needs.
 
-What is answered is what would be answered from all ACLs: where more of them would be shown, such as
-the name that a mistyped one is nearest to, all are asked for. This module must not know how an
-answer is shown.
+The answer is the same as from all ACLs: if it needs more, such as the name nearest to a mistyped
+one, all are requested. This module must not know how an answer is shown.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_REQUESTS: Final = 16
-"""So many filters are asked for before all ACLs are: one listing takes a request, whatever its
-size, and a broker looks at each of its ACLs for each filter."""
+"""Above so many filters all ACLs are requested: one listing is one request, whatever its size, and
+a broker compares every ACL with every filter."""
 
 
 def for_questions(
@@ -31,8 +30,8 @@ def for_questions(
     super_users: Collection[str],
     pointed_out: Collection[Question] = (),
 ) -> Source:
-    """``source``, that holds what decides ``questions``, and what tells whether the names of those
-    ``pointed_out``, which are among them, are known; all of it where that is less work."""
+    """``source`` with all that decides ``questions``, and that shows whether the names of the
+    ``pointed_out`` ones are known; the whole source if that is less work."""
     resources: dict[ResourcePatternFilter, None] = {}
     principals = dict.fromkeys(each.principal for each in pointed_out)
     for each in questions:
@@ -53,7 +52,7 @@ def for_listing(
     patterns: Sequence[ResourcePatternFilter],
     is_enough: Callable[[Collection[Acl]], bool] = lambda acls: True,
 ) -> Source:
-    """``source``, that holds the ACLs which ``patterns`` match, or all where those are not
+    """``source`` with the ACLs that ``patterns`` match, or with all if those are not
     ``is_enough``."""
     return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 
@@ -71,7 +70,7 @@ def _narrowed(
 
 
 class _Narrowed:
-    """A store that asks another for as much as is needed, when it is asked itself."""
+    """A store that reads as much as needed from another one, when it is read."""
 
     def __init__(
         self,

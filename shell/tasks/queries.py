@@ -1,4 +1,4 @@
-"""Answers to questions, from one image and one configuration.
+"""Answers questions from one image and one configuration.
 
 This module must not know how a question was typed or how an answer is shown.
 """
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
-"""The rule of an answer about any one resource of a type, for which Kafka names none."""
+"""The rule of an answer about any resource of a type; Kafka has no name for it."""
 _HARDCODE: Final = "hardcode"
-"""The name under which Kafka asks first when any name will do."""
+"""The name that Kafka checks first when any name will do."""
 
 
 class Queries:
-    """Decides, traces and explains under the ACLs of what was replayed.
+    """Decides, traces and explains by the ACLs of a replayed source.
 
-    ``refuse_doubts`` raises where no answer may be taken from it. Super users are answered all
-    the same, since no ACL is asked for them.
+    ``refuse_doubts`` raises if the source has a doubt. Super users are answered anyway, since
+    Kafka checks no ACL for them.
     """
 
     def __init__(
@@ -56,19 +56,19 @@ class Queries:
 
     @property
     def may_go_back(self) -> bool:
-        """Whether the same may be asked of an earlier moment: nobody has chosen one yet."""
+        """Whether ``--at`` can be suggested: the caller has not chosen a moment yet."""
         return self._replayed.source.store is None and self._replayed.moment is None
 
     def trace(self, question: Question) -> Trace:
-        """One question, with all that was considered."""
+        """One question, with all ACLs that were considered."""
         self.check_ready(question)
         return trace(self.acls, self.context.config, question)
 
     def explain(
         self, question: Question, *, is_alone: bool = True, request: str | None = None
     ) -> Explanation:
-        """All there is to say about one question that came of ``request``. If it ``is_alone``, so
-        are since when and what nobody knows, for which the log is read once more."""
+        """The explanation of one question of ``request``; if it ``is_alone``, with the time since
+        when, and with the unknown names. For these the log is read once more."""
         from authorizer.analysis.explain import explain
         from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
@@ -89,7 +89,7 @@ class Queries:
         )
 
     def time_of(self, offset: int) -> str | None:
-        """When the record at ``offset`` was written."""
+        """The time of the record at ``offset``."""
         from metalog_sources.moment import time_text
         from shell.tasks.history import time_of
 
@@ -97,7 +97,7 @@ class Queries:
         return None if epoch_ms is None else time_text(epoch_ms)
 
     def decide(self, question: Question) -> Decision:
-        """One of many questions: the ACLs are indexed at the first."""
+        """Decide one of many questions; the first call indexes the ACLs."""
         from authorizer.api import Action, ResourcePattern
 
         self.check_ready(question)
@@ -141,7 +141,8 @@ class Queries:
 
     @cached_property
     def place(self) -> CommandTarget:
-        """Where commands go that change what was read, and who may not make them there."""
+        """The TARGET of commands that change the source, and the principals that may not
+        run them."""
         from shell.tasks.plans.lockout import who_may_alter
 
         place = CommandTarget.of(self.source)
@@ -151,15 +152,15 @@ class Queries:
         return place._replace(reader=caller)
 
     def assuming(self, acls: Collection[Acl]) -> Queries:
-        """One that answers by ``acls`` in the place of those that were read."""
+        """The same, with ``acls`` in place of the source's."""
         other = Queries(self._replayed, self.context, self._refuse_doubts)
         other.acls = acls
         return other
 
     @cached_property
     def of_other_kafka(self) -> Queries | None:
-        """One that answers as the other Kafka would, where nobody said which decides and they may
-        answer otherwise."""
+        """The same for the other Kafka version; None if the version was stated or makes no
+        difference."""
         config = self.context.config
         if not self.context.is_kafka_assumed:
             return None
@@ -191,7 +192,7 @@ class Queries:
         self._refuse_doubts()
 
     def id_of(self, acl: Acl) -> Uuid | None:
-        """The lowest id that ``acl`` is bound to; a store has no ids."""
+        """The lowest id of ``acl``; None in a store."""
         if self._replayed.source.store is not None:
             return None
         return next(iter(self.image.acls.ids(acl)), None)
@@ -201,18 +202,18 @@ class Queries:
         return {acl: uuid_text(uuid) for acl, uuid in found.items() if uuid is not None}
 
     def unknown(self, question: Question) -> list[Unknown]:
-        """Names of the question that nobody knows."""
+        """Names of the question that do not occur in the source."""
         return unknown_names(question, self.image, self.context.config.super_users)
 
     def answer_json(self, question: Question, decision: Decision) -> dict[str, Any]:
-        """The answer with the keys that ``can`` and ``explain`` share."""
+        """The keys that the answers of ``can`` and ``explain`` share."""
         answer = answer_json(
             question, decision, self.context.config.kafka, self.context.assumed, self.id_of
         )
         return answer | self.extent_json()
 
     def extent_json(self) -> dict[str, int | None]:
-        """How far the log was read, and how far it is proven to be committed, as in ``status``."""
+        """How far the log was read and is proven to be committed, as in ``status``."""
         has_offsets = self._replayed.source.store is None
         return {
             "readTo": self._replayed.offset if has_offsets else None,

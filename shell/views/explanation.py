@@ -1,9 +1,8 @@
-"""An explanation in words, for a person who has been woken by it.
+"""Prints an explanation, for a person who was woken up by it.
 
-The answer first, then why, what nearly matched, and what to type. One item a line,
-never cut; commands stand alone on their line so that they can be copied.
-
-This module must not know how the explanation was found.
+The answer comes first, then the reason, near misses, and the commands to type. Each item is a
+line, never cut; a command stands alone on its line, to be copied. This module must not know how
+the explanation was found.
 """
 
 from __future__ import annotations
@@ -90,14 +89,14 @@ def result_cell(allowed: bool) -> Cell:
 
 
 def changed_since(asked: ParsedQuestion, allowed: bool) -> str:
-    """What to say where Kafka answered otherwise when it wrote the line."""
+    """A cell for an audit line whose answer differs from today's: Kafka's answer then."""
     if asked.audit is None or bool(asked.audit.result) is allowed:
         return ""
     return "ALLOWED then" if asked.audit.result else "DENIED then"
 
 
 def doubted(asked: ParsedQuestion) -> str:
-    """What to say of a line that a hostile name may have forged."""
+    """A cell for an audit line that a hostile name may have forged."""
     if asked.audit is None:
         return ""
     if asked.audit.is_cut:
@@ -113,7 +112,7 @@ def point_out(
     *,
     may_go_back: bool,
 ) -> None:
-    """What a person should know before believing the answer, on stderr."""
+    """Notes on stderr that a person needs before believing the answer."""
     if asked.host_as_typed is not None:
         output.note(
             f"brokers write {asked.host_as_typed} as {asked.question.host}, so that text was "
@@ -166,7 +165,7 @@ def resource_said(question: Question) -> str:
 
 
 def because(question: Question, traced: Trace) -> str:
-    """Why the answer is what it is, in one sentence, with Kafka's name for the rule."""
+    """The reason for the answer in one sentence, with Kafka's name for the rule."""
     decision = traced.decision
     if decision.rule == SUPER_USER:
         return f"{shown(question.principal)} is a super user; Kafka checks no ACLs for it."
@@ -201,7 +200,7 @@ def render(
 
 
 def section(label: str, lines: Iterable[str], output: Output) -> None:
-    """``lines`` under ``label``, which stands before the first."""
+    """``lines`` under ``label``, which stands before the first line."""
     output.line()
     gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
     for line in lines:
@@ -231,7 +230,7 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
 
 
 def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
-    """The candidates that differ least, in their order."""
+    """The candidates with the fewest differences, in Kafka's order."""
     if len(numbered) <= _CANDIDATES_SHOWN:
         return numbered
     least = sorted(numbered, key=lambda pair: (len(pair[1].mismatches), pair[0]))
@@ -265,7 +264,7 @@ def _standing(candidate: Candidate) -> Cell:
 
 
 def _hosts(explanation: Explanation, output: Output) -> None:
-    """What a question without a host would be answered for the hosts that ACLs name."""
+    """The answer for each host that ACLs name, for a question without a host."""
     if not explanation.hosts:
         return
     lines = [
@@ -292,7 +291,7 @@ def _near_misses(explanation: Explanation, judge: Queries, output: Output, whole
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
-    """The telling ones; for a question that no ACL decides, else the first few others."""
+    """The candidates with the fewest differences; if no ACL decided, else the first few others."""
     near, decision = explanation.near_misses, explanation.trace.decision
     if decision.acl is not None and not decision.result:
         return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]

@@ -56,7 +56,7 @@ class OneUser:
 
     is_loaded = True
 
-    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+    def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         return DummyCredentials({}, b"secret").of(mechanism, user)
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
@@ -243,9 +243,9 @@ def test_the_work_is_the_same_for_known_and_unknown_names(
                 counted["scram"] += 1
                 return users.scram(mechanism, user)
 
-            def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-                counted["decoy"] += 1
-                return users.decoy(mechanism, user)
+            def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+                counted["dummy"] += 1
+                return users.dummy(mechanism, user)
 
         def digest(key: bytes, message: bytes, kind: str) -> bytes:
             counted["hmac"] += 1
@@ -258,7 +258,7 @@ def test_the_work_is_the_same_for_known_and_unknown_names(
         return counted
 
     assert work(NAME) == work("nobody")
-    assert work(NAME)["decoy"] == 1
+    assert work(NAME)["dummy"] == 1
 
 
 def test_names_are_taken_as_they_come_at_the_cost_of_their_length() -> None:

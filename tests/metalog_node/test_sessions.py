@@ -44,7 +44,7 @@ class Nobody:
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return None
 
-    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+    def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         raise AssertionError("nobody logs in by SCRAM here")
 
 

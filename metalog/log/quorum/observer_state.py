@@ -1,10 +1,9 @@
-"""The state of a KIP-595 observer: whom to ask next, and what each answer means.
+"""The state of a KIP-595 observer: answers in, log events and the next request out.
 
-The observer of KIP-595: answers in, log events and the next question out. It finds the leader
-by asking any controller, goes where it is sent, and after a round of all of them without one
-says to pause. What is above the high-water mark is given too, for the loader holds it back;
-where the leader's log is another, it is taken back. Pure. This module must not know sockets,
-time, nor how questions are written.
+It finds the leader by asking any controller and following redirects; after a round of all
+controllers without a leader it says to pause. It also yields records above the high-water mark,
+which the loader holds back. If the leader's log diverges, it takes them back. Pure. This module
+must not know sockets, time, nor how requests are encoded.
 """
 
 from __future__ import annotations
@@ -24,24 +23,27 @@ from metalog.wire.hosts import Address
 from metalog.wire.schema import error_name
 
 _ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
-"""Ask another, or the same with what it told: UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE,
-NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, BROKER_NOT_AVAILABLE (it is shutting down),
-NETWORK_EXCEPTION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH."""
+"""Errors after which to ask another controller, or the same with newer state:
+UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
+BROKER_NOT_AVAILABLE (it is shutting down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
+UNKNOWN_LEADER_EPOCH."""
 _INCONSISTENT_CLUSTER_ID: Final = 104
 
 
 class FollowVerdict(Enum):
-    """What an answer says of who was asked, and so whom to ask next."""
+    """What an answer says about its sender, and so whom to ask next."""
 
     LEADS = auto()
     ASK_ON = auto()
     PAUSE = auto()
-    """All were asked, and nobody leads just now."""
+    """All were asked, and there is no leader at the moment."""
 
 
 class Follower:
-    """Ask ``target`` for ``place``; hand the answer to ``judge``, and if it is the leader's to
-    ``read``; or say that there was ``no_answer``."""
+    """Ask ``target`` for ``place``, then pass the answer to ``judge``.
+
+    If the leader answered, pass it to ``read``. Without an answer, call ``no_answer``.
+    """
 
     def __init__(self, controllers: Sequence[Address]) -> None:
         self.leader = EpochLeader(epoch=0)
@@ -55,7 +57,7 @@ class Follower:
         self.seek(0)
 
     def seek(self, offset: int, before: int | None = None) -> None:
-        """Read from ``offset`` on, as if nothing had been read but, perhaps, the epoch of what is
+        """Read from ``offset`` on, and forget all else but the epoch of the record
         ``before`` it."""
         self.position = offset
         self._epochs = Epochs(offset, before)
@@ -67,15 +69,15 @@ class Follower:
         self._turn = self.controllers.index(address)
 
     def forget_leader(self) -> None:
-        """As if nobody had been asked: what leads now may be another quorum on old addresses."""
+        """Forget the leader: another quorum may use the old addresses now."""
         self.leader = EpochLeader(epoch=0)
         self.high_watermark = None
         self._leading = None
 
     @property
     def target(self) -> Address:
-        """Who answered as the leader, by the address that was asked; else who is said to lead, if
-        it can be reached there; else the next in turn."""
+        """The address that answered as the leader; else the leader that others named; else the
+        next controller in turn."""
         if self._leading is not None:
             return self._leading
         told = self._endpoints.get(self.leader.id)
@@ -85,7 +87,8 @@ class Follower:
 
     @property
     def place(self) -> FetchPosition:
-        """What was committed before the reading began is taken for the leader's too."""
+        """Records that were committed before the reading began are taken to be in the leader's
+        log."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
@@ -102,13 +105,13 @@ class Follower:
         return FollowVerdict.PAUSE
 
     def nobody_answers(self) -> FollowVerdict:
-        """None of all controllers did."""
+        """Note that no controller answered at all."""
         self._leading = None
         self._avoided.clear()
         return FollowVerdict.PAUSE
 
     def judge(self, asked: Address, fetched: Fetched) -> FollowVerdict:
-        """Of any answer, whatever was asked for; ``InvalidSource`` where asking on is of no use."""
+        """Judge any answer; ``InvalidSource`` if asking again cannot help."""
         has_news = self._learn(fetched)
         if fetched.code == ErrorCode.NONE:
             self._leading = asked
@@ -123,7 +126,7 @@ class Follower:
         return self.no_answer(asked)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Whether the answer tells of a later leader than the one that is known."""
+        """Whether the answer names a later leader than the known one."""
         self._endpoints.update(fetched.endpoints)
         told, known = fetched.leader, self.leader
         is_later = told.epoch > known.epoch or (
@@ -135,10 +138,11 @@ class Follower:
         return is_later
 
     def read(self, asked: Address, fetched: Fetched) -> list[LogEvent]:
-        """What the leader's answer to ``place`` means; ``CorruptLog`` at damage.
+        """The events of the leader's answer to ``place``; ``CorruptLog`` at damage.
 
-        Where the logs part, its mark is none of ours: one truncation may leave batches that the
-        leader never had, and the next answer tells."""
+        After a divergence the leader's high-water mark is ignored: one truncation may leave
+        batches that the leader never had, and only the next answer tells.
+        """
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
             return [self._truncated(*fetched.diverging)]
@@ -156,8 +160,8 @@ class Follower:
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
-        """Below where the reading began nothing is known: then it begins again, lower. A mark
-        below which a quorum truncates was that of a log which is no more."""
+        """Truncate at the diverging offset; before the start of the reading, begin again, lower. A
+        truncation below the high-water mark means that the old log no longer exists."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:
@@ -169,9 +173,9 @@ class Follower:
         return Truncated(self.position)
 
     def _without_beginning(self, snapshot: SnapshotId) -> LogEvent:
-        """Whoever asks for offset 0 is sent to the newest snapshot. Where the log is there from
-        its beginning, it is read all the same, from past its first batch, a LEADER_CHANGE: it
-        tells how things came to be."""
+        """The events for a fetch of offset 0, which a leader answers with its newest snapshot. If
+        the log exists from its beginning, read it all the same, from behind its first batch, a
+        LEADER_CHANGE: the log has the history."""
         if self.position == 0 and self.log_start == 0:
             self.seek(1)
             return Gap(0, 1, lost=False)
@@ -179,7 +183,7 @@ class Follower:
         return SnapshotNeeded(snapshot)
 
     def _batches(self, asked: Address, records: bytes) -> list[Batch]:
-        """Those that are whole; the last may be cut off, and is then asked for again."""
+        """The whole batches; the last may be cut off, and is fetched again."""
         batches, at = [], 0
         while (size := batch_size(records, at)) is not None and at + size <= len(records):
             batch = self._decoded(asked, records, at)

@@ -35,7 +35,7 @@ def credential(
     return ScramCredential(salt, stored_key or os.urandom(32), b"s" * 32, iterations)
 
 
-def decoy(user: str, *known: ScramCredential) -> ScramCredential:
+def dummy(user: str, *known: ScramCredential) -> ScramCredential:
     """By a node that has just been started."""
     return of_users(known, os.urandom(32)).of(SHA_256, user)
 
@@ -49,14 +49,14 @@ def of_users(known: Iterable[ScramCredential], secret: bytes) -> DummyCredential
 
 def shown(*known: ScramCredential) -> dict[str, tuple[bytes, int]]:
     """What an attacker sees of NAMES."""
-    decoys = of_users(known, b"secret")
-    dummies = ((each, decoys.of(SHA_256, each)) for each in NAMES)
+    made = of_users(known, b"secret")
+    dummies = ((each, made.of(SHA_256, each)) for each in NAMES)
     return {each: (made.salt, made.iterations) for each, made in dummies}
 
 
 @given(st.text(max_size=20), st.sampled_from([4096, 8192, 16384]), st.integers(0, 200))
 def test_it_is_in_the_form_of_what_is_there(user: str, iterations: int, size: int) -> None:
-    made = decoy(user, credential(b"\xff" * size, iterations))
+    made = dummy(user, credential(b"\xff" * size, iterations))
     assert (len(made.salt), made.iterations) == (size, iterations)
 
 
@@ -64,7 +64,7 @@ def test_it_is_in_the_form_of_what_is_there(user: str, iterations: int, size: in
     "salt", [b"0123456789abcdef" * 2, b"DEADBEEF00112233", b"QUJDREVGR0g+/w==", b"not base64!"]
 )
 def test_a_salt_that_another_tool_wrote_as_text_is_answered_by_one(salt: bytes) -> None:
-    made = b"".join(decoy(name, credential(salt)).salt for name in NAMES[:50])
+    made = b"".join(dummy(name, credential(salt)).salt for name in NAMES[:50])
     assert made.isascii()
     assert made.decode().isprintable()
     if b"Q" not in salt and b" " not in salt:
@@ -72,12 +72,12 @@ def test_a_salt_that_another_tool_wrote_as_text_is_answered_by_one(salt: bytes) 
 
 
 def test_a_long_salt_is_random_to_its_end() -> None:
-    made = decoy("mallory", credential(b"\xff" * 128)).salt
+    made = dummy("mallory", credential(b"\xff" * 128)).salt
     assert made[:64] != made[64:]
 
 
 def test_who_cannot_log_in_is_nobodys_model() -> None:
-    made = decoy("mallory", credential(iterations=4095), credential(bytes(30), 8192))
+    made = dummy("mallory", credential(iterations=4095), credential(bytes(30), 8192))
     assert (len(made.salt), made.iterations) == (30, 8192)
 
 
@@ -92,8 +92,8 @@ def test_a_salt_as_kafkas_tools_make_them_is_answered_by_one() -> None:
 @pytest.mark.parametrize("salt", [KAFKAS_SALT, b"\x00" * 64])
 def test_every_node_shows_the_same_after_every_start(salt: bytes) -> None:
     known = [credential(salt) for _ in range(100)]
-    assert decoy("mallory", *known) == decoy("mallory", *reversed(known))
-    assert decoy("mallory", *known) != decoy("mallet", *known)
+    assert dummy("mallory", *known) == dummy("mallory", *reversed(known))
+    assert dummy("mallory", *known) != dummy("mallet", *known)
 
 
 def test_a_change_of_one_user_changes_few_names_and_those_altogether() -> None:
@@ -120,12 +120,14 @@ def test_an_attacker_who_searches_between_names_finds_none(seed: int) -> None:
         user: credential(iterations=8192 if number % 2 else 4096)
         for number, user in enumerate(users)
     }
-    decoys = DummyCredentials({SHA_256: known}, os.urandom(32))
+    dummies = DummyCredentials({SHA_256: known}, os.urandom(32))
     asked = [f"{each:06}" for each in range(0, 10**6, 997)]
-    seen = [decoys.of(SHA_256, each).iterations for each in asked]
+    seen = [dummies.of(SHA_256, each).iterations for each in asked]
     changes = sum(one != other for one, other in pairwise(seen))
     assert changes > len(asked) // 4
-    beside = [decoys.of(SHA_256, user + letter).iterations for user in users for letter in "\0!az~"]
+    beside = [
+        dummies.of(SHA_256, user + letter).iterations for user in users for letter in "\0!az~"
+    ]
     assert {4096, 8192} == set(beside)
 
 
@@ -143,7 +145,7 @@ def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
     monkeypatch: pytest.MonkeyPatch, forms: int
 ) -> None:
     """However many users there are, and whoever of them is asked for."""
-    decoys = of_users((credential(iterations=4096 + each % forms) for each in range(2000)), b"")
+    dummies = of_users((credential(iterations=4096 + each % forms) for each in range(2000)), b"")
     digest, calls = hmac.digest, 0
 
     def counted(*arguments: object) -> bytes:
@@ -155,7 +157,7 @@ def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
     work = set()
     for name in NAMES[:50]:
         calls = 0
-        decoys.of(SHA_256, name)
+        dummies.of(SHA_256, name)
         work.add(calls)
     [most] = work
     assert most <= 2 * MOST_CANDIDATES + 1
@@ -170,8 +172,8 @@ def test_what_is_shown_by_two_mechanisms_is_of_one_user() -> None:
         }
         for which, mechanism in enumerate(ScramMechanism)
     }
-    decoys = DummyCredentials(known, b"secret")
-    seen = {tuple(decoys.of(each, name).iterations for each in ScramMechanism) for name in NAMES}
+    dummies = DummyCredentials(known, b"secret")
+    seen = {tuple(dummies.of(each, name).iterations for each in ScramMechanism) for name in NAMES}
     assert seen == set(pairs)
 
 
@@ -184,14 +186,14 @@ def test_a_mechanism_that_a_user_lacks_looks_like_one_that_others_have() -> None
         sha_512: {f"both-{each}": credential(iterations=8192) for each in range(50)}
         | {f"one-{each}": credential(iterations=8192) for each in range(50)},
     }
-    decoys = DummyCredentials(known, b"secret")
-    assert {decoys.of(SHA_256, each).iterations for each in (*NAMES, *known[sha_512])} == {4096}
+    dummies = DummyCredentials(known, b"secret")
+    assert {dummies.of(SHA_256, each).iterations for each in (*NAMES, *known[sha_512])} == {4096}
 
 
 def test_nobodys_key_is_that_of_another() -> None:
     """So that no password fits it, that of its model neither."""
     model = credential()
-    made = decoy("mallory", model)
+    made = dummy("mallory", model)
     assert not {made.stored_key, made.server_key} & {model.stored_key, model.server_key}
     assert len(made.stored_key) == 32
 
@@ -203,12 +205,12 @@ def test_dummies_follow_the_newest_image() -> None:
     image = MetadataImage()._replace(scram=ScramImage(Table({sha_512: users})))
     credentials = CredentialsPublisher(b"secret")
     manifest = LogManifest(NOTHING, Leader(1, 1), 1, 1, 1)
-    before = {each: credentials.decoy(each, "mallory") for each in ScramMechanism}
+    before = {each: credentials.dummy(each, "mallory") for each in ScramMechanism}
     assert not credentials.is_loaded
     credentials.publish(MetadataDelta(MetadataImage()), image, manifest)
     credentials.complete_initial_load()
     assert credentials.is_loaded
-    assert credentials.decoy(sha_512, "mallory").iterations == 8192
-    assert credentials.decoy(SHA_256, "mallory") == before[SHA_256]
+    assert credentials.dummy(sha_512, "mallory").iterations == 8192
+    assert credentials.dummy(SHA_256, "mallory") == before[SHA_256]
     assert credentials.scram(sha_512, "zoe") == users["zoe"]
     assert credentials.scram(SHA_256, "zoe") is None
