@@ -64,6 +64,9 @@ VERBS: Final = {
     ),
     "lint": Verb("Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.lint"),
     "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.test"),
+    "prove": Verb(
+        "Check", "Prove what nobody may do, or only some, or find who may", "shell.verbs.prove"
+    ),
     "plan": Verb(
         "Check",
         "What apply would change, for whom, and which real requests it would break",

@@ -5,7 +5,7 @@ This module must not know what the nodes mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import yaml
@@ -16,12 +16,16 @@ from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, 
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+NO_TAGS: Final[Mapping[str, str]] = {}
 _PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
-def yaml_documents(text: str, file: str) -> Iterator[Node]:
-    """Each document of a stream; ``InvalidRequest`` where it is not YAML."""
-    builder = _Builder(file)
+def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> Iterator[Node]:
+    """Each document of a stream; ``InvalidRequest`` where it is not YAML.
+
+    A list with one of ``tags`` becomes a mapping from the tag's word to that list.
+    """
+    builder = _Builder(file, tags)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             done = builder.take(event)
@@ -44,9 +48,10 @@ def yaml_documents(text: str, file: str) -> Iterator[Node]:
 class _Builder:
     """Collects events into one node a document."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, tags: Mapping[str, str]) -> None:
         self._file = file
-        self._open: list[tuple[list[Node], FilePosition, bool, str | None]] = []
+        self._tags = tags
+        self._open: list[tuple[list[Node], FilePosition, bool, str | None, str | None]] = []
         self._anchors: dict[str, Node] = {}
         self._root: Node | None = None
 
@@ -59,21 +64,28 @@ class _Builder:
                 raise fault(place, f"the alias *{event.anchor} has no anchor before it")
             self._add(self._anchors[event.anchor], None)
         elif isinstance(event, yaml.CollectionStartEvent):
-            if event.tag is not None:
-                raise fault(place, f"the tag {event.tag} is not read; leave it out")
-            if len(self._open) >= MAX_DEPTH:
-                raise fault(place, f"nested more than {MAX_DEPTH} deep")
-            is_mapping = isinstance(event, yaml.MappingStartEvent)
-            self._open.append(([], place, is_mapping, event.anchor))
+            self._begin(event, place)
         elif isinstance(event, yaml.CollectionEndEvent):
-            nodes, start, is_mapping, anchor = self._open.pop()
-            self._add(_mapping(nodes, start) if is_mapping else Items(nodes, start), anchor)
+            nodes, start, is_mapping, anchor, word = self._open.pop()
+            node = _mapping(nodes, start) if is_mapping else Items(nodes, start)
+            if word is not None:
+                node = Fields([(Text(word, start), node)], start)
+            self._add(node, anchor)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._root = None
             self._anchors = {}
         elif isinstance(event, yaml.DocumentEndEvent):
             return self._root
         return None
+
+    def _begin(self, event: Any, place: FilePosition) -> None:
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        word = None if is_mapping or event.tag is None else self._tags.get(event.tag)
+        if event.tag is not None and word is None:
+            raise fault(place, f"the tag {event.tag} is not read; leave it out")
+        if len(self._open) >= MAX_DEPTH:
+            raise fault(place, f"nested more than {MAX_DEPTH} deep")
+        self._open.append(([], place, is_mapping, event.anchor, word))
 
     def _scalar(self, event: Any, place: FilePosition) -> Text:
         if event.tag not in _PLAIN_TAGS:

@@ -1,11 +1,11 @@
-"""Reads expectations: YAML files of requests to allow and to deny.
+"""Reads expectations: YAML files of requests to allow and to deny, and of claims.
 
 The format is in docs/formats/expectations.md. This module must not know what is decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -15,23 +15,28 @@ from authorizer.analysis.expectations import Expectation
 from authorizer.engine.decide import DEFAULT_ALLOW, DEFAULT_DENY, MATCHING_ACL, SUPER_USER
 from authorizer.trace import Question
 from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType
-from metalog.errors import InvalidRequest, InvalidSource
-from metalog.files import LOCAL_FILES, read_whole
+from metalog.errors import InvalidRequest
 from metalog.principal import parse_principal
 from metalog_sources.formats.document import MAX_ACLS_OF_A_RULE, bounded
 from metalog_sources.formats.nodes import (
     Node,
     fault,
     fields_of,
-    items_of,
     near,
     text_of,
     texts_of,
 )
-from metalog_sources.formats.yaml_nodes import yaml_documents
-from metalog_sources.store import yaml_files
+from shell.arguments.claims import (
+    claim_documents,
+    claim_keys,
+    claim_of,
+    entries_of,
+    is_claim,
+)
 from shell.arguments.question import as_java_writes
 from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.yaml_texts import yaml_texts
+from shell.tasks.proofs import CLAIM_WORDS, StatedClaim
 
 if TYPE_CHECKING:
     from metalog_sources.formats.document import FilePosition
@@ -53,14 +58,14 @@ class Expected(NamedTuple):
     comment: str | None
 
 
-def read_expectations(paths: list[str]) -> list[Expected]:
+def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
     """All that the files, and the YAML files in the folders, expect; ``InvalidRequest`` with
     file and line where one cannot be read."""
     found = [
         each
-        for path in map(Path, paths)
-        for file in (list(yaml_files(path, LOCAL_FILES)) if path.is_dir() else [path])
-        for each in _of_file(file)
+        for path in paths
+        for text, file in yaml_texts(Path(path))
+        for each in expectations_of(text, file)
     ]
     if not found:
         raise InvalidRequest(
@@ -69,34 +74,30 @@ def read_expectations(paths: list[str]) -> list[Expected]:
     return found
 
 
-def _of_file(path: Path) -> Iterator[Expected]:
-    data = read_whole(LOCAL_FILES, path)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidSource(f"{path}: no UTF-8; save it as UTF-8") from None
-    yield from expectations_of(text, str(path))
-
-
-def expectations_of(text: str, file: str) -> Iterator[Expected]:
+def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:
     """All that one file expects; ``InvalidRequest`` where it means too many."""
     return bounded(_expected(text, file), len(text), "questions")
 
 
-def _expected(text: str, file: str) -> Iterator[Expected]:
-    for document in yaml_documents(text, file):
-        sections = fields_of(document, "a file of expectations", _RESULTS)
-        for result, entries in sections.items():
-            for entry in items_of(entries, result):
-                yield from _of_entry(entry, result)
+def _expected(text: str, file: str) -> Iterator[Expected | StatedClaim]:
+    for document in claim_documents(text, file):
+        sections = fields_of(document, "a file of expectations", CLAIM_WORDS)
+        for word, entries in sections.items():
+            for entry in entries_of(entries, word):
+                if word in _RESULTS:
+                    found = fields_of(entry, "an expectation", _KEYS)
+                    if not is_claim(found):
+                        yield from _of_entry(found, entry.place, word)
+                        continue
+                found = fields_of(entry, "a claim", claim_keys(word))
+                yield claim_of(word, found, entry.place)
 
 
-def _of_entry(entry: Node, result: str) -> Iterator[Expected]:
+def _of_entry(found: Mapping[str, Node], place: FilePosition, result: str) -> Iterator[Expected]:
     """Every combination of its lists."""
-    found = fields_of(entry, "an expectation", _KEYS)
     for key in ("principal", "operation", "resource"):
         if key not in found:
-            raise fault(entry.place, f"an expectation has no {key}")
+            raise fault(place, f"an expectation has no {key}")
     rule = text_of(found["rule"], "rule") if "rule" in found else None
     if rule is not None and rule not in _RULES[result]:
         raise fault(
@@ -110,14 +111,14 @@ def _of_entry(entry: Node, result: str) -> Iterator[Expected]:
     lists = principals, resources, operations, hosts
     if prod(map(len, lists)) > MAX_ACLS_OF_A_RULE:
         raise fault(
-            entry.place,
+            place,
             f"an expectation means more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
         )
     for principal, (kind, name), operation, host in product(*lists):
         for asked in _asked(operation, kind):
             question = Question(principal, asked, kind, name, host)
             expectation = Expectation(question, _RESULTS[result], rule)
-            yield Expected(expectation, entry.place, comment)
+            yield Expected(expectation, place, comment)
 
 
 def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:

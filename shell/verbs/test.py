@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from authorizer.analysis.commands import quoted
 from authorizer.analysis.expectations import Outcome, hold
 from authorizer.trace import Question
 from metalog.plurals import counted, plural
@@ -21,9 +20,19 @@ from shell.context import add_config, add_source
 from shell.inputs.queries import judge_of
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
+from shell.tasks.proofs import ProvenClaim, StatedClaim, proofs
 from shell.tasks.queries import Queries
 from shell.views.explanation import asked_from, because, resource_said
 from shell.views.other_kafka import say_other_answers
+from shell.views.proofs import (
+    broken_said,
+    claim_said,
+    explain_command,
+    point_out_unknown,
+    print_proofs,
+    proof_json,
+    say_other_proofs,
+)
 
 USAGE: Final = "SOURCE FILE… [options]"
 FORMATS: Final = ("text", "json", "github", "junit")
@@ -37,6 +46,10 @@ FILE is YAML, or a folder of it:
     - {principal: User:billing, operation: Read, resource: topic:payments, host: 10.0.4.12}
   deny:
     - {principal: User:contractor, operation: All, resource: [topic:payments, group:billing]}
+    - {principal: any except [User:kyc], operation: Read, resource: "topic:pii-*"}   from any host
+  only:
+    - {principals: [User:app], operation: Write, resource: topic:payments}
+What is about any principal, host or name is proven, as metalog prove does.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _ASKED_ABOUT: Final = 100
@@ -61,29 +74,39 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    expected = read_expectations(arguments.files)
+    read = read_expectations(arguments.files)
+    expected = [each for each in read if isinstance(each, Expected)]
+    claims = [each for each in read if isinstance(each, StatedClaim)]
     expectations = [each.expectation for each in expected]
     judge = judge_of(
         arguments,
         output,
-        questions=(each.question for each in expectations),
+        questions=None if claims else (each.question for each in expectations),
         pointed_out=[each.question for each in expectations if not each.allowed],
     )
     outcomes = hold(expectations, judge.decide)
     held = [ExpectationResult(*pair) for pair in zip(expected, outcomes, strict=True)]
+    proved = proofs(claims, judge)
     failed = [each for each in held if not each.outcome.is_met]
+    broken = [each for each in proved if not each.result.is_proven]
     _point_out_unknown(held, judge, output)
+    point_out_unknown(claims, judge, output)
     say_other_answers((each.expectation.question for each in expected), judge, output)
+    say_other_proofs(proved, judge, output)
     if output.is_text:
-        _print(held, failed, judge, arguments, output)
+        _print(failed, judge, arguments, output)
+        print_proofs(broken, judge, arguments, output)
+        _print_summary(len(read), len(failed) + len(broken), output)
     elif output.format == "json":
         for each in held:
             output.record(_as_json(each, judge))
+        for proof in proved:
+            output.record(proof_json(proof, judge, arguments))
     elif output.format == "github":
-        _print_annotations(failed, output)
+        _print_annotations(failed, broken, output)
     else:
-        _print_junit(held, output)
-    return 1 if failed else 0
+        _print_junit(held, proved, output)
+    return 1 if failed or broken else 0
 
 
 def _point_out_unknown(held: Iterable[ExpectationResult], judge: Queries, output: Output) -> None:
@@ -103,11 +126,7 @@ def _point_out_unknown(held: Iterable[ExpectationResult], judge: Queries, output
 
 
 def _print(
-    held: list[ExpectationResult],
-    failed: list[ExpectationResult],
-    judge: Queries,
-    arguments: Namespace,
-    output: Output,
+    failed: list[ExpectationResult], judge: Queries, arguments: Namespace, output: Output
 ) -> None:
     for each in failed:
         comment = each.expected.comment
@@ -115,11 +134,13 @@ def _print(
         output.line(f"{output.paint(_asked(each.question), 'strong')}{remark}")
         output.line(f"  {safe(str(each.expected.place))}: {_expected_said(each)}")
         output.line(f"  {because(each.question, judge.trace(each.question))}")
-        output.line(f"  {output.paint(_explain(each.question, arguments), 'faint')}")
-    number = len(held)
+        output.line(f"  {output.paint(explain_command(each.question, arguments), 'faint')}")
+
+
+def _print_summary(number: int, failed: int, output: Output) -> None:
     if failed:
-        are = plural(len(failed), "is", "are")
-        output.line(f"{len(failed):,} of {counted(number, 'expectation')} {are} not met.")
+        are = plural(failed, "is", "are")
+        output.line(f"{failed:,} of {counted(number, 'expectation')} {are} not met.")
     else:
         met = counted(number, "expectation is", "expectations are")
         output.line(f"All {met} met." if number > 1 else "It is met.")
@@ -140,16 +161,6 @@ def _expected_said(each: ExpectationResult) -> str:
     return f"expected {wanted}, is {decision.result.value}"
 
 
-def _explain(question: Question, arguments: Namespace) -> str:
-    resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
-    host = "" if question.host is None else f" --host {quoted(question.host)}"
-    kafka = "" if arguments.kafka is None else f" --kafka {quoted(arguments.kafka)}"
-    return (
-        f"metalog explain {quoted(arguments.source)} {quoted(question.principal)} "
-        f"{question.operation.name} {quoted(resource)}{host}{kafka}"
-    )
-
-
 def _as_json(each: ExpectationResult, judge: Queries) -> dict[str, Any]:
     expectation, decision = each.outcome
     return judge.answer_json(each.question, decision) | {
@@ -162,15 +173,22 @@ def _as_json(each: ExpectationResult, judge: Queries) -> dict[str, Any]:
     }
 
 
-def _print_annotations(failed: Iterable[ExpectationResult], output: Output) -> None:
+def _print_annotations(
+    failed: Iterable[ExpectationResult], broken: Iterable[ProvenClaim], output: Output
+) -> None:
     from shell.output.ci_reports import annotation
 
     for each in failed:
         message = f"{_asked(each.question)}: {_expected_said(each)}{_by(each)}"
         output.line(annotation("error", "metalog test", message, *each.expected.place))
+    for proof in broken:
+        message = f"{claim_said(proof.stated)}: {broken_said(proof)}"
+        output.line(annotation("error", "metalog test", message, *proof.stated.place))
 
 
-def _print_junit(held: Iterable[ExpectationResult], output: Output) -> None:
+def _print_junit(
+    held: Iterable[ExpectationResult], proved: Iterable[ProvenClaim], output: Output
+) -> None:
     from shell.output.ci_reports import Case, print_junit
 
     cases = []
@@ -178,6 +196,9 @@ def _print_junit(held: Iterable[ExpectationResult], output: Output) -> None:
         place = each.expected.place
         failure = f"{place}: {_expected_said(each)}{_by(each)}"
         cases.append(Case(_asked(each.question), () if each.outcome.is_met else (failure,)))
+    for proof in proved:
+        failure = f"{proof.stated.place}: {broken_said(proof)}"
+        cases.append(Case(claim_said(proof.stated), () if proof.result.is_proven else (failure,)))
     print_junit("metalog test", cases, output)
 
 

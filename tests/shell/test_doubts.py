@@ -51,6 +51,7 @@ ANSWERS = {
         "lint SOURCE -o github",
     ),
     "test": ("test SOURCE EXPECTATIONS", "test SOURCE EXPECTATIONS -o junit"),
+    "prove": ("prove SOURCE CLAIM", "prove SOURCE CLAIM -o json"),
     "plan": ("plan SOURCE OTHER", "plan OTHER SOURCE"),
     "export": tuple(f"export SOURCE -o {each}" for each in ("yaml", "json", "csv", "strimzi")),
 }
@@ -165,6 +166,7 @@ class World:
             "NEW": self.new,
             "PASSWORD": self._folder / "password.txt",
             "EXPECTATIONS": self._folder / "expectations.yaml",
+            "CLAIM": "never: {principal: any, operation: Read, resource: topic:t}",
         }
         return [str(meant.get(word, word)) for word in line.split()]
 

@@ -37,10 +37,12 @@ class AccessClaim(NamedTuple):
 
 
 class Witness(NamedTuple):
-    """One request that breaks a claim; ``is_allowed`` is its decision."""
+    """One request that breaks a claim; ``is_allowed`` is its decision. ``requests`` are all that
+    were to be decided otherwise: they or, where only some must be, some of them."""
 
     question: Question
     is_allowed: bool
+    requests: Requests
 
 
 class ProofResult(NamedTuple):
@@ -105,7 +107,9 @@ def _every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
         asked += operations.bit_count()
         against = operations & (~cell.allowed if task.allowed else cell.allowed)
         if against:
-            return ProofResult(asked, Witness(_question(cell, against), not task.allowed))
+            return ProofResult(
+                asked, Witness(_question(cell, against), not task.allowed, task.requests)
+            )
     return ProofResult(asked, None)
 
 
@@ -120,7 +124,7 @@ def _some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
             break
     if first is None or not left:
         return ProofResult(asked, None)
-    return ProofResult(asked, Witness(_question(first, left), is_allowed=False))
+    return ProofResult(asked, Witness(_question(first, left), False, task.requests))
 
 
 def _question(cell: CellAnswer, operations: int) -> Question:

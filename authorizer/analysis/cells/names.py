@@ -41,6 +41,10 @@ class NamePattern(NamedTuple):
     def holds(self, name: str) -> bool:
         return name == self.name if self.is_literal else name.startswith(self.name)
 
+    def holds_all(self, names: NameClass) -> bool:
+        """Of a class into which it divides names, with others."""
+        return self.holds(names.name) and (names.is_literal or not self.is_literal)
+
     def meets(self, acl: Acl) -> bool:
         """Whether ``acl`` may reach one of the names."""
         name = acl.resource_name
@@ -67,7 +71,7 @@ def can_be_named(kind: ResourceType, name: str) -> bool:
 
 
 class Patterns:
-    """The literals and the prefixes of some ACLs on one type of resource, in order.
+    """The literals and the prefixes of some ACLs on one type of resource.
 
     ``reaches_all``: a literal ``*`` is among them, which reaches every name but longer ones that
     begin with ``*``.
@@ -75,15 +79,20 @@ class Patterns:
 
     __slots__ = ("_in_order", "_lengths", "literals", "prefixes", "reaches_all")
 
-    def __init__(self, acls: Iterable[Acl]) -> None:
+    def __init__(self, patterns: Iterable[NamePattern]) -> None:
         self.literals: set[str] = set()
         self.prefixes: set[str] = set()
-        for acl in acls:
-            names = self.literals if acl.pattern_type is _LITERAL else self.prefixes
-            names.add(acl.resource_name)
+        for name, is_literal in patterns:
+            (self.literals if is_literal else self.prefixes).add(name)
         self.reaches_all = WILDCARD in self.literals
         self._lengths = sorted({len(prefix) for prefix in self.prefixes})
         self._in_order: tuple[list[str], list[str]] | None = None
+
+    @staticmethod
+    def of(acls: Iterable[Acl]) -> Patterns:
+        return Patterns(
+            NamePattern(acl.resource_name, acl.pattern_type is _LITERAL) for acl in acls
+        )
 
     def reaches(self, names: NameClass) -> bool:
         """Whether one of the patterns reaches the names of a class, which they do not divide."""

@@ -44,13 +44,19 @@ ANYBODY: Final = PrincipalSet()
 
 
 class Requests(NamedTuple):
-    """Requests of ``principals`` from ``hosts`` for ``operations`` (a bit each) on resources."""
+    """Requests of ``principals`` from ``hosts`` for ``operations`` (a bit each) on resources: with
+    a name of ``names``, but for those of ``excluded``."""
 
     principals: PrincipalSet
     hosts: HostSet
     operations: int
     kind: ResourceType
     names: NamePattern
+    excluded: tuple[NamePattern, ...] = ()
+
+    def has_name(self, name: str) -> bool:
+        """Whether they are for a resource of this name."""
+        return self.names.holds(name) and not any(each.holds(name) for each in self.excluded)
 
     def near(self, acls: Iterable[Acl]) -> list[Acl]:
         """Those of ``acls`` that may reach one of the resources."""
@@ -101,11 +107,12 @@ class Sessions:
         self._by_who = _by_who(near, requests.operations)
         changed = None if differing is None else requests.near(differing)
         self._differing = None if changed is None else _by_who(changed, requests.operations)
+        self._excluded = [Patterns(requests.excluded)] if requests.excluded else []
         self._everything: list[Patterns] = []
         self._everything_differing: list[Patterns] = []
         if config.allow_everyone:
-            self._everything = [Patterns(near)]
-            self._everything_differing = [Patterns(changed or ())]
+            self._everything = [Patterns.of(near)]
+            self._everything_differing = [Patterns.of(changed or ())]
         hosts = {host for by_host in self._by_who.values() for host in by_host}
         self._clients = ClientClasses(hosts, requests.hosts, config.kafka)
 
@@ -119,8 +126,8 @@ class Sessions:
                 yield from self._of(principal, is_named=True, is_apart=has_others)
             elif self._differing is None:
                 for clients in self._clients.by(())[:1]:
-                    names = classes((), self._requests.names)
-                    yield Session(principal, True, clients, self._requests.kind, names, ())
+                    kind, names = self._requests.kind, self._touched((), self._excluded)
+                    yield Session(principal, True, clients, kind, names, self._excluded)
 
     def without_names(self) -> Iterator[Session]:
         """Every session that own ACLs may set apart, and that of everybody else, without cells."""
@@ -165,7 +172,7 @@ class Sessions:
                 conditions.append(apart)
             if self._differing is not None:
                 conditions.append(self._turning(principal, hosts, is_first=not conditions))
-            dividing = [*matching, *self._everything]
+            dividing = [*matching, *self._everything, *self._excluded]
             names = self._touched(conditions, dividing)
             if names:
                 kind = self._requests.kind
@@ -187,14 +194,17 @@ class Sessions:
     ) -> Collection[NameClass]:
         """The classes that each of ``conditions`` reaches with some of its patterns."""
         within = self._requests.names
-        if not conditions:
-            return classes(dividing, within)
         if not all(conditions):
             return ()
-        first, *others = sorted(conditions, key=_size)
-        found = touched(first, dividing, within)
+        if conditions:
+            first, *others = sorted(conditions, key=_size)
+            found = touched(first, dividing, within)
+        else:
+            others, found = [], classes(dividing, within)
         for condition in others:
             found = {names for names in found if any(each.reaches(names) for each in condition)}
+        for excluded in self._requests.excluded:
+            found = {names for names in found if not excluded.holds_all(names)}
         return found
 
 
@@ -207,7 +217,7 @@ def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Pattern
             by_host = grouped.setdefault(acl.principal, {})
             by_host.setdefault(acl.host, []).append(acl)
     return {
-        principal: {host: Patterns(found) for host, found in by_host.items()}
+        principal: {host: Patterns.of(found) for host, found in by_host.items()}
         for principal, by_host in grouped.items()
     }
 

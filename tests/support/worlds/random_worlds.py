@@ -87,6 +87,9 @@ def requests(random: Random, small: World) -> Requests:
         operations,
         small.kind,
         random.choice((NamePattern(""), NamePattern(name), NamePattern(name, True))),
+        random.choice(
+            ((), (), (NamePattern(random.choice(small.patterns), random.random() < 0.5),))
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
+from authorizer.analysis.cells.closing import closing
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.names import PLAIN, NameClass, Patterns, plain_name
 from authorizer.analysis.cells.sessions import Requests, asked_operations
@@ -42,7 +43,7 @@ def holds(claim: AccessClaim, small: World, answers: Answers) -> bool:
 
 
 def _holds(kind: ClaimKind, asked: Requests, small: World, answers: Answers) -> bool:
-    names = [name for name in small.names if asked.names.holds(name)]
+    names = [name for name in small.names if asked.has_name(name)]
     allowed_to: dict[str, int] = dict.fromkeys(asked.principals.names, 0)
     for principal, client in product(PRINCIPALS, CLIENTS):
         if not is_from(asked.hosts, client):
@@ -105,7 +106,13 @@ def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int
         if found.witness is not None:
             assert breaks(found.witness, rules, small), (number, found)
             assert is_from(asked.hosts, found.witness.question.host or "")
-            assert asked.names.holds(found.witness.question.resource_name)
+            assert asked.has_name(found.witness.question.resource_name)
+            change = closing(rules, small.config, found.witness)
+            if change is None:
+                assert found.witness.question.principal in small.config.super_users
+            else:
+                left = [each for each in rules if each not in change.remove]
+                assert not breaks(found.witness, [*left, *change.add], small)
         verdicts.add((kind, found.is_proven))
     assert longest > SMALL or len(verdicts) == 2 * len(ClaimKind)
 
@@ -239,10 +246,10 @@ def test_a_witness_has_the_plainest_name_that_a_topic_can_have(
     names: NameClass, literals: list[str], prefixes: list[str], plain: str | None
 ) -> None:
     rules = [allow(name) for name in literals] + [allow(name, prefixed=True) for name in prefixes]
-    assert plain_name(names, ResourceType.TOPIC, [Patterns(rules)]) == plain
+    assert plain_name(names, ResourceType.TOPIC, [Patterns.of(rules)]) == plain
 
 
 def test_a_group_may_have_any_name() -> None:
     rules = [allow(f"g{each}", prefixed=True) for each in PLAIN] + [allow("g")]
-    assert plain_name(NameClass("g", False), ResourceType.GROUP, [Patterns(rules)]) == "g\xc0"
+    assert plain_name(NameClass("g", False), ResourceType.GROUP, [Patterns.of(rules)]) == "g\xc0"
     assert plain_name(NameClass("*", False), ResourceType.GROUP, []) == "*x"

@@ -1,0 +1,256 @@
+"""Reads claims: sentences about all principals, names and hosts of a kind, in YAML.
+
+The format is in docs/formats/expectations.md. This module must not know what is decided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from authorizer.analysis.cells.claims import ClaimKind
+from authorizer.analysis.cells.clients import HostSet
+from authorizer.analysis.cells.names import NamePattern, all_names, can_be_named
+from authorizer.analysis.cells.sessions import (
+    PrincipalSet,
+)
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Operation,
+    ResourceType,
+    camel,
+)
+from metalog.client_host import java_text
+from metalog.errors import InvalidRequest
+from metalog.host_block import host_block
+from metalog.principal import parse_principal
+from metalog_sources.formats.nodes import (
+    Fields,
+    Items,
+    Node,
+    Text,
+    fault,
+    fields_of,
+    items_of,
+    text_of,
+    texts_of,
+)
+from metalog_sources.formats.yaml_nodes import yaml_documents
+from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.yaml_texts import yaml_texts
+from shell.tasks.proofs import CLAIM_WORDS, SUPER_USERS, StatedClaim
+
+if TYPE_CHECKING:
+    from metalog_sources.formats.document import FilePosition
+
+_Value = TypeVar("_Value")
+_KEYS: Final = ("operation", "resource", "host", "comment")
+_QUANTIFIED: Final = ("principal", "resource", "host")
+_ANY: Final = "any"
+_EXCEPT: Final = "any except"
+_EXCEPT_TAG: Final = "!except"
+_UNQUOTED: Final = re.compile(rf"""(\b(?:principal|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)""")
+FORM: Final = (
+    "write {deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}}, or"
+    " name a file of them"
+)
+
+
+def claims_of(text: str, file: str) -> Iterator[StatedClaim]:
+    """All that a file, or the text of an argument, claims."""
+    for document in claim_documents(text, file):
+        if not isinstance(document, Fields):
+            raise fault(document.place, f"not a claim; {FORM}")
+        for word, entries in fields_of(document, "claims", CLAIM_WORDS).items():
+            for entry in entries_of(entries, word):
+                yield claim_of(word, fields_of(entry, "a claim", claim_keys(word)), entry.place)
+
+
+def claim_documents(text: str, file: str) -> Iterator[Node]:
+    """The YAML documents of ``text``, in which ``any except [...]`` needs no quotes."""
+    tag = _EXCEPT_TAG.ljust(len(_EXCEPT))
+    return yaml_documents(_UNQUOTED.sub(rf"\g<1>{tag}", text), file, {_EXCEPT_TAG: _EXCEPT})
+
+
+def entries_of(node: Node, word: str) -> Sequence[Node]:
+    """The entries of a list, or the only one."""
+    return [node] if isinstance(node, Fields) else items_of(node, word)
+
+
+def claim_keys(word: str) -> tuple[str, ...]:
+    return (_principal_key(word), *_KEYS)
+
+
+def _principal_key(word: str) -> str:
+    return "principals" if CLAIM_WORDS[word] is ClaimKind.ONLY else "principal"
+
+
+def is_claim(entry: Mapping[str, Node]) -> bool:
+    """Whether an entry is about more than its lists: any principal or host, or names that begin
+    so."""
+    if any(_is_quantified(entry[key]) for key in _QUANTIFIED if key in entry):
+        return True
+    hosts = _texts(entry.get("host"))
+    return any(text.endswith(WILDCARD) for text in _texts(entry.get("resource"))) or any(
+        host_block(text) is not None for text in hosts
+    )
+
+
+def _is_quantified(node: Node) -> bool:
+    if isinstance(node, Text) and node.value is not None:
+        return node.value == _ANY or node.value.startswith(f"{_EXCEPT} ")
+    return isinstance(node, Fields)
+
+
+def _texts(node: Node | None) -> list[str]:
+    nodes = node.items if isinstance(node, Items) else [node]
+    return [each.value for each in nodes if isinstance(each, Text) and each.value is not None]
+
+
+def claim_of(word: str, entry: Mapping[str, Node], place: FilePosition) -> StatedClaim:
+    """``entry`` has no keys but ``claim_keys``."""
+    for key in claim_keys(word)[:3]:
+        if key not in entry:
+            raise fault(place, f"{word} has no {key}")
+    principals = PrincipalSet(*_set_of(entry[_principal_key(word)], "principal", _principal))
+    if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
+        where = entry[_principal_key(word)].place
+        raise fault(where, "only names principals; write deny for any except some")
+    if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
+        raise fault(entry["resource"].place, "only names resources, such as topic:payments")
+    operations = [_operation(text) for text in texts_of(entry["operation"], "operation")]
+    named, is_all = _set_of(entry["resource"], "resource", _resource)
+    excluded = sorted(named) if is_all else []
+    resources = _all_resources(operations) if is_all else sorted(named)
+    for text, operation in zip(texts_of(entry["operation"], ""), operations, strict=True):
+        for kind, _ in () if is_all else resources:
+            _check_operation(text, operation, kind)
+    hosts = HostSet(*_set_of(entry["host"], "host", _host)) if "host" in entry else HostSet()
+    comment = text_of(entry["comment"], "comment") if "comment" in entry else None
+    return StatedClaim(
+        word,
+        principals,
+        tuple(operations),
+        tuple(resources),
+        tuple(excluded),
+        hosts,
+        place,
+        comment,
+    )
+
+
+def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, NamePattern]]:
+    """Of each type for which Kafka asks for one of ``operations``."""
+    kinds = SUPPORTED_OPERATIONS.items()
+    return [
+        (kind, all_names(kind))
+        for kind, known in kinds
+        if Operation.ALL in operations or known.intersection(operations)
+    ]
+
+
+def _set_of(
+    node: Node, what: str, read: Callable[[Text], _Value]
+) -> tuple[frozenset[_Value], bool]:
+    """The names of a list, or those that ``any`` leaves out, and whether it is these."""
+    if isinstance(node, Text) and node.value == _ANY:
+        return frozenset(), True
+    if isinstance(node, Text) and (node.value or "").startswith(f"{_EXCEPT} "):
+        node = _unquoted(node)
+    if isinstance(node, Fields):
+        excepted = fields_of(node, what, (_EXCEPT,)).get(_EXCEPT, Items((), node.place))
+        return frozenset(map(read, texts_of(excepted, what))), True
+    return frozenset(map(read, texts_of(node, what))), False
+
+
+def _unquoted(node: Text) -> Node:
+    """What stands in quotes, read at its place in the file, so that mistakes have theirs."""
+    _, line, column = node.place
+    lead = "\n" * (line - 1) + " " * (column - 1)
+    text = (node.value or "").replace(_EXCEPT, _EXCEPT_TAG.ljust(len(_EXCEPT)), 1)
+    [found] = yaml_documents(lead + text, node.place.file, {_EXCEPT_TAG: _EXCEPT})
+    return found
+
+
+def _principal(text: Text) -> str:
+    name = text.value or ""
+    if name == SUPER_USERS:
+        return name
+    if name == WILDCARD_PRINCIPAL:
+        raise fault(text.place, f"{name} is not a principal but all of them; write any")
+    try:
+        return str(parse_principal(name))
+    except InvalidRequest as error:
+        raise fault(text.place, str(error)) from None
+
+
+def _host(text: Text) -> str:
+    host = text.value or ""
+    if host_block(host) is not None:
+        return host
+    address = java_text(host)
+    if address is None:
+        said = "is neither an address nor a CIDR block such as 10.0.0.0/8"
+        raise fault(text.place, f"host {host!r} {said}")
+    return address
+
+
+def _operation(text: Text) -> Operation:
+    try:
+        return parse_operation(text.value or "")
+    except InvalidRequest as error:
+        raise fault(text.place, str(error)) from None
+
+
+def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> None:
+    known = sorted(SUPPORTED_OPERATIONS.get(kind, ()))
+    if operation is not Operation.ALL and operation not in known:
+        listed = ", ".join(map(camel, known))
+        raise fault(
+            text.place, f"Kafka never asks for {operation.name} on a {kind.name}, but for {listed}"
+        )
+
+
+def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
+    try:
+        kind, name = parse_resource(text.value or "")
+    except InvalidRequest as error:
+        raise fault(text.place, str(error)) from None
+    stem = name.removesuffix(WILDCARD)
+    if WILDCARD in stem:
+        raise fault(
+            text.place, f"{name!r} has a * before its end; a claim is about names that begin so"
+        )
+    if kind is ResourceType.CLUSTER:
+        pattern = all_names(kind)
+        if name not in (pattern.name, WILDCARD):
+            raise fault(text.place, f"the cluster is called {pattern.name}; write cluster")
+        return kind, pattern
+    is_literal = stem == name
+    if stem and not can_be_named(kind, stem if is_literal else f"{stem}x"):
+        said = "be called" if is_literal else "have a name that begins with"
+        raise fault(text.place, f"no {kind.name.lower()} can {said} {stem!r}")
+    return kind, NamePattern(stem, is_literal)
+
+
+def read_claims(words: Sequence[str]) -> list[StatedClaim]:
+    """Of the claims of a command: each a file or a folder of them, or itself one in YAML."""
+    found: list[StatedClaim] = []
+    for number, word in enumerate(words, 1):
+        path = Path(word)
+        if ":" in word and not path.exists() and not _is_yaml(path):
+            found += claims_of(word, f"claim {number}")
+        else:
+            for text, file in yaml_texts(path):
+                found += claims_of(text, file)
+    if not found:
+        raise InvalidRequest(f"{', '.join(words)}: claims nothing; {FORM}")
+    return found
+
+
+def _is_yaml(path: Path) -> bool:
+    return path.suffix in (".yaml", ".yml")

@@ -1,0 +1,23 @@
+"""Reads the YAML files that a verb's arguments name, each a file or a folder of them.
+
+This module must not know what is written in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES, read_whole
+from metalog_sources.store import yaml_files
+
+
+def yaml_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """The text of the file, or of each YAML file of the folder, with the file's name."""
+    for file in list(yaml_files(path, LOCAL_FILES)) if path.is_dir() else [path]:
+        data = read_whole(LOCAL_FILES, file)
+        try:
+            yield data.decode("utf-8-sig"), str(file)
+        except UnicodeDecodeError:
+            raise InvalidSource(f"{file}: no UTF-8; save it as UTF-8") from None

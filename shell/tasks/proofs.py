@@ -1,0 +1,112 @@
+"""Proves the claims that a person states, of the ACLs of a SOURCE.
+
+This module must not know how a claim was read or how a proof is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, ProofResult, prove
+from authorizer.analysis.cells.clients import HostSet
+from authorizer.analysis.cells.closing import Closing, closing
+from authorizer.analysis.cells.names import NamePattern
+from authorizer.analysis.cells.sessions import (
+    PrincipalSet,
+    Requests,
+    asked_operations,
+    operations_mask,
+)
+from authorizer.trace import Question, Trace
+from metalog.acl import WILDCARD_PRINCIPAL, Operation, ResourceType
+from metalog.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
+    from metalog_sources.formats.document import FilePosition
+    from shell.tasks.queries import Queries
+
+SUPER_USERS: Final = "super.users"
+"""Stands for the configured super users among the principals of a claim."""
+CLAIM_WORDS: Final = {
+    "allow": ClaimKind.ALLOW,
+    "deny": ClaimKind.DENY,
+    "only": ClaimKind.ONLY,
+    "never": ClaimKind.DENY,
+}
+
+
+class StatedClaim(NamedTuple):
+    """One claim as it is written. ``principals`` may hold ``SUPER_USERS``."""
+
+    word: str
+    principals: PrincipalSet
+    operations: tuple[Operation, ...]
+    resources: tuple[tuple[ResourceType, NamePattern], ...]
+    excluded: tuple[tuple[ResourceType, NamePattern], ...]
+    hosts: HostSet
+    place: FilePosition
+    comment: str | None
+
+    @property
+    def kind(self) -> ClaimKind:
+        return CLAIM_WORDS[self.word]
+
+    def claim(self, config: AuthorizerConfig) -> AccessClaim:
+        """What is to be proven, with the super users by name."""
+        names, is_excluded = self.principals
+        if SUPER_USERS in names:
+            names = names - {SUPER_USERS} | config.super_users
+        principals = PrincipalSet(names, is_excluded)
+        return AccessClaim(
+            CLAIM_WORDS[self.word],
+            tuple(
+                Requests(
+                    principals,
+                    self.hosts,
+                    _mask(self.operations, kind),
+                    kind,
+                    pattern,
+                    tuple(each for of_kind, each in self.excluded if of_kind is kind),
+                )
+                for kind, pattern in self.resources
+            ),
+        )
+
+
+def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
+    if Operation.ALL in operations:
+        return asked_operations(kind)
+    return operations_mask(operations) & asked_operations(kind)
+
+
+class ProvenClaim(NamedTuple):
+    """What became of a claim; of one that is broken, why its witness is decided so, and the change
+    that would end that."""
+
+    stated: StatedClaim
+    result: ProofResult
+    traced: Trace | None = None
+    closing: Closing | None = None
+
+
+def proofs(claims: Iterable[StatedClaim], judge: Queries) -> list[ProvenClaim]:
+    """``InvalidRequest`` names the place of a claim that needs too many cells."""
+    acls = list(dict.fromkeys(judge.acls))
+    return [_proof(stated, acls, judge) for stated in claims]
+
+
+def _proof(stated: StatedClaim, acls: list[Acl], judge: Queries) -> ProvenClaim:
+    kind, pattern = stated.resources[0]
+    judge.check_ready(Question(WILDCARD_PRINCIPAL, Operation.READ, kind, pattern.name))
+    config = judge.context.config
+    try:
+        result = prove(acls, config, stated.claim(config))
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{stated.place}: {error}") from None
+    if result.witness is None:
+        return ProvenClaim(stated, result)
+    traced = judge.trace(result.witness.question)
+    return ProvenClaim(stated, result, traced, closing(acls, config, result.witness))

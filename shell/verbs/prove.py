@@ -1,0 +1,61 @@
+"""``metalog prove SOURCE CLAIM…``: what can never happen, or one request that makes it happen.
+
+Exit code 0: all claims are proven, 1: some are broken, 2: no answer. This module must not know
+how a claim is proven.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from metalog.plurals import counted
+from shell.arguments.claims import read_claims
+from shell.context import add_config, add_source
+from shell.inputs.queries import judge_of
+from shell.output.output import Output
+from shell.tasks.proofs import proofs
+from shell.views.proofs import point_out_unknown, print_proofs, proof_json, say_other_proofs
+
+USAGE: Final = "SOURCE CLAIM… [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog prove /var/kafka/metadata claims.yaml --config server.properties
+metalog prove @prod 'deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}'
+metalog prove @prod 'only: {principals: [User:app], operation: Write, resource: topic:payments}'
+
+CLAIM is YAML: a file, a folder of files, or the text itself. The authorizer is asked one question
+for each kind of request that the ACLs tell apart, so the answer is a proof, or one request that
+breaks the claim. deny and never: nobody of these may; allow: all of these may; only: these may,
+each of them on some of the names and from some host, and nobody else. A principal or host is a
+name, a list, any, or any except [...]; super.users stands for the configured ones. A * at the end
+of a resource is every name that begins so. Without host a claim is about every host.
+
+Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    parser.add_argument_group("claims").add_argument(
+        "claims", nargs="+", metavar="CLAIM", help="YAML: a file, a folder of it, or itself"
+    )
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    claims = read_claims(arguments.claims)
+    judge = judge_of(arguments, output)
+    proved = proofs(claims, judge)
+    point_out_unknown(claims, judge, output)
+    say_other_proofs(proved, judge, output)
+    broken = sum(not each.result.is_proven for each in proved)
+    if output.is_text:
+        print_proofs(proved, judge, arguments, output)
+        if len(proved) > 1:
+            said = f"{broken:,} of them broken" if broken else "all of them proven"
+            output.line(f"{counted(len(proved), 'claim')}, {said}.")
+    else:
+        for each in proved:
+            output.record(proof_json(each, judge, arguments))
+    return 1 if broken else 0

@@ -1,0 +1,250 @@
+"""A proof in words: the claim, and the witness that breaks it, with what would end that.
+
+This module must not know how a claim is proven.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.analysis.cells.claims import ClaimKind
+from authorizer.analysis.commands import CommandKind, kafka_acls_command, quoted
+from authorizer.analysis.unknown_names import Unknown
+from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
+from authorizer.trace import Question
+from metalog.acl import Operation, ResourceType
+from metalog.plurals import counted
+from metalog.visible_text import safe, shown
+from shell.output.output import Cell, Output
+from shell.tasks.acl_words import resource_kind, sentence
+from shell.tasks.command_target import CommandLine, place_lines
+from shell.tasks.proofs import SUPER_USERS, ProvenClaim, StatedClaim, proofs
+from shell.views.explanation import asked_from, because, resource_said
+from shell.views.pasted_commands import command_lines
+
+if TYPE_CHECKING:
+    from authorizer.analysis.cells.clients import HostSet
+    from authorizer.analysis.cells.closing import Closing
+    from authorizer.analysis.cells.names import NamePattern
+    from shell.tasks.queries import Queries
+
+_SUPER_USERS: Final = "super users"
+_MOST_LOOKED_UP: Final = 100
+"""So many principals are looked for among those that are known."""
+
+
+def claim_said(stated: StatedClaim) -> str:
+    """The claim as a sentence without its end: ``nobody but User:a may READ topic payments``."""
+    names = sorted(stated.principals.names - {SUPER_USERS})
+    listed = [shown(name) for name in names]
+    if SUPER_USERS in stated.principals.names:
+        listed.append(_SUPER_USERS)
+    is_all = stated.principals.is_excluded
+    kind = stated.kind
+    if kind is ClaimKind.ONLY:
+        who = f"only {_joined(listed, 'and')} may"
+    elif kind is ClaimKind.ALLOW:
+        others = f"everybody but {_joined(listed, 'and')}" if listed else "everybody"
+        who = f"{others if is_all else _joined(listed, 'and')} may"
+    elif is_all:
+        who = f"nobody but {_joined(listed, 'and')} may" if listed else "nobody may"
+    else:
+        who = f"{_joined(listed, 'and')} may not"
+    is_any = Operation.ALL in stated.operations
+    operations = _joined([each.name for each in stated.operations], "or")
+    operations = "do anything on" if is_any else operations
+    resources = _resources_said(stated)
+    return f"{who} {operations} {resources}{_hosts_said(stated.hosts)}"
+
+
+def _resources_said(stated: StatedClaim) -> str:
+    excluded = _joined([pattern_said(*each) for each in stated.excluded], "and")
+    if len(stated.resources) > 1 and all(not each.name for _, each in stated.resources[:2]):
+        return f"anything but {excluded}" if excluded else "any resource"
+    return _joined([pattern_said(*each) for each in stated.resources], "or")
+
+
+def pattern_said(kind: ResourceType, pattern: NamePattern) -> str:
+    """``topics that begin with pii-``."""
+    noun = resource_kind(kind)
+    if kind is ResourceType.CLUSTER:
+        return "the cluster"
+    if pattern.is_literal:
+        return f"{noun} {shown(pattern.name)}"
+    return f"{noun}s that begin with {shown(pattern.name)}" if pattern.name else f"any {noun}"
+
+
+def _hosts_said(hosts: HostSet) -> str:
+    if not hosts.hosts:
+        return ""
+    listed = _joined(sorted(map(shown, hosts.hosts)), "or")
+    return f" from outside {listed}" if hosts.is_excluded else f" from {listed}"
+
+
+def _joined(words: list[str], last: str) -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def print_proofs(
+    proved: Iterable[ProvenClaim], judge: Queries, arguments: Namespace, output: Output
+) -> None:
+    has_commands = False
+    for proof in proved:
+        result = Cell("proven", "good") if proof.result.is_proven else Cell("broken", "bad")
+        cells = counted(proof.result.cells, "cell")
+        comment = proof.stated.comment
+        remark = [] if comment is None else [Cell(safe(comment), "faint")]
+        output.aligned([[result, Cell(claim_said(proof.stated), "strong"), f"({cells})", *remark]])
+        for line in witness_lines(proof, judge, arguments, output):
+            output.line(f"  {line}")
+        has_commands = has_commands or bool(closing_commands(proof.closing))
+    for line in place_lines(judge.place) if has_commands else ():
+        output.line(line)
+
+
+def witness_lines(
+    proof: ProvenClaim, judge: Queries, arguments: Namespace, output: Output
+) -> Iterator[str]:
+    """The request that breaks the claim, the question about it, and what would end it."""
+    witness = proof.result.witness
+    if witness is None or proof.traced is None:
+        return
+    yield f"{safe(str(proof.stated.place))}: {witness_said(proof)}"
+    yield because(witness.question, proof.traced)
+    yield CommandLine(output.paint(explain_command(witness.question, arguments), "faint"))
+    yield closing_said(proof)
+    lines = closing_commands(proof.closing)
+    if lines:
+        yield from command_lines(lines, judge.place, output, own=False)
+
+
+def witness_said(proof: ProvenClaim) -> str:
+    witness = proof.result.witness
+    assert witness is not None
+    question = witness.question
+    may = "may" if witness.is_allowed else "may not"
+    return (
+        f"{shown(question.principal)} {may} {question.operation.name}"
+        f" {resource_said(question)} from {asked_from(question)}"
+    )
+
+
+def broken_said(proof: ProvenClaim) -> str:
+    """The witness with the reason; empty for a claim that is proven."""
+    witness = proof.result.witness
+    if witness is None or proof.traced is None:
+        return ""
+    acl = proof.traced.decision.acl
+    by = proof.traced.decision.rule if acl is None else sentence(acl)
+    return f"{witness_said(proof)}, by {by}"
+
+
+def closing_said(proof: ProvenClaim) -> str:
+    """What would end it, in words."""
+    rule = None if proof.traced is None else proof.traced.decision.rule
+    change = proof.closing
+    if change is None:
+        if rule == SUPER_USER:
+            return f"a super user may everything: except {SUPER_USERS} from the claim, or end that"
+        return "no ACL that kafka-acls can make ends it"
+    parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
+    parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []
+    said = f"to end it, {' and '.join(parts)}"
+    if change.takes_more:
+        said += ", which changes more than the claim is about"
+    elif rule == DEFAULT_ALLOW:
+        said += ", the first on these names, or end allow.everyone.if.no.acl.found"
+    return said
+
+
+def closing_commands(change: Closing | None) -> list[str]:
+    if change is None:
+        return []
+    lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in change.add]
+    lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in change.remove]
+    return [] if None in lines else [line for line in lines if line is not None]
+
+
+_REPEATED = (
+    ("at", "--at"),
+    ("command_config", "--command-config"),
+    ("config", "--config"),
+    ("super_users", "--super-users"),
+    ("kafka", "--kafka"),
+)
+
+
+def explain_command(question: Question, arguments: Namespace) -> str:
+    """The question as ``explain`` takes it, with the options that the answer depends on."""
+    words = ["metalog", "explain", quoted(arguments.source), quoted(question.principal)]
+    resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
+    words += [question.operation.name, quoted(resource)]
+    if question.host is not None:
+        words += ["--host", quoted(question.host)]
+    for name, option in _REPEATED:
+        value = getattr(arguments, name, None)
+        if value is not None:
+            words += [option, quoted(value)]
+    if arguments.allow_everyone is not None:
+        words.append("--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone")
+    words += [f"--{each}" for each in ("committed", "salvage") if getattr(arguments, each, False)]
+    return " ".join(words)
+
+
+def proof_json(proof: ProvenClaim, judge: Queries, arguments: Namespace) -> dict[str, Any]:
+    stated, result = proof.stated, proof.result
+    record: dict[str, Any] = {
+        "claim": stated.word,
+        "said": claim_said(stated),
+        "proven": result.is_proven,
+        "cells": result.cells,
+        "witness": None,
+        "file": stated.place.file,
+        "line": stated.place.line,
+        "column": stated.place.column,
+        "comment": stated.comment,
+    }
+    if result.witness is not None and proof.traced is not None:
+        question = result.witness.question
+        lines = closing_commands(proof.closing)
+        record["witness"] = judge.answer_json(question, proof.traced.decision)
+        record["explain"] = explain_command(question, arguments)
+        record |= judge.place.as_json(lines or None)
+    return record
+
+
+def point_out_unknown(claims: Iterable[StatedClaim], judge: Queries, output: Output) -> None:
+    """A claim about a principal that nobody knows is easily proven: it is most often a typo."""
+    asked: dict[str, StatedClaim] = {}
+    for stated in claims:
+        for principal in sorted(stated.principals.names - {SUPER_USERS}):
+            asked.setdefault(principal, stated)
+    said: set[Unknown] = set()
+    for principal, stated in list(asked.items())[:_MOST_LOOKED_UP]:
+        kind, pattern = stated.resources[0]
+        question = Question(principal, Operation.READ, kind, pattern.name)
+        for unknown in judge.unknown(question):
+            if unknown.what == "principal" and unknown not in said:
+                said.add(unknown)
+                output.note(f"{stated.place}: {unknown}")
+
+
+def say_other_proofs(proved: list[ProvenClaim], judge: Queries, output: Output) -> None:
+    """One line where the other Kafka breaks or keeps other claims, if nobody said which decides."""
+    other = judge.of_other_kafka
+    if other is None:
+        return
+    there = proofs((each.stated for each in proved), other)
+    turned = [
+        proof
+        for proof, elsewhere in zip(proved, there, strict=True)
+        if proof.result.is_proven is not elsewhere.result.is_proven
+    ]
+    if turned:
+        kafka = judge.context.config.kafka.other.value
+        output.note(
+            f"for Kafka {kafka} it is otherwise with {counted(len(turned), 'claim')}, the first at"
+            f" {turned[0].stated.place}; --kafka {kafka} decides as that"
+        )
