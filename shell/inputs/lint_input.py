@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
-from metalog_sources.targets.target import likely_kafka
+from metalog_sources.targets.target import KafkaTarget, likely_kafka
 from shell.context import context_over, opened_source, read_config, replayed_source, store_document
 from shell.tasks.command_target import CommandTarget
 
@@ -40,6 +40,7 @@ class Looked(NamedTuple):
     target: CommandTarget
     named_places: Mapping[str, FilePosition] = {}
     metadata_version: int | None = None
+    is_kafka_assumed: bool = False
 
     def place_of(self, finding: Finding) -> FilePosition | None:
         """Where in a file ``finding`` is to be mended; None where it is about no place."""
@@ -57,22 +58,32 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
     if source.store is not None and arguments.at is None and not arguments.committed:
         document = store_document(source.store, arguments, output)
         hosts = (acl.host for acl in document.acls)
-        config = context.over(likely_kafka(source.store), hosts).config
-        return _of_store(source, document, config)
+        context = context.over(likely_kafka(source.store), hosts)
+        looked = _of_store(source, document, context.config)
+        level = None
+        if isinstance(source.store, KafkaTarget):
+            level = source.store.acl_creator().metadata_version
+        return looked._replace(metadata_version=level, is_kafka_assumed=context.is_kafka_assumed)
     image = replayed_source(arguments, output, source).image
-    config = context_over(context, source, image).config
+    context = context_over(context, source, image)
     acls = list(image.acls.by_id.values())
     subject = LintSubject(
         tuple(dict.fromkeys(acls)),
-        config,
+        context.config,
         _today(),
         _times(acls),
         is_log=True,
         topics=image.topics.by_name.keys(),
         users={user for users in image.scram.mechanisms.values() for user in users},
     )
-    level = image.features.metadata_version
-    return Looked(subject, {}, image.acls, CommandTarget.of(source), metadata_version=level)
+    return Looked(
+        subject,
+        {},
+        image.acls,
+        CommandTarget.of(source),
+        metadata_version=image.features.metadata_version,
+        is_kafka_assumed=context.is_kafka_assumed,
+    )
 
 
 def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:

@@ -76,9 +76,11 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     _point_out(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)
     kafka = likely_kafka(source.store, features)
-    config = read_config(arguments, source, output).over(kafka, hosts).config
+    context = read_config(arguments, source, output).over(kafka, hosts)
+    config, is_assumed = context.config, context.is_kafka_assumed
     findings = tuple(findings_of(plan.steps, wanted, current, config))
-    return Planned(source, current, config, plan, wanted.users, findings, wanted, features)
+    users = wanted.users
+    return Planned(source, current, config, plan, users, findings, wanted, features, is_assumed)
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:

@@ -23,6 +23,7 @@ from shell.output.output import Output
 from shell.tasks.plans.checks import default_findings, refusal_of
 from shell.tasks.plans.planned import Planned
 from shell.tasks.plans.saved import changed_since, plan_to_save, saved_plan
+from shell.views.other_kafka import say_other_plan
 from shell.views.plan import print_steps
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     made = planned(arguments, output) if plan is None else _from_saved(plan, arguments, output)
     for finding in made.findings:
         output.warn(str(finding))
+    say_other_plan(made, (), output)
     steps = made.plan.steps
     credentials = moves(made.users, target, arguments, output)
     limits = limits_of(made.source, arguments)

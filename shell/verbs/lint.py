@@ -13,13 +13,14 @@ from itertools import groupby
 from typing import Any, Final
 
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
-from authorizer.analysis.lint.finding import Check, Finding, Severity
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.lint.upgrade import upgrade_checks
 from authorizer.analysis.upgrade import TurnedAnswer
 from authorizer.kafka_version import FIRST_OF_4_4, KafkaVersion
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
+from metalog.host_block import host_block
 from metalog.plurals import counted, plural
 from metalog.visible_text import safe, shown
 from shell.context import add_config, add_source
@@ -29,6 +30,7 @@ from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.upgrade_audit import turned_requests
 from shell.views.acls import KEYS
+from shell.views.other_kafka import say_other_result
 
 USAGE: Final = "SOURCE [--only ID] [--except ID] [--for VERSION] [--fail-on SEVERITY] [options]"
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
@@ -101,6 +103,8 @@ def run(arguments: Namespace, output: Output) -> int:
     turned = 0
     if version is not None:
         turned = _say_upgrade(looked, version, arguments, output)
+    elif looked.is_kafka_assumed:
+        _say_other(results, looked.subject, checks, output)
     found = worst(results)
     if turned:
         return 1
@@ -108,14 +112,33 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if found is not None and found >= _SEVERITIES[fails_on] else 0
 
 
+def _say_other(
+    results: Sequence[CheckResult], subject: LintSubject, checks: Sequence[Check], output: Output
+) -> None:
+    """One line where the checks would find something else if the other Kafka decided."""
+    if not any(host_block(acl.host) is not None for acl in subject.acls):
+        return
+    config = subject.config
+    other = config._replace(kafka_version=config.kafka.other)
+    here, there = (
+        dict.fromkeys(_each(each))
+        for each in (results, lint(subject._replace(config=other), checks))
+    )
+    differing = [finding.acl for _, finding in here.keys() ^ there.keys()]
+    if differing:
+        named = set(differing)
+        say_other_result(filter(named.__contains__, subject.acls), config.kafka, output)
+
+
 def _say_upgrade(looked: Looked, to: KafkaVersion, arguments: Namespace, output: Output) -> int:
     """How many logged requests ``to`` answers otherwise than the other version; 0 without a log."""
     level = looked.metadata_version
+    if looked.subject.config.kafka is to:
+        output.note(f"Kafka {to.value} decides here: what it turns has turned already")
     if level is not None and level >= FIRST_OF_4_4:
-        already = ", and what turns here has turned already" if to.matches_blocks else ""
         output.note(
             f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
-            f"so there is no way back{already}"
+            "so there is no way back"
         )
     if arguments.audit is None:
         return 0

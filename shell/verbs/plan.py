@@ -8,6 +8,7 @@ must not change a target.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,8 @@ from shell.tasks.plans.audit import Audit, asked_words, audited
 from shell.tasks.plans.checks import Refusal, refusal_of
 from shell.tasks.plans.planned import Planned, summary
 from shell.tasks.plans.saved import plan_to_save
+from shell.tasks.questions import QuestionGroup
+from shell.views.other_kafka import say_other_plan
 from shell.views.plan import print_commands, print_steps, print_table
 from shell.views.plan_reports import print_annotations, print_cases
 
@@ -78,10 +81,11 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.save is not None and output.missing:
         raise InvalidRequest("--save: a plan that lacks what could not be read is not saved")
     refusal = refusal_of(made, limits_of(made.source, arguments), made.source.opened)
-    audit = _audited(made, arguments, output) if has_requests else None
+    audit, groups = _audited(made, arguments, output) if has_requests else (None, ())
     if output.format not in _ANNOTATING:
         for finding in made.findings:
             output.warn(str(finding))
+    say_other_plan(made, groups, output)
     if output.is_text:
         print_steps(made.plan.steps, output, refusal=refusal)
         if audit is not None:
@@ -102,14 +106,29 @@ def run(arguments: Namespace, output: Output) -> int:
         write_out(Path(arguments.save), text.encode())
     if audit is not None and audit.bad:
         return 2
+    return _code(made, audit, arguments)
+
+
+def _code(made: Planned, audit: Audit | None, arguments: Namespace) -> int:
     is_broken = arguments.fail_on_broken and audit is not None and audit.broken
     return 1 if is_broken or (arguments.exit_code and made.plan.steps) else 0
 
 
-def _audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
+def _audited(
+    made: Planned, arguments: Namespace, output: Output
+) -> tuple[Audit, list[QuestionGroup]]:
+    """What the plan does to the requests of a file, and those that the other Kafka is to answer."""
     many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
-    found = audited(made, many.groups(output))
-    return found._replace(bad=many.bad)
+    kept: list[QuestionGroup] = []
+    keeps = made.of_other_kafka is not None
+
+    def groups() -> Iterator[QuestionGroup]:
+        for group in many.groups(output):
+            if keeps:
+                kept.append(group)
+            yield group
+
+    return audited(made, groups())._replace(bad=many.bad), kept
 
 
 def _print_audit(audit: Audit, output: Output) -> None:

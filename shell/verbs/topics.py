@@ -177,7 +177,7 @@ def _say_other(topics: Iterable[_Topic], judge: Queries, output: Output) -> None
         for acl in differing_acls(_found(question, topic, judge), _found(question, topic, other))
     ]
     if differing:
-        say_other_result(differing, judge, output)
+        say_other_result(differing, judge.context.config.kafka, output)
 
 
 def _described(topic: _Topic, judge: Queries) -> dict[str, Any]:

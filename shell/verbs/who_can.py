@@ -51,7 +51,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if (other := judge.of_other_kafka) is not None:
         there = who_can(acls, other.context.config, operation, *resource, host)
         if there != found:
-            say_other_result(differing_acls(found, there), judge, output)
+            say_other_result(differing_acls(found, there), judge.context.config.kafka, output)
     for unknown in judge.unknown(question):
         if unknown.what != "principal":
             output.note(str(unknown))

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 from metalog.host_block import host_block
 from metalog.plurals import counted
 from shell.tasks.acl_words import sentence
+from shell.tasks.plans.audit import differing_by
 
 if TYPE_CHECKING:
     from authorizer.engine.decide import Decision
+    from authorizer.kafka_version import KafkaVersion
     from authorizer.trace import Question
     from metalog.acl import Acl
     from shell.output.output import Output
+    from shell.tasks.plans.planned import Planned
     from shell.tasks.queries import Queries
+    from shell.tasks.questions import QuestionGroup
 
 
 def say_other_answer(question: Question, judge: Queries, output: Output) -> None:
@@ -42,29 +46,42 @@ def say_other_answers(questions: Iterable[Question], judge: Queries, output: Out
     which = there.result.value
     if len(listed) > 1:
         which = f"{counted(len(turned), 'question')} otherwise, the first of them {which}"
-    _say(judge, f"would answer {which}{_because(judge, there.acl, here.acl)}", output)
+    kafka = judge.context.config.kafka
+    _say(kafka, f"would answer {which}{_because(kafka, there.acl, here.acl)}", output)
 
 
-def say_other_result(acls: Iterable[Acl], judge: Queries, output: Output) -> None:
-    """One line where the other Kafka's result differs; ``acls`` are those in which it does."""
-    _say(judge, f"would answer otherwise{_because(judge, *acls)}", output)
+def say_other_result(acls: Iterable[Acl], kafka: KafkaVersion, output: Output) -> None:
+    """One line where the result of the other Kafka than ``kafka`` differs; ``acls`` are those in
+    which it does."""
+    _say(kafka, f"would answer otherwise{_because(kafka, *acls)}", output)
 
 
-def _because(judge: Queries, *acls: Acl | None) -> str:
+def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Output) -> None:
+    """One line where a plan does something else if the other Kafka decides: for the principals of
+    its steps, or for the requests ``groups``."""
+    other = made.of_other_kafka
+    if other is None:
+        return
+    acls = [*made.turning(), *differing_by(made, other, groups)]
+    if acls:
+        say_other_result(acls, made.config.kafka, output)
+
+
+def _because(kafka: KafkaVersion, *acls: Acl | None) -> str:
     """By which of ``acls`` the other Kafka answers otherwise, or without which."""
     acl = _with_block(*acls)
     if acl is None:
         return ""
-    if judge.context.config.kafka.other.matches_blocks or host_block(acl.host) is None:
+    if kafka.other.matches_blocks or host_block(acl.host) is None:
         return f", by {sentence(acl)}"
     return f", since it compares hosts as text: {sentence(acl)}"
 
 
-def _say(judge: Queries, would: str, output: Output) -> None:
-    here = judge.context.config.kafka
+def _say(kafka: KafkaVersion, would: str, output: Output) -> None:
+    other = kafka.other.value
     output.note(
-        f"Kafka {here.other.value} {would}; taken for Kafka {here.value} by metadata.version, "
-        f"--kafka {here.other.value} decides as the other"
+        f"Kafka {other} {would}; Kafka {kafka.value} is assumed, --kafka {other} decides as the "
+        "other"
     )
 
 

@@ -281,9 +281,14 @@ def test_a_cluster_announces_which_kafka_decides(
     with answering(lambda request: answer) as (address, _):
         done = run_here(capsys, "can", f"cluster://{address}", *question)
         linted = run_here(capsys, "lint", f"cluster://{address}", "--only", "host-form")
+        upgraded = run_here(capsys, "lint", f"cluster://{address}", "--for", "4.4")
     said = json.loads(done.stdout)
     is_allowed = kafka == "4.4"
     assert (said["result"] == "ALLOWED", said["kafkaVersion"]) == (is_allowed, kafka)
     assert f"kafka.version={kafka}" in said["assumed"]
     assert f"would answer {'DENIED' if is_allowed else 'ALLOWED'}" in done.stderr
     assert (linted.returncode == 0) is is_allowed, linted.stderr + linted.stdout
+    assert "would answer otherwise" in linted.stderr
+    turned_already = "note: Kafka 4.4 decides here: what it turns has turned already"
+    assert (turned_already in upgraded.stderr) is is_allowed
+    assert "no way back" not in upgraded.stderr

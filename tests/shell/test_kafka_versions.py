@@ -173,11 +173,54 @@ def test_every_verb_that_answers_says_where_the_other_kafka_would_not(
         ("topics", "--describe", "--topic", "pay"),
         ("test", expected),
         ("history", *ASKED, "10.2.0.1"),
+        ("lint",),
+        ("lint", "--only", "host-form"),
     ):
         done = run_here(capsys, verb, log, *words_of)
         assert done.stderr.count("Kafka 4.4 would answer") == 1, (verb, words_of)
         told = run_here(capsys, verb, log, *words_of, "--kafka", "4.3")
         assert "would answer" not in told.stderr, verb
+
+
+def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def acl(host: str, principal: str = "User:app", permission: str = "ALLOW") -> str:
+        words = "operation: READ, resourceType: TOPIC, resourceName: pay"
+        return (
+            f'- {{principal: "{principal}", {words}, host: {host}, permissionType: {permission}}}\n'
+        )
+
+    block, everywhere = acl("10.0.0.0/8"), acl('"*"')
+    denied = acl("10.1.0.0/16", "User:b", "DENY")
+    questions = tmp_path / "questions.jsonl"
+    asked = {"principal": "User:app", "operation": "READ", "resourceType": "TOPIC"}
+    questions.write_text(json.dumps(asked | {"resourceName": "pay", "host": "10.2.0.1"}) + "\n")
+    held, wanted = tmp_path / "held.yaml", tmp_path / "wanted.yaml"
+    by_block = (
+        "Kafka 4.4 would answer otherwise, by ALLOW User:app READ on topic pay from 10.0.0.0/8"
+    )
+    for before, after, options, said in (
+        ("", block, (), by_block),
+        (block, "", ("--prune",), by_block),
+        ("", acl("10.0.0.1"), (), ""),
+        ("", everywhere + block, (), ""),
+        ("", denied, (), ""),
+        (block, everywhere + block, (), ""),
+        (block, everywhere + block, ("--requests", questions), by_block),
+        (block, block + acl("10.2.0.1", "User:b"), ("--requests", questions), ""),
+    ):
+        held.write_text(before)
+        wanted.write_text(f"owns: [{{resourceType: ANY}}]\nacls:\n{after or ' []'}")
+        for kafka in ((), ("--kafka", "4.3")):
+            done = run_here(capsys, "plan", held, wanted, *options, *kafka)
+            assert done.returncode == 0, done.stderr
+            is_said = bool(said) and not kafka
+            assert ("would answer otherwise" in done.stderr) is is_said, (before, after, options)
+            assert said in done.stderr or not is_said
+    log = formatted(tmp_path / "node")
+    wanted.write_text(block)
+    assert by_block in run_here(capsys, "apply", log, wanted, "--yes").stderr
 
 
 def test_a_command_to_go_on_with_keeps_the_kafka(
@@ -211,9 +254,9 @@ def test_a_block_is_offered_where_it_can_be_created(
     done = run_here(capsys, "can", log, *ASKED, "10.2.0.1")
     block = "ALLOW User:app READ on topic pay from 10.0.0.0/8"
     why = f"DENIED, since it compares hosts as text: {block}" if offered else f"ALLOWED, by {block}"
-    assert f"would answer {why}; taken for Kafka" in done.stderr
+    assert f"would answer {why}; Kafka {'4.4' if offered else '4.3'} is assumed" in done.stderr
     done = run_here(capsys, "lint", log, "--for", "4.4")
-    assert ("what turns here has turned already" in done.stderr) is offered
+    assert ("Kafka 4.4 decides here: what it turns has turned already" in done.stderr) is offered
 
 
 def test_plan_says_what_the_kafka_of_a_folder_refuses(

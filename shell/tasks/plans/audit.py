@@ -12,6 +12,8 @@ from metalog.plurals import counted
 from metalog.visible_text import shown
 
 if TYPE_CHECKING:
+    from authorizer.api import Action, RequestContext
+    from authorizer.standard import StandardAuthorizer
     from authorizer.trace import Question
     from metalog.acl import Acl
     from shell.tasks.plans.planned import Planned
@@ -60,12 +62,29 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
     return Audit(found, requests)
 
 
+def differing_by(made: Planned, other: Planned, groups: Iterable[QuestionGroup]) -> Iterator[Acl]:
+    """The ACLs that decide about the first of ``groups`` whose answer only one of two plans
+    changes: the same plan, where this Kafka and the other decide."""
+    sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
+    authorizers = [_authorizer(acls, plan) for plan, acls in sides]
+    for group in groups:
+        decisions = [each.decide(*_asked(group)) for each in authorizers]
+        was, then, was_there, then_there = (each.result for each in decisions)
+        if (was is then) is not (was_there is then_there):
+            yield from (each.acl for each in decisions if each.acl is not None)
+            return
+
+
 def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
-    from authorizer.api import Action, RequestContext, ResourcePattern
+    authorizer = _authorizer(acls, made)
+    return lambda group: authorizer.is_allowed(*_asked(group))
+
+
+def _authorizer(acls: Collection[Acl], made: Planned) -> StandardAuthorizer:
     from authorizer.standard import StandardAuthorizer
 
     config = made.config
-    authorizer = StandardAuthorizer.from_acls(
+    return StandardAuthorizer.from_acls(
         acls,
         super_users=config.super_users,
         allow_everyone=config.allow_everyone,
@@ -73,13 +92,14 @@ def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], 
         tolerant=True,
     )
 
-    def allowed(group: QuestionGroup) -> bool:
-        question = group.asked.question
-        resource = ResourcePattern(question.resource_type, question.resource_name)
-        context = RequestContext(question.principal, question.host or "")
-        return authorizer.is_allowed(context, Action(question.operation, resource))
 
-    return allowed
+def _asked(group: QuestionGroup) -> tuple[RequestContext, Action]:
+    from authorizer.api import Action, RequestContext, ResourcePattern
+
+    question = group.asked.question
+    resource = ResourcePattern(question.resource_type, question.resource_name)
+    context = RequestContext(question.principal, question.host or "")
+    return context, Action(question.operation, resource)
 
 
 def asked_words(turned: ChangedAnswers) -> Iterator[str]:

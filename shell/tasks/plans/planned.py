@@ -5,10 +5,11 @@ This module must not change a target, nor know how a plan is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Acl
+from metalog.host_block import host_block
 from metalog.image.features import EMPTY, FeaturesImage
 from metalog.plurals import counted
 from metalog_sources.formats.document import Document, ScramUser
@@ -29,7 +30,8 @@ _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 class Planned(NamedTuple):
     """``current`` are all the ACLs that the target has, ``users`` those that are wanted.
-    ``wanted`` is empty where the plan was a saved one, ``features`` are those of a log."""
+    ``wanted`` is empty where the plan was a saved one, ``features`` are those of a log.
+    ``is_kafka_assumed``: nobody said which Kafka decides."""
 
     source: Source
     current: frozenset[Acl]
@@ -39,10 +41,32 @@ class Planned(NamedTuple):
     findings: tuple[PlanFinding, ...] = ()
     wanted: Document = Document()
     features: FeaturesImage = EMPTY
+    is_kafka_assumed: bool = False
 
     @property
     def after(self) -> set[Acl]:
         return after(self.current, self.plan.steps)
+
+    @property
+    def of_other_kafka(self) -> Planned | None:
+        """The same plan where the other Kafka decides, if nobody said which, and if there is a
+        block."""
+        hosts = {acl.host for acl in (*self.current, *(step.acl for step in self.plan.steps))}
+        if not self.is_kafka_assumed or not any(host_block(host) is not None for host in hosts):
+            return None
+        return self._replace(config=self.config._replace(kafka_version=self.config.kafka.other))
+
+    def turning(self) -> Iterator[Acl]:
+        """The ACLs of its steps by which this Kafka and the other give different answers, before
+        it or after it."""
+        from authorizer.analysis.upgrade import upgrade
+
+        for change, acls in ((ChangeKind.ADD, self.after), (ChangeKind.REMOVE, self.current)):
+            blocks = [step.acl for step in self.plan.steps if step.change is change]
+            if not any(host_block(acl.host) is not None for acl in blocks):
+                continue
+            found = upgrade(acls, self.config, self.config.kafka.other)
+            yield from (acl for acl in blocks if found.turned.get(acl))
 
 
 def summary(steps: Sequence[PlanStep]) -> str:
