@@ -332,7 +332,7 @@ def _see(log: Path | None) -> str:
 def ship(session: SparkSession) -> None:
     """Send our packages to the session's Python workers, once, unless those are processes of
     this machine that import them from where we do."""
-    if session in _HAVE_OURS or not _has_workers_elsewhere(session):
+    if session in _HAVE_OURS or not has_workers_elsewhere(session):
         return
     archive = _own_folder() / "kraft_metalog.zip"
     write_packages(archive)
@@ -340,7 +340,8 @@ def ship(session: SparkSession) -> None:
     _HAVE_OURS.add(session)
 
 
-def _has_workers_elsewhere(session: SparkSession) -> bool:
+def has_workers_elsewhere(session: SparkSession) -> bool:
+    """Whether its workers may be on other machines."""
     is_connect = type(session).__module__.startswith("pyspark.sql.connect.")
     return is_connect or not is_local(session.sparkContext.master or LOCAL)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from functools import reduce
+from functools import partial, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -23,6 +24,7 @@ from metalog_spark.decide.decide_lines import (
     TEXT,
     SideKind,
     decided_lines,
+    is_of_requests,
 )
 from metalog_spark.decide.decide_worker import deciding
 from metalog_spark.decide.line_sums import HOUR_US, SUMS
@@ -35,6 +37,7 @@ from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
 from metalog_spark.ingest.requests import possible_of, read_table, requests_of
 from metalog_spark.store.arrow import Mapped, frame_of
+from metalog_spark.store.day_files import DayFiles
 from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
 
 if TYPE_CHECKING:
@@ -182,11 +185,10 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     for _ in range(_ATTEMPTS):
         files = AuditFiles(tables.session, [each.path for each in given.files])
         before = _lines_before(files) if asks_splits else None
-        then, schema = _deciding(decider), DECISIONS.schema
-        rows = files.read(given.zone, given.broker_from, then, schema, before)
-        if by_table is not None:
-            rows = rows.unionByName(_rows_of(by_table, decider))
-        place = tables.stage(DECISIONS, rows)
+
+        place = tables.stage(
+            DECISIONS, partial(_rows, files, before, by_table, given=given, decider=decider)
+        )
         sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
         if _found_before(sums) == _told_before(before):
             break
@@ -204,13 +206,45 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     return Staged(tables, place, facts, of_files, shown, lacks_rule, by_table, list(tables_facts))
 
 
-def _deciding(decider: Decider) -> Mapped:
+def _rows(
+    files: AuditFiles,
+    before: DataFrame | None,
+    by_table: DataFrame | None,
+    folder: Path | None,
+    *,
+    given: AuditInput,
+    decider: Decider,
+) -> DataFrame:
+    """Rows of DECISIONS and side rows, without those that workers write to ``folder``."""
+    then = _deciding(decider, folder)
+    read = files.read(given.zone, given.broker_from, then, DECISIONS.schema, before)
+    return read if by_table is None else read.unionByName(_rows_of(by_table, decider))
+
+
+def _deciding(decider: Decider, folder: Path | None) -> Mapped:
+    """What a worker does with lines that were read; it writes requests to ``folder`` itself where
+    there is one."""
     state, eras = decider.state, decider.configuration.eras
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return decided_lines(batches, deciding(state, eras))
+        rows = decided_lines(batches, deciding(state, eras))
+        return rows if folder is None else _written(rows, folder)
 
     return decide
+
+
+def _written(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.RecordBatch]:
+    """The side rows; the others are written."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    files = DayFiles(folder, 0 if task is None else task.partitionId())
+    for batch in batches:
+        if is_of_requests(batch):
+            files.add(batch)
+        else:
+            yield batch
+    files.finish()
 
 
 def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:

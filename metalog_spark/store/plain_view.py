@@ -38,7 +38,7 @@ _NOWHERE: Final = f"{_DAY}__HIVE_DEFAULT_PARTITION__"
 def publish(folder: Path, contents: CommittedState) -> None:
     """Points ``current`` of ``folder`` to the files that ``contents`` has in force, where this
     machine's disk has that folder and those contents."""
-    if not _is_on_this_disk(folder, contents):
+    if not is_on_this_disk(folder, contents):
         return
     versions = folder / VERSIONS
     made, version = versions / f".{contents.serial}", versions / str(contents.serial)
@@ -83,7 +83,7 @@ def lines_of(commit_log: Path) -> Iterator[str]:
             yield from filter(None, lines)
 
 
-def _is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
+def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
     """Spark may have its files elsewhere, under the same path."""
     log = folder / LIST
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog_spark.interrupts import uninterrupted
+from metalog_spark.session import has_workers_elsewhere
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import (
     KIND,
@@ -26,16 +27,16 @@ from metalog_spark.store.commit_log import (
     NOTHING,
     VERSION,
     CommittedState,
-    Days,
     replayed,
 )
 from metalog_spark.store.local_path import local_path
-from metalog_spark.store.plain_view import publish
+from metalog_spark.store.places import is_newest, name_of, place_of
+from metalog_spark.store.plain_view import is_on_this_disk, publish
 from metalog_spark.store.refusals import lacks_table, no_folder
 from metalog_spark.store.tables import TableSchema
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
@@ -43,7 +44,6 @@ _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
 """So many places with days lie over a table before it is written anew as a whole."""
-_PLACE: Final = "place="
 _JOINED: Final = "joined-"
 _STAGED: Final = "-read"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
@@ -146,7 +146,7 @@ class Tables:
             rows = rows.where(f"{name} IS NOT NULL")
         laid = self._contents.days.get(self._stored(table))
         if laid is not None:
-            rows = rows.where(_is_newest(table, laid))
+            rows = rows.where(is_newest(table, laid))
         return rows.drop("place")
 
     def once(self, table: TableSchema, make: Callable[[DataFrame], T]) -> T:
@@ -202,7 +202,7 @@ class Tables:
         What a batch of that name left behind which came to nothing is overwritten; one that was
         committed must not be committed again.
         """
-        parts = {table.name: _place(table, batch) for table in added}
+        parts = {table.name: place_of(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
         for table, rows in added.items():
             self._write(table, rows, parts[table.name])
@@ -214,15 +214,15 @@ class Tables:
         """Make one place of those that were added to ``table``, if there are more than ``most``
         that were not joined yet."""
         added = self._contents.parts.get(table.name, ())
-        added = tuple(place for place in added if not _name(place).startswith(_JOINED))
+        added = tuple(place for place in added if not name_of(place).startswith(_JOINED))
         if len(added) > most:
-            place = _place(table, f"{_JOINED}{self._contents.serial}")
+            place = place_of(table, f"{_JOINED}{self._contents.serial}")
             self._write(table, self._loaded(table, added), place)
             self._note({"joined": {table.name: [place, added]}})
 
     def _other_side(self, table: TableSchema) -> str:
         current = self._written.places.get(table.name)
-        return next(place for side in _SIDES if (place := _place(table, side)) != current)
+        return next(place for side in _SIDES if (place := place_of(table, side)) != current)
 
     def replace_days(self, table: TableSchema, rows: DataFrame, days: Iterable[object]) -> None:
         """``rows``, of no other ``days`` (values of the partition), are all that the table has of
@@ -237,13 +237,22 @@ class Tables:
             self._write(table, rows, place)
             self.put(table, place, values)
 
-    def stage(self, table: TableSchema, rows: DataFrame) -> str:
-        """The place where ``rows`` are written, in force once they are ``put`` there."""
+    def stage(self, table: TableSchema, make: Callable[[Path | None], DataFrame]) -> str:
+        """The place where the rows are written that ``make`` makes, in force once they are ``put``
+        there. ``make`` gets the place's folder where workers may write to it, too (``DayFiles``);
+        None where Spark alone may."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
-        self._write(table, rows, place)
+        self._begin()
+        self._write(table, make(self._folder_for_workers(place)), place)
         return place
+
+    def _folder_for_workers(self, place: str) -> Path | None:
+        folder = Path(local_path(self.path))
+        if has_workers_elsewhere(self.session) or not is_on_this_disk(folder, self._written):
+            return None
+        return folder / place
 
     def put(self, table: TableSchema, place: str, days: Iterable[object]) -> None:
         """All that the table has of ``days`` is at ``place`` from now on; of a table that was never
@@ -310,33 +319,9 @@ class Tables:
         said.write.mode("append").text(self._inside(place))
 
 
-def _place(table: TableSchema, name: str) -> str:
-    """So that Spark takes several places for one table, of which days are a further division."""
-    return f"{table.name}/{_PLACE}{name}"
-
-
-def _name(place: str) -> str:
-    return place.partition(_PLACE)[2]
-
-
 def _read_list(session: SparkSession, path: str) -> CommittedState | None:
     """None where there is no such list."""
     return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
-
-
-def _is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
-    """Whether a row is of the last place that has its day."""
-    from pyspark.sql import functions as f
-
-    [key] = table.partitions
-    place, day = f.col("place"), f.col(key).cast("string")
-    newest = {value: _name(each.place) for each in laid for value in each.days}
-    is_below = ~place.isin([_name(each.place) for each in laid])
-    is_newest = is_below & ~f.coalesce(day.isin(list(newest)), f.lit(False))
-    for name in dict.fromkeys(newest.values()):
-        own = [value for value, last in newest.items() if last == name]
-        is_newest |= (place == name) & day.isin(own)
-    return is_newest
 
 
 def _rows(session: SparkSession, path: str) -> list[str] | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
@@ -25,7 +28,9 @@ from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import FolderState, packed_rows
 from metalog_spark.ingest.audit_splits import read_splits
 from metalog_spark.ingest.known_files import ListedFile
-from metalog_spark.staging import AuditInput, Decider, stage
+from metalog_spark.staging import AuditInput, Decider, Staged, stage
+from metalog_spark.store import table_store
+from metalog_spark.store.day_files import DayFiles
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
 from tests.support.disk.tiny_log import ace, uuid
@@ -152,14 +157,54 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
     tables = Tables.make(spark, tmp_path / "out")
     listed = spark.read.format("binaryFile").load(str(path)).first()
     file = ListedFile(str(path), listed["length"], listed["modificationTime"])
-    given = AuditInput([file], [], Zone("UTC"), None)
-    staged = stage(tables, given, Decider(state, Configuration()))
+    given = AuditInput([file], [], [], Zone("UTC"), None)
+    by = Decider(state, Configuration())
+    staged = stage(tables, given, by)
     tables.put(DECISIONS, staged.place, ())
     for table in (DECISIONS, REQUESTS):
         found = tables.read(table).select("line", "time").collect()
         assert sorted(row["line"] for row in found) == [*range(1, 121)]
         assert all(row["time"].hour * 60 + row["time"].minute == row["line"] - 1 for row in found)
     assert staged.facts[str(path)].lines == 120
+    check_spark_writes_the_same(tables, staged, lambda: stage(tables, given, by))
     monkeypatch.setattr("metalog_spark.staging._found_before", lambda sums: {("x", 1): 1})
     with pytest.raises(InvalidRequest, match="changed while they were read"):
-        stage(tables, given, Decider(state, Configuration()))
+        stage(tables, given, by)
+
+
+def check_spark_writes_the_same(
+    tables: Tables, staged: Staged, again: Callable[[], Staged]
+) -> None:
+    """Workers write requests themselves on this machine's disk, and Spark does elsewhere."""
+
+    def written(place: str) -> Counter[str]:
+        rows = tables.staged(DECISIONS, place).where("request_name <> 'split' OR day IS NOT NULL")
+        return Counter(map(repr, rows.collect()))
+
+    def by_workers(place: str) -> list[Path]:
+        return [*Path(tables.path, place).glob("day=1970-01-01/part-?????-?????.snappy.parquet")]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_store, "has_workers_elsewhere", lambda session: True)
+        by_spark = again()
+    assert written(by_spark.place) == written(staged.place)
+    assert by_workers(staged.place)
+    assert not by_workers(by_spark.place)
+
+
+def test_a_worker_s_files_have_the_rows_of_their_days_and_a_task_again_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metalog_spark.store.day_files.MOST_WAITING", 10)
+    days = [date(2026, 1, each % 3 + 1) for each in range(30)]
+    whole = pa.table({"n": range(30), "day": days})
+    for _ in range(2):
+        files = DayFiles(tmp_path, 7)
+        for batch in whole.to_batches(max_chunksize=4):
+            files.add(batch)
+        files.finish()
+    for day in set(days):
+        names = sorted((tmp_path / f"day={day}").iterdir())
+        assert all(each.name.startswith("part-00007-") for each in names)
+        found = [n for each in names for n in parquet.ParquetFile(each).read()["n"].to_pylist()]
+        assert found == [n for n in range(30) if days[n] == day]

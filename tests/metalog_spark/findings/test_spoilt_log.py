@@ -74,9 +74,13 @@ def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
 
         return run
 
-    def stage(tables: Tables, table: TableSchema, rows: DataFrame) -> str:
-        assert rows.rdd.getNumPartitions() > FILES
-        return staged(tables, table, rows)
+    def stage(tables: Tables, table: TableSchema, make: Callable[[Path | None], DataFrame]) -> str:
+        def made(folder: Path | None) -> DataFrame:
+            rows = make(folder)
+            assert rows.rdd.getNumPartitions() > FILES
+            return rows
+
+        return staged(tables, table, made)
 
     staged = Tables.stage
     with pytest.MonkeyPatch.context() as patch:

@@ -61,11 +61,14 @@ def end_by_ctrl_c(spark: SparkSession, world: Followed, start: int, words: list[
         text=True,
     )
     try:
-        assert eventually(
-            lambda: (
-                progress_of(Tables.open(spark, world.out)).decided > start
-                or running.poll() is not None
+        assert any(
+            eventually(
+                lambda: (
+                    progress_of(Tables.open(spark, world.out)).decided > start
+                    or running.poll() is not None
+                )
             )
+            for _ in range(10)
         )
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=120)

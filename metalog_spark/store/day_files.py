@@ -1,0 +1,56 @@
+"""Rows of a table written as Parquet by the worker that has them, a folder for each day, as Spark
+lays tables out.
+
+To hand a row to Spark's own writer takes longer than all else that is done for it. A worker may
+write itself where the folder is on the disk of its own machine, and where nobody reads the files
+before a commit puts them in force. A task that is run again writes the same names again. This
+module must not know Spark, nor what a row means.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+MOST_WAITING: Final = 1 << 17
+"""So many rows, at most, wait for more of their days: a file of few rows costs as one of many."""
+DAY: Final = "day"
+
+
+class DayFiles:
+    """The files that task number ``task`` writes below ``folder``."""
+
+    def __init__(self, folder: Path, task: int) -> None:
+        self._folder, self._task = folder, task
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._sizes: dict[str, int] = {}
+        self._written = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Each of ``rows`` has a day."""
+        days = rows[DAY]
+        different = days.unique()
+        for day in different:
+            own = rows if len(different) == 1 else rows.filter(pc.equal(days, day))
+            key = str(day)
+            self._waiting.setdefault(key, []).append(own.drop_columns([DAY]))
+            self._sizes[key] = self._sizes.get(key, 0) + len(own)
+        while sum(self._sizes.values()) > MOST_WAITING:
+            self._write(max(self._sizes, key=self._sizes.__getitem__))
+
+    def finish(self) -> None:
+        for day in list(self._sizes):
+            self._write(day)
+
+    def _write(self, day: str) -> None:
+        place = self._folder / f"{DAY}={day}"
+        place.mkdir(parents=True, exist_ok=True)
+        name = f"part-{self._task:05}-{self._written:05}.snappy.parquet"
+        rows = pa.Table.from_batches(self._waiting.pop(day))
+        parquet.write_table(rows, place / name, compression="snappy", store_schema=False)
+        del self._sizes[day]
+        self._written += 1
