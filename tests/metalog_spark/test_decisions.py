@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 START_MS = 100
 GAP_MS = (130, 133)
-HOSTS = ("10.0.0.1", "10.0.0.2")
+HOSTS = ("10.0.0.1", "10.0.0.2", "2001:db8:0:0:0:0:0:1", "2001:db8:0:0:0:0:0:2")
+BLOCKS = ("10.0.0.0/8", "10.0.0.3/31", "2001:DB8::/127", "2001:db8::7/32", "::/0")
 CONFIGURATION = Configuration(
     [
         Era(None, AuthorizerConfig(), "first"),
@@ -101,7 +102,7 @@ def some_changes(choose: Random) -> list[TimelineChange]:
             choose.choice(NAMES),
             choose.choice([PatternType.LITERAL, PatternType.PREFIXED]),
             choose.choice(PRINCIPALS),
-            choose.choice(["*", HOSTS[0], "10.0.0.0/8", "10.0.0.3/31"]),
+            choose.choice(["*", HOSTS[0], *BLOCKS]),
             choose.choice(OPERATIONS),
             choose.choice([PermissionType.ALLOW, PermissionType.ALLOW, PermissionType.DENY]),
         )

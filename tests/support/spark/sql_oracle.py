@@ -29,12 +29,26 @@ def _number(host: str) -> str:
     return "((({} * 256 + {}) * 256 + {}) * 256 + {})".format(*parts)
 
 
+def _bits(host: str) -> str:
+    """Those of an IPv6 address, as text of 128 digits."""
+    before, after = (
+        f"filter(split(split_part({host}, '::', {part}), ':'), each -> each <> '')"
+        for part in (1, 2)
+    )
+    zeros = f"array_repeat('0', 8 - size({before}) - size({after}))"
+    groups = f"concat({before}, {zeros}, {after})"
+    return f"array_join(transform({groups}, each -> lpad(conv(each, 16, 2), 16, '0')), '')"
+
+
+_ADDRESS = "split_part(a.host, '/', 1)"
 _LENGTH = "try_cast(split_part(a.host, '/', 2) AS INT)"
 _IN_BLOCK = f"""
-    c.kafka_version = '4.4' AND coalesce(
-        shiftright({_number("split_part(a.host, '/', 1)")}, 32 - {_LENGTH})
-        = shiftright({_number("r.host")}, 32 - {_LENGTH}), false)"""
-"""Of plain IPv4 blocks and addresses alone."""
+    c.kafka_version = '4.4' AND contains(a.host, '/') AND coalesce(CASE
+        WHEN contains(a.host, ':') THEN contains(r.host, ':')
+            AND left({_bits(_ADDRESS)}, {_LENGTH}) = left({_bits("r.host")}, {_LENGTH})
+        ELSE shiftright({_number(_ADDRESS)}, 32 - {_LENGTH})
+            = shiftright({_number("r.host")}, 32 - {_LENGTH}) END, false)"""
+"""Of blocks and addresses whose text needs no care, such as one with a zone does."""
 _MATCHES = f"""
     a.principal IN (r.principal, 'User:*') AND (a.host IN (r.host, '*') OR {_IN_BLOCK}) AND (
         a.operation IN ('ALL', r.operation)
