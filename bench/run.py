@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = workloads.FOLDER
 PEER = FOLDER / "peer"
 LIBRARIES = FOLDER / "libraries"
-DEMO = ROOT / "tests" / "fixtures" / "demo" / "log-dir"
+DEMO = ROOT / "metalog_sources" / "demo" / "log-dir"
 
 COMPILED_PYTHON = ROOT / "build" / "compiled-venv" / "bin" / "python"
 PYTHONS = {"pure": Path(sys.executable), "compiled": COMPILED_PYTHON}

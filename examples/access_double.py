@@ -30,7 +30,7 @@ from metalog_sources import image_at
 
 MECHANISM = ScramMechanism.SCRAM_SHA_512
 READ_PAYMENTS = Action(Operation.READ, topic("payments-eu"))
-DEMO = "tests/fixtures/demo/log-dir"
+DEMO = "metalog_sources/demo/log-dir"
 
 
 def acl(principal: str, name: str, *, permission: PermissionType = PermissionType.ALLOW) -> Acl:

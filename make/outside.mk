@@ -11,7 +11,7 @@ ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.v
 kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
 
 .PHONY: demo
-demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real Kafka
+demo: .venv/ready $(JARS)/ready ## Make metalog_sources/demo again, with a real Kafka
 	$(BIN)/python tests/fixtures/make/make_demo.py
 
 .PHONY: bench bench-quick

@@ -9,9 +9,10 @@ configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~
     command-config = "client.properties"
     kafka.version = "4.4"
 
-Files and folders in it are relative to it. In a folder above, a file counts only if it belongs
-to the user or to root: anybody else could say where a password goes. This module must not open
-what a name names.
+``@demo`` is a bookshop's log that travels with the package, unless a file gives that name to
+another. Files and folders in it are relative to it. In a folder above, a file counts only if it
+belongs to the user or to root: anybody else could say where a password goes. This module must
+not open what a name names.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ _DEEP_KEY: Final = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}"""
 )
 
+_DEMO: Final = "demo"
+_PACKAGED: Final = Path(__file__)
+_PACKAGED_DEMO: Final = {"url": "demo/log-dir", "config": "demo/server.properties"}
 _USER_FOLDER: Final = "metalog"
 _KEYS: Final = {"url", "config", "command-config", "kafka.version"}
 
@@ -72,7 +76,7 @@ def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str
         with suppress(OSError, InvalidSource):
             if files.is_file(path) and not _others(path, cwd, trusted, files):
                 found.update(dict.fromkeys(_sources(path, files)))
-    return list(found)
+    return [*found, *({_DEMO} - found.keys())]
 
 
 def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
@@ -93,8 +97,13 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
             return _named(sources[name], name, path)._replace(notes=tuple(passed))
         known.extend(sources)
         read.append(str(path))
+    if name == _DEMO:
+        return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(passed))
     if passed:
         raise InvalidSource(f"@{name} is in no {NAMES_FILE} that counts: {'; '.join(passed)}")
+    near = get_close_matches(name, (*known, _DEMO), 1)
+    if not read and near:
+        raise InvalidSource(f"@{name} is in no {NAMES_FILE}; did you mean @{near[0]}?")
     if not read:
         places = list(_places(environ, cwd))
         home = f", nor is {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
@@ -102,7 +111,6 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
             f"@{name}: no {NAMES_FILE} is in {cwd.absolute()} or above it{home}; "
             f"write one, with [sources.{name}] and a url"
         )
-    near = get_close_matches(name, known, 1)
     has = f"; it has {', '.join(f'@{each}' for each in known)}" if known else ""
     hint = f"; did you mean @{near[0]}?" if near else has
     raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")

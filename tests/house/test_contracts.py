@@ -80,7 +80,7 @@ def test_starting_the_command_loads_no_third_party() -> None:
 
 @pytest.mark.parametrize("verb", ["status", "acls", "users", "dump"])
 def test_a_reading_verb_does_not_load_pydantic(verb: str) -> None:
-    source = "tests/fixtures/demo/log-dir"
+    source = "metalog_sources/demo/log-dir"
     statement = f"from shell.main import main; main([{verb!r}, {source!r}])"
     assert not modules_loaded_by(statement) & {"pydantic", "confluent_kafka", "kio"}
 

@@ -18,7 +18,7 @@ from metalog.ports import Log
 from tests.support.disk.tiny_log import ace, batch, leader_change
 from tests.support.kafka.cases import REPOSITORY
 
-DEMO = REPOSITORY / "tests" / "fixtures" / "demo" / "log-dir"
+DEMO = REPOSITORY / "metalog_sources" / "demo" / "log-dir"
 
 
 def unreadable() -> Log:

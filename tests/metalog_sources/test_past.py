@@ -14,7 +14,7 @@ from snapshot import format_log
 from tests.support.disk.tiny_log import ace, batch, leader_change
 from tests.support.kafka.cases import REPOSITORY
 
-DEMO = REPOSITORY / "tests" / "fixtures" / "demo" / "log-dir"
+DEMO = REPOSITORY / "metalog_sources" / "demo" / "log-dir"
 
 
 def test_the_image_is_of_the_moment_that_is_given() -> None:

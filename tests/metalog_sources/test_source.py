@@ -193,6 +193,16 @@ class TestNames:
         source = open_source("@mine", environ={"HOME": str(tmp_path / "home")}, cwd=work)
         assert source.log.bounds().end == 574
 
+    def test_the_demo_travels_with_the_package_and_gives_way(self, work: Path) -> None:
+        demo = open_source("@demo", environ={}, cwd=work)
+        assert demo.log.bounds().end == 179
+        assert demo.config is not None
+        assert "super.users=User:admin" in demo.config.read_text()
+        with pytest.raises(InvalidSource, match="did you mean @demo"):
+            open_source("@dmo", environ={}, cwd=work)
+        (work / "metalog.toml").write_text('[sources.demo]\nurl = "../../log"\n')
+        assert open_source("@demo", environ={}, cwd=work).log.bounds().end == 574
+
     def test_the_one_in_the_environment(self, work: Path) -> None:
         for value in ("@prod", str(work.parents[1] / "log")):
             source = open_source("@", environ={"METALOG_SOURCE": value}, cwd=work)

@@ -28,7 +28,7 @@ FIXTURES = REPOSITORY / "tests" / "fixtures"
 SHARED = Path(os.environ.get("METALOG_SHARED", REPOSITORY.parent / "shared"))
 BUILD = REPOSITORY / "build"
 
-DEMO = FIXTURES / "demo"
+DEMO = REPOSITORY / "metalog_sources" / "demo"
 OWN_KAFKA = FIXTURES / "kafka"
 SHARED_KAFKA = SHARED / "fixtures" / "kafka"
 SHARED_NEWEST_KAFKA = SHARED / "fixtures" / "kafka-4.4"
@@ -74,7 +74,7 @@ class DamagedCase(NamedTuple):
 @cache
 def kafka_cases() -> tuple[KafkaCase, ...]:
     """Every case, sorted by name; of one that is there twice, the repository's own copy."""
-    demo = KafkaCase("demo", DEMO / "log-dir", DEMO / "expected")
+    demo = KafkaCase("demo", DEMO / "log-dir", FIXTURES / "demo" / "expected")
     roots = SHARED_KAFKA, SHARED_NEWEST_KAFKA, OWN_KAFKA
     cases = (case for root in roots for case in _cases_in(root))
     found = {case.name: case for case in (*cases, demo)}
