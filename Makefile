@@ -143,6 +143,7 @@ lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, 
 	    --output-file requirements-test.lock pyproject.toml
 	$(COMPILE) --upgrade --constraint requirements-test.lock --extra node --extra zookeeper --group second \
 	    --output-file requirements-second.lock pyproject.toml
+	$(COMPILE) --upgrade --group pyproject.toml:release --output-file requirements-release.lock
 
 .PHONY: clean
 clean: ## Remove all that make has made
@@ -205,3 +206,4 @@ build/lock-venv/bin/uv:
 	build/lock-venv/bin/python -m pip install --quiet uv
 
 include make/outside.mk
+include make/release.mk

@@ -50,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(spark_session)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
     config.addinivalue_line("markers", "check: of committed files alone; `make check` runs it too")
+    config.addinivalue_line("markers", "smoke: of a release; `make dist` has it of the wheel, too")
     config.addinivalue_line("markers", "once: enough on one Python; `make test-second` is without")
     if not config.getoption("numprocesses", None):
         os.environ |= AS_USERS_START_IT

@@ -61,6 +61,7 @@ def audit_log() -> Iterator[AuditLog]:
     logger.propagate = before[1]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("kafka", "family"), ASKED)
 def test_answers_are_kafkas(
     kafka: KafkaVersion, family: str, audit_log: AuditLog, figure: Callable[[str, int], None]

@@ -46,6 +46,7 @@ def told_to_dump(command: str) -> tuple[pytest.MarkDecorator, ...]:
     return (pytest.mark.shows_credentials,) if command.startswith("metalog dump ") else ()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "command", [pytest.param(each, marks=told_to_dump(each), id=each) for each in COMMANDS]
 )
@@ -74,7 +75,7 @@ def test_each_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_each_make_target_that_a_page_names_is_there(page: Path) -> None:
-    parts = (REPOSITORY / "Makefile", REPOSITORY / "make" / "outside.mk")
+    parts = (REPOSITORY / "Makefile", *sorted((REPOSITORY / "make").glob("*.mk")))
     makefile = "\n".join(part.read_text(encoding="utf-8") for part in parts)
     for span in re.findall(r"`(?:CI=true )?make ([a-z -]+)`", page.read_text(encoding="utf-8")):
         for target in span.split():

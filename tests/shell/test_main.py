@@ -28,6 +28,7 @@ def on_a_terminal(*arguments: str, environment: dict[str, str] | None = None) ->
     return at_a_terminal(command, environment=environment)
 
 
+@pytest.mark.smoke
 def test_the_version_is_the_distributions() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["version"] == VERSION

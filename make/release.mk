@@ -1,0 +1,31 @@
+# What a release consists of. The workflows in .github/workflows run these targets and nothing else.
+
+RELEASE := build/release-venv
+PYTHONS = $(foreach version,3.11 3.12 3.13 3.14,$(shell $(call TRY_PYTHONS,python$(version) $(call MANAGED,$(version)))))
+
+.PHONY: dist
+dist: $(RELEASE)/ready ## The sdist and wheel of HEAD in dist/: the same bytes twice, checked, run in clean environments
+	@make/dist build/dist-once
+	@make/dist build/dist-twice
+	diff -r build/dist-once/dist build/dist-twice/dist
+	@rm -rf dist && cp -r build/dist-once/dist dist
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/check-wheel-contents dist/*.whl
+	@for python in $(PYTHONS); do make/smoke "$$python" dist/*.whl; done
+	@sha256sum dist/*
+
+.PHONY: smoke
+smoke: ## The wheel of dist/ in a clean environment of PYTHON: the tour, the README's table, a release's tests
+	@make/smoke "$(PYTHON)" dist/*.whl
+
+.PHONY: check-tag
+check-tag: ## TAG is v and the version of pyproject.toml, which CHANGELOG.md has a heading for
+	@version=$$("$(PYTHON)" -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])'); \
+	if [[ "$(TAG)" != "v$$version" ]]; then echo "make: TAG is '$(TAG)', and pyproject.toml says $$version" >&2; exit 1; fi; \
+	if ! grep -qF "## [$$version]" CHANGELOG.md; then echo "make: CHANGELOG.md has no heading [$$version]" >&2; exit 1; fi
+
+$(RELEASE)/ready: requirements-release.lock
+	@echo 'make: installing what a release needs into $(RELEASE)'
+	@rm -rf $(RELEASE) && "$(PYTHON)" -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip $(PIP_INSTALL_LOCKED) requirements-release.lock
+	@touch $@
