@@ -197,7 +197,7 @@ def _without_verb(arguments: list[str], table: VerbTable) -> int:
 
 
 def _unknown_verb(verb: str, table: VerbTable) -> int:
-    from authorizer.analysis.names import nearest_name
+    from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(verb, table.verbs)
     advice = f"did you mean {near}?" if near else _listed(table)

@@ -39,7 +39,7 @@ class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = message.removeprefix(_UNRECOGNIZED).partition(" ")[0].partition("=")[0]
         if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
-            from authorizer.analysis.names import nearest_name
+            from authorizer.analysis.explain.names import nearest_name
 
             near = nearest_name(unknown, self._option_string_actions)
             message = f"unknown option {unknown}"

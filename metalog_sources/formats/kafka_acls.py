@@ -1,7 +1,7 @@
 """``kafka-acls --add`` commands, read as kafka-acls reads them.
 
-The commands themselves are written by ``authorizer.analysis.commands``. This module must not
-know files, and it runs nothing.
+``authorizer.analysis.remedies.commands`` writes such commands. This module must not know files,
+and it runs nothing.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.explain import Explanation, explain
-from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.explain.explain import Explanation, explain
+from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.lint.finding import Severity
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
@@ -43,7 +43,7 @@ SCHEMA: Final = (
 )
 """The most denied first. ``host`` is that of the last denial, of so many ``hosts``; ``peak`` is
 the most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that came nearest to
-allowing it, and ``near_kind`` (``authorizer.analysis.kinds``) what it misses by."""
+allowing it, and ``near_kind`` (``authorizer.analysis.explain.kinds``) what it misses by."""
 
 
 def denied(

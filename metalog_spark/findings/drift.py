@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.commands import CommandKind
-from authorizer.analysis.diff import difference
+from authorizer.analysis.changes.diff import difference
 from authorizer.analysis.lint.finding import Severity
+from authorizer.analysis.remedies.commands import CommandKind
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog_sources.formats.document import acl_order

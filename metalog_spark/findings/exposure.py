@@ -11,20 +11,20 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.coverage import meet
-from authorizer.analysis.host_regions import hosts_meet
-from authorizer.analysis.lint import (
+from authorizer.analysis.access.coverage import meet
+from authorizer.analysis.access.host_regions import hosts_meet
+from authorizer.analysis.lint.checks import lint
+from authorizer.analysis.lint.finding import Finding, LintSubject, Severity
+from authorizer.analysis.lint.too_open import (
     all_topics,
     deny_misses_star,
     everyone,
     internal_topic,
     open_by_default,
-    overridden_allow,
     super_user_acl,
     super_user_like,
 )
-from authorizer.analysis.lint.checks import lint
-from authorizer.analysis.lint.finding import Finding, LintSubject, Severity
+from authorizer.analysis.lint.without_effect import overridden_allow
 from authorizer.engine.decide import ALLOWS, DENIES, SUPER_USER
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow, reaches

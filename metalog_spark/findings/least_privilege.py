@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
+from authorizer.analysis.remedies.commands import CommandKind
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import is_allow
 from metalog.acl import (

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from authorizer.analysis.coverage import Coverage
+from authorizer.analysis.access.coverage import Coverage
 from authorizer.engine.decide import ALLOWS, concerns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.analysis.host_regions import HostRegion, host_regions
+from authorizer.analysis.access.host_regions import HostRegion, host_regions
 from authorizer.api import Action, RequestContext, cluster, topic
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED, concerns

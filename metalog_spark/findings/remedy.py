@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
-from authorizer.analysis.commands import (
+from authorizer.analysis.lint.finding import LintSubject, Severity
+from authorizer.analysis.lint.too_open import all_topics, everyone, super_user_like
+from authorizer.analysis.remedies.commands import (
     CommandKind,
     acl_comment,
     kafka_acls_commands,
     why_no_command,
 )
-from authorizer.analysis.lint import all_topics, everyone, super_user_like
-from authorizer.analysis.lint.finding import LintSubject, Severity
-from authorizer.analysis.powers import danger
+from authorizer.analysis.remedies.powers import danger
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.commands import quoted
+from authorizer.analysis.remedies.commands import quoted
 from metalog_sources.moment import time_text
 from metalog_spark.findings.window import DAY_US
 from metalog_spark.store.arrow import frame_of

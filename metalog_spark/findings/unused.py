@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
+from authorizer.analysis.remedies.commands import CommandKind
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import words_of

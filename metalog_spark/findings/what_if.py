@@ -10,9 +10,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
-from authorizer.analysis.powers import power
+from authorizer.analysis.remedies.commands import CommandKind
+from authorizer.analysis.remedies.powers import power
 from authorizer.engine.bulk import RequestColumns
 from authorizer.engine.decide import SUPER_USER
 from metalog.acl import words_of

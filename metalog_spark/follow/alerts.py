@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
-from authorizer.analysis.commands import CommandKind, kafka_acls_command
-from authorizer.analysis.lint import all_topics, everyone, super_user_like
 from authorizer.analysis.lint.finding import LintSubject, Severity
+from authorizer.analysis.lint.too_open import all_topics, everyone, super_user_like
+from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import AclLifetime, Edge
 from authorizer.trace import is_allow

@@ -13,7 +13,7 @@ from itertools import accumulate, chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from authorizer.analysis.changes import changes
+from authorizer.analysis.changes.changes import changes
 from authorizer.history.timeline import Edge, TimelineChange, lives
 from metalog.acl import Acl
 from metalog.errors import CorruptLog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.commands import quoted
+from authorizer.analysis.remedies.commands import quoted
 from metalog_spark.report.contents import Column, ColumnKind
 from metalog_spark.report.words import moment, stamp
 

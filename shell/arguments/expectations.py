@@ -11,7 +11,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from authorizer.analysis.expectations import Expectation
+from authorizer.analysis.changes.expectations import Expectation
 from authorizer.engine.decide import DEFAULT_ALLOW, DEFAULT_DENY, MATCHING_ACL, SUPER_USER
 from authorizer.trace import Question
 from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType

@@ -27,7 +27,7 @@ def parse_word(kind: type[Word], text: str, what: str, *, filter: bool = False) 
     known = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
     found = known.get(folded(text))
     if found is None:
-        from authorizer.analysis.names import nearest_name
+        from authorizer.analysis.explain.names import nearest_name
 
         near = nearest_name(folded(text), known.keys())
         raise InvalidRequest(

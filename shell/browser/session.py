@@ -128,7 +128,7 @@ class ShellSession:
         """The command called ``name``; where there is none, the shell complains."""
         command = self.commands.get(globs.unescaped(name))
         if command is None:
-            from authorizer.analysis.names import nearest_name
+            from authorizer.analysis.explain.names import nearest_name
 
             near = nearest_name(name, self.commands)
             hint = f"did you mean {near}?" if near else "help lists the commands"

@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from authorizer.analysis.names import nearest_name
+from authorizer.analysis.explain.names import nearest_name
 from metalog.errors import MetalogError
 from metalog.plurals import counted
 from metalog.visible_text import safe, shown

@@ -60,7 +60,7 @@ def _api(text: str) -> ApiPermissions:
     wanted = folded(text).removesuffix("request")
     if wanted in found:
         return found[wanted]
-    from authorizer.analysis.names import nearest_name
+    from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(wanted, found.keys())
     advice = f"did you mean {found[near].name}?" if near else "names are Kafka's, as Produce"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from authorizer.analysis.explain import explain
-from authorizer.analysis.remedies import Remedy
+from authorizer.analysis.explain.explain import explain
+from authorizer.analysis.remedies.remedies import Remedy
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation
 from shell.tasks.checklist import Checklist, ChecklistLine, check

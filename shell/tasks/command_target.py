@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.commands import CONNECTION, quoted
+from authorizer.analysis.remedies.commands import CONNECTION, quoted
 from metalog.files import is_descriptor
 from metalog.visible_text import shown
 

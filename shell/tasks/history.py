@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from authorizer.analysis.changes import TELLING, Change, changes
-from authorizer.analysis.since import Since, since
+from authorizer.analysis.changes.changes import TELLING, Change, changes
+from authorizer.analysis.explain.since import Since, since
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import CorruptLog
 from metalog.image.policy import readable_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.unknown_names import unknown_names
+from authorizer.analysis.explain.unknown_names import unknown_names
 from metalog.acl import PatternType, ResourcePatternFilter
 from metalog_sources.store import NarrowStore, StoreState, image_of
 

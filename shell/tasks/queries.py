@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.json import answer_json
-from authorizer.analysis.unknown_names import Unknown, unknown_names
+from authorizer.analysis.explain.json import answer_json
+from authorizer.analysis.explain.unknown_names import Unknown, unknown_names
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
@@ -20,7 +20,7 @@ from shell.tasks.broker_context import Context
 from shell.tasks.command_target import CommandTarget
 
 if TYPE_CHECKING:
-    from authorizer.analysis.explain import Explanation
+    from authorizer.analysis.explain.explain import Explanation
     from authorizer.api import RequestContext
     from authorizer.engine.decide import Decision
     from authorizer.standard import StandardAuthorizer
@@ -69,7 +69,7 @@ class Queries:
     ) -> Explanation:
         """The explanation of one question of ``request``; if it ``is_alone``, with the time since
         when, and with the unknown names. For these the log is read once more."""
-        from authorizer.analysis.explain import explain
+        from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
 

@@ -9,9 +9,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.access import Names, OnName, PrincipalAccess, access
-from authorizer.analysis.allowed_patterns import OnPattern
-from authorizer.analysis.json import acl_json
+from authorizer.analysis.access.access import Names, OnName, PrincipalAccess, access
+from authorizer.analysis.access.allowed_patterns import OnPattern
+from authorizer.analysis.explain.json import acl_json
 from authorizer.trace import Question
 from metalog.acl import (
     CLUSTER_NAME,

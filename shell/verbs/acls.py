@@ -117,7 +117,7 @@ def _list(
 def _nothing(image: AclsImage, principals: Collection[str]) -> str:
     if not len(image):
         return "there are no ACLs"
-    from authorizer.analysis.names import nearest_principal
+    from authorizer.analysis.explain.names import nearest_principal
 
     said = f"none of the {counted(len(image), 'ACL')} passes these filters"
     known = {acl.principal for acl in image.by_id.values()}

@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from authorizer.analysis.commands import quoted
-from authorizer.analysis.hosts import changing_hosts
+from authorizer.analysis.access.hosts import changing_hosts
+from authorizer.analysis.remedies.commands import quoted
 from authorizer.engine.decide import Decision
 from authorizer.trace import Question
 from metalog.visible_text import shown

@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.diff import Difference, UserDifference, Users, difference
+from authorizer.analysis.changes.diff import Difference, UserDifference, Users, difference
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown

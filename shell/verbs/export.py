@@ -173,7 +173,7 @@ def _has_something_sayable(document: Document, output: Output) -> bool:
 
         return has_resources(document)
     if output.format == "commands":
-        from authorizer.analysis.commands import why_no_command
+        from authorizer.analysis.remedies.commands import why_no_command
 
         return any(why_no_command(acl) is None for acl in document.acls)
     return True
@@ -283,7 +283,11 @@ def _strimzi(document: Document, arguments: Namespace, left_out: ExportOmissions
 
 
 def _commands(document: Document, output: Output) -> str:
-    from authorizer.analysis.commands import CommandKind, kafka_acls_command, why_no_command
+    from authorizer.analysis.remedies.commands import (
+        CommandKind,
+        kafka_acls_command,
+        why_no_command,
+    )
 
     lines = []
     for entry in in_order(document.entries):

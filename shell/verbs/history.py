@@ -9,8 +9,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.changes import Change, CredentialChange
-from authorizer.analysis.since import Cause, DecisionChange, DecisionChanges
+from authorizer.analysis.changes.changes import Change, CredentialChange
+from authorizer.analysis.explain.since import Cause, DecisionChange, DecisionChanges
 from authorizer.history.timeline import TimelineChange
 from authorizer.trace import reaches
 from metalog.errors import InvalidRequest, InvalidSource

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from authorizer.analysis.changes.upgrade import TurnedAnswer
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.lint.upgrade import upgrade_checks
-from authorizer.analysis.upgrade import TurnedAnswer
 from authorizer.kafka_version import FIRST_OF_4_4, KafkaVersion
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
@@ -157,7 +157,7 @@ def _chosen(arguments: Namespace) -> list[Check]:
     only, but = arguments.only or known, getattr(arguments, "except") or ()
     for name in (*only, *but):
         if name not in known:
-            from authorizer.analysis.names import nearest_name
+            from authorizer.analysis.explain.names import nearest_name
 
             near = nearest_name(name, known.keys())
             advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"

@@ -182,7 +182,7 @@ def _delete(
 ) -> None:
     user = arguments.user
     if user not in users:
-        from authorizer.analysis.names import nearest_name
+        from authorizer.analysis.explain.names import nearest_name
 
         near = nearest_name(user, users.keys())
         advice = f"did you mean {near}?" if near else "metalog users lists them"

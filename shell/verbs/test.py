@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from authorizer.analysis.expectations import Outcome, hold
+from authorizer.analysis.changes.expectations import Outcome, hold
 from authorizer.trace import Question
 from metalog.plurals import counted, plural
 from metalog.visible_text import safe, shown

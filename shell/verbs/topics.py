@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.json import acl_json
-from authorizer.analysis.who_can import WhoCan, who_can
+from authorizer.analysis.access.who_can import WhoCan, who_can
+from authorizer.analysis.explain.json import acl_json
 from authorizer.engine.decide import decision_order
 from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from authorizer.analysis.who_can import who_can
+from authorizer.analysis.access.who_can import who_can
 from authorizer.trace import Question
 from metalog.acl import WILDCARD_PRINCIPAL
 from shell.arguments.question import as_java_writes

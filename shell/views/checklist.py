@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from authorizer.analysis.remedies import Remedy
+from authorizer.analysis.remedies.remedies import Remedy
 from authorizer.permissions.table import (
     Permission,
 )

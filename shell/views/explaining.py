@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.commands import quoted
+from authorizer.analysis.remedies.commands import quoted
 from metalog.acl import ResourceType
 from metalog.files import is_descriptor
 from metalog.plurals import counted
@@ -26,7 +26,7 @@ from shell.views.explanation import changed_since, point_out, render, section
 from shell.views.other_kafka import say_other_answer, say_other_answers
 
 if TYPE_CHECKING:
-    from authorizer.analysis.explain import Explanation
+    from authorizer.analysis.explain.explain import Explanation
     from authorizer.audit.line import AuditLine
     from authorizer.trace import Question
 
@@ -63,7 +63,7 @@ def explain(
 
 
 def _explain_checklist(checklist: Checklist, judge: Queries, output: Output) -> None:
-    from authorizer.analysis.json import remedy_json
+    from authorizer.analysis.explain.json import remedy_json
     from shell.tasks.checklist_remedy import checklist_remedy
     from shell.views.checklist import checklist_remedy_lines
 
@@ -86,7 +86,7 @@ def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output
     )
     say_other_answer(asked.question, judge, output)
     if output.format == "json":
-        from authorizer.analysis.json import to_json
+        from authorizer.analysis.explain.json import to_json
 
         record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
         output.record(record | {"unknown": [each.as_json() for each in explanation.unknown]})
@@ -101,7 +101,7 @@ def _explain_many(
     arguments: Namespace,
     output: Output,
 ) -> int:
-    from authorizer.analysis.json import to_json
+    from authorizer.analysis.explain.json import to_json
 
     asked: list[Question] = []
     for group in groups:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.host_regions import can_be_a_client
-from authorizer.analysis.kinds import NearMissKind
-from authorizer.analysis.since import Cause
-from authorizer.analysis.unknown_names import Unknown
+from authorizer.analysis.access.host_regions import can_be_a_client
+from authorizer.analysis.explain.kinds import NearMissKind
+from authorizer.analysis.explain.since import Cause
+from authorizer.analysis.explain.unknown_names import Unknown
 from authorizer.engine.decide import SUPER_USER
 from authorizer.trace import Attribute, Candidate, Question, Standing
 from metalog.plurals import counted, plural
@@ -26,8 +26,8 @@ from shell.views.acls import permission_cell
 from shell.views.remedy_lines import remedy_lines
 
 if TYPE_CHECKING:
-    from authorizer.analysis.explain import Explanation
-    from authorizer.analysis.near_misses import NearMiss
+    from authorizer.analysis.explain.explain import Explanation
+    from authorizer.analysis.explain.near_misses import NearMiss
     from authorizer.trace import Trace
     from shell.tasks.queries import Queries
 

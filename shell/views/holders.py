@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.hosts import HostAnswer
-from authorizer.analysis.json import acl_json
-from authorizer.analysis.who_can import Holder, WhoCan
+from authorizer.analysis.access.hosts import HostAnswer
+from authorizer.analysis.access.who_can import Holder, WhoCan
+from authorizer.analysis.explain.json import acl_json
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.visible_text import shown
 from shell.output.output import Cell, Output

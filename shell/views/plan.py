@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.commands import CommandKind, kafka_acls_commands, why_no_command
+from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_commands, why_no_command
 from metalog.plurals import counted
 from metalog_sources.formats.rules import NOTE_KEYS
 from metalog_sources.targets.plan import (

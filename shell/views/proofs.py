@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.cells.claims import ClaimKind
-from authorizer.analysis.commands import CommandKind, kafka_acls_command, quoted
-from authorizer.analysis.unknown_names import Unknown
+from authorizer.analysis.explain.unknown_names import Unknown
+from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command, quoted
 from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType

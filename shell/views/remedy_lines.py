@@ -17,7 +17,7 @@ from shell.tasks.command_target import CommandLine, CommandTarget, place_lines
 from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
-    from authorizer.analysis.remedies import Remedy
+    from authorizer.analysis.remedies.remedies import Remedy
 
 _SHOWN: Final = 3
 _ANONYMOUS: Final = "User:ANONYMOUS"

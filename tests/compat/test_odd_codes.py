@@ -21,7 +21,7 @@ from authorizer import (
     ResourceType,
     StandardAuthorizer,
 )
-from authorizer.analysis.who_can import who_can
+from authorizer.analysis.access.who_can import who_can
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question, trace

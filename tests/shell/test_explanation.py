@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from authorizer.analysis.explain import explain
-from authorizer.analysis.kinds import NearMissKind
-from authorizer.analysis.near_misses import NearMiss
+from authorizer.analysis.explain.explain import explain
+from authorizer.analysis.explain.kinds import NearMissKind
+from authorizer.analysis.explain.near_misses import NearMiss
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType

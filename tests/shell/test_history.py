@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from authorizer.analysis.since import Cause
+from authorizer.analysis.explain.since import Cause
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.ids import uuid_text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from authorizer.analysis.commands import CONNECTION
+from authorizer.analysis.remedies.commands import CONNECTION
 from shell.main import main
 from tests.support.kafka.cases import DEMO
 

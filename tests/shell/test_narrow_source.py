@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authorizer.analysis.unknown_names import unknown_names
+from authorizer.analysis.explain.unknown_names import unknown_names
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, ResourceType

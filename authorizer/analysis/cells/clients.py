@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from authorizer.analysis.host_regions import can_be_a_client, host_regions
+from authorizer.analysis.access.host_regions import can_be_a_client, host_regions
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
+from authorizer.analysis.access.coverage import MatchedNames
 from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.enumeration import MOST_CELLS, cells_of, planned
 from authorizer.analysis.cells.names import NameClass, all_names, can_be_named
@@ -21,7 +22,6 @@ from authorizer.analysis.cells.sessions import (
     Sessions,
     asked_operations,
 )
-from authorizer.analysis.coverage import MatchedNames
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import concerns
 from authorizer.engine.decision_cache import DecisionContext

@@ -8,37 +8,41 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from authorizer.analysis.lint import (
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
+from authorizer.analysis.lint.too_open import (
     all_topics,
-    bound_twice,
-    cluster_name,
     deny_misses_star,
     everyone,
-    expired,
-    host_form,
-    idle_deny,
-    impossible_topic,
-    incomplete_client,
     internal_topic,
-    no_owner,
     open_by_default,
-    open_ended_prefix,
-    operation,
+    super_user_acl,
+    super_user_like,
+)
+from authorizer.analysis.lint.unusual import (
+    bound_twice,
+    idle_deny,
+    incomplete_client,
+    no_owner,
     outside_owned,
-    overridden_allow,
     owned_twice,
-    principal_form,
     principal_type,
     principal_without_user,
     redundant,
-    star_in_name,
-    super_user_acl,
-    super_user_like,
-    unknown_code,
     unknown_topic,
     user_without_acl,
 )
-from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
+from authorizer.analysis.lint.without_effect import (
+    cluster_name,
+    expired,
+    host_form,
+    impossible_topic,
+    open_ended_prefix,
+    operation,
+    overridden_allow,
+    principal_form,
+    star_in_name,
+    unknown_code,
+)
 
 CHECKS: Final[tuple[Check, ...]] = tuple(
     module.CHECK

@@ -11,8 +11,8 @@ from datetime import date
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
-from authorizer.analysis.remedies import Remedy
-from authorizer.analysis.upgrade import TurnedAnswer
+from authorizer.analysis.changes.upgrade import TurnedAnswer
+from authorizer.analysis.remedies.remedies import Remedy
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl
 

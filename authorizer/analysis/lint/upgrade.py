@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from authorizer.analysis.changes.upgrade import MOST_ASKED, OTHER, TurnedAnswer, upgrade
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from authorizer.analysis.upgrade import MOST_ASKED, OTHER, TurnedAnswer, upgrade
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation
 from metalog.host_block import read_block

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.changes import Change, CredentialChange
+from authorizer.analysis.changes.changes import Change, CredentialChange
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import InvalidSource
 from metalog.loader import Ready

@@ -116,7 +116,7 @@ def default_findings(
 ) -> Iterator[PlanFinding]:
     """First ACLs, which shut others out, and last ones, without which everybody is let in, where
     the default rule is to allow."""
-    from authorizer.analysis.default_rule import without_cover
+    from authorizer.analysis.changes.default_rule import without_cover
 
     if not config.allow_everyone:
         return

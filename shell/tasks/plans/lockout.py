@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from authorizer.analysis.host_regions import host_regions
+from authorizer.analysis.access.host_regions import host_regions
 from authorizer.api import Action, RequestContext, cluster
 from authorizer.config import AuthorizerConfig
 from authorizer.standard import StandardAuthorizer

@@ -59,7 +59,7 @@ class Planned(NamedTuple):
     def turning(self) -> Iterator[Acl]:
         """The ACLs of its steps by which this Kafka and the other give different answers, before
         it or after it."""
-        from authorizer.analysis.upgrade import upgrade
+        from authorizer.analysis.changes.upgrade import upgrade
 
         for change, acls in ((ChangeKind.ADD, self.after), (ChangeKind.REMOVE, self.current)):
             blocks = [step.acl for step in self.plan.steps if step.change is change]

@@ -20,7 +20,7 @@ from metalog_sources.targets.plan import SAVED_BEGINNING, SavedPlan, read_saved,
 from shell.tasks.acl_words import resource_kind, sentence
 
 if TYPE_CHECKING:
-    from authorizer.analysis.effect import OtherEffect
+    from authorizer.analysis.changes.effect import OtherEffect
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
     from metalog_sources.targets.plan import Plan
@@ -60,7 +60,7 @@ def _begins_as_plan(path: Path) -> bool:
 def plan_to_save(
     target: str, current: Collection[Acl], plan: Plan, config: AuthorizerConfig
 ) -> SavedPlan:
-    from authorizer.analysis.effect import reached_by
+    from authorizer.analysis.changes.effect import reached_by
 
     reached = reached_by(current, [step.acl for step in plan.steps])
     return saved(
@@ -117,7 +117,7 @@ def changed_since(
 
     Steps that an interrupted run has taken are undone first, so that they are not a change.
     """
-    from authorizer.analysis.effect import SetChange, other_effects, reached_by
+    from authorizer.analysis.changes.effect import SetChange, other_effects, reached_by
 
     change = SetChange(plan.added, plan.removed)
     steps = change.added | change.removed

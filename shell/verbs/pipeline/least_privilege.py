@@ -138,7 +138,7 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
-    from authorizer.analysis.names import nearest_name
+    from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(principal if ":" in principal else f"User:{principal}", known)
     advice = f"; did you mean {near}?" if near else ""

@@ -7,9 +7,9 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.analysis.access import PrincipalAccess, access
-from authorizer.analysis.allowed_patterns import OnPattern
-from authorizer.analysis.who_can import WhoCan, who_can
+from authorizer.analysis.access.access import PrincipalAccess, access
+from authorizer.analysis.access.allowed_patterns import OnPattern
+from authorizer.analysis.access.who_can import WhoCan, who_can
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, ResourceType

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.analysis.commands import (
+from authorizer.analysis.remedies.commands import (
     CONNECTION,
     CommandKind,
     acl_comment,

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from authorizer.analysis.effect import OtherEffect, SetChange, other_effects, reached_by
+from authorizer.analysis.changes.effect import OtherEffect, SetChange, other_effects, reached_by
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from authorizer.analysis.access import access
-from authorizer.analysis.explain import explain
+from authorizer.analysis.access.access import access
+from authorizer.analysis.access.who_can import who_can
+from authorizer.analysis.explain.explain import explain
 from authorizer.analysis.lint.checks import CHECKS
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject
-from authorizer.analysis.who_can import who_can
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from authorizer.analysis.host_regions import HostRegion, MeetingHosts, host_regions
+from authorizer.analysis.access.host_regions import HostRegion, MeetingHosts, host_regions
 from authorizer.engine.decide import session
 from authorizer.kafka_version import KafkaVersion
 

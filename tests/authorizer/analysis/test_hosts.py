@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from authorizer.analysis.explain import explain
+from authorizer.analysis.explain.explain import explain
 from authorizer.trace import trace
 from tests.support.worlds.small_world import CLIENTS, for_many_worlds, from_there
 

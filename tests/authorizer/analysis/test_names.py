@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from authorizer.analysis.names import nearest_name, nearest_principal
+from authorizer.analysis.explain.names import nearest_name, nearest_principal
 
 KNOWN = {"payments", "payments-eu", "orders", "User:alice", "User:bob", "billing.invoices.v2"}
 

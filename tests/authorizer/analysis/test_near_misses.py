@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from authorizer.analysis.explain import explain
-from authorizer.analysis.kinds import NearMissKind as Kind
+from authorizer.analysis.explain.explain import explain
+from authorizer.analysis.explain.kinds import NearMissKind as Kind
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Attribute, Question, mismatches, reaches
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType

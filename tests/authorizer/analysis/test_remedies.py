@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from authorizer.analysis.explain import explain
-from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.explain.explain import explain
+from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, reaches, trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.analysis.since import Cause, Since, since
+from authorizer.analysis.explain.since import Cause, Since, since
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import TimelineChange
 from authorizer.trace import Question, trace

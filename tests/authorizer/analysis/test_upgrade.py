@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from authorizer.analysis.upgrade import upgrade
+from authorizer.analysis.changes.upgrade import upgrade
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
@@ -78,5 +78,5 @@ def test_a_set_that_would_take_too_many_requests_is_not_called_whole(
         for who, host in product(PRINCIPALS, BLOCKS)
     ]
     assert upgrade(acls, AuthorizerConfig(), KafkaVersion.V4_4).is_whole
-    monkeypatch.setattr("authorizer.analysis.upgrade.MOST_ASKED", 3)
+    monkeypatch.setattr("authorizer.analysis.changes.upgrade.MOST_ASKED", 3)
     assert not upgrade(acls, AuthorizerConfig(), KafkaVersion.V4_4).is_whole

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authorizer.analysis.commands import CommandKind, kafka_acls_command
+from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.visible_text import safe

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from authorizer.analysis.commands import CONNECTION
+from authorizer.analysis.remedies.commands import CONNECTION
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from authorizer.analysis.commands import CommandKind
+from authorizer.analysis.remedies.commands import CommandKind
 from metalog.acl import Acl, Operation
 from metalog_sources.formats.yaml import read_yaml
 from metalog_spark.findings.remedy import commands

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from authorizer.analysis.commands import CONNECTION
+from authorizer.analysis.remedies.commands import CONNECTION
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
 from metalog_sources.formats.document import AclEntry, Document

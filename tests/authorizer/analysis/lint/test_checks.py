@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.analysis import coverage
-from authorizer.analysis.host_regions import is_client_host
+from authorizer.analysis.access import coverage
+from authorizer.analysis.access.host_regions import is_client_host
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint
 from authorizer.analysis.lint.finding import (
     Check,
@@ -26,10 +26,10 @@ from authorizer.analysis.lint.finding import (
     LintSubject,
     Severity,
 )
-from authorizer.analysis.lint.idle_deny import idle
-from authorizer.analysis.lint.incomplete_client import HALVES
-from authorizer.analysis.lint.overridden_allow import overridden
-from authorizer.analysis.lint.redundant import redundant
+from authorizer.analysis.lint.unusual.idle_deny import idle
+from authorizer.analysis.lint.unusual.incomplete_client import HALVES
+from authorizer.analysis.lint.unusual.redundant import redundant
+from authorizer.analysis.lint.without_effect.overridden_allow import overridden
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow

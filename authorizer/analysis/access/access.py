@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from authorizer.analysis.allowed_patterns import (
+from authorizer.analysis.access.allowed_patterns import (
     AllowedPatterns,
     NamesInOrder,
     OnPattern,
     Operations,
     operations_of,
 )
-from authorizer.analysis.host_regions import HostRegion, host_regions
+from authorizer.analysis.access.host_regions import HostRegion, host_regions
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.decision_cache import DecisionContext, Masks, SessionCache

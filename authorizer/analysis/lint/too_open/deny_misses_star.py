@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.coverage import Allowed, Coverage
+from authorizer.analysis.access.coverage import Allowed, Coverage
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType

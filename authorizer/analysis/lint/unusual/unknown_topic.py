@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from authorizer.analysis.explain.names import nearest_name
 from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
-from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, PatternType, ResourceType
 
 _COMPARED = 20

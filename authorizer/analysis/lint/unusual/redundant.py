@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.coverage import Coverage
+from authorizer.analysis.access.coverage import Coverage
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow

@@ -13,9 +13,9 @@ from metalog.acl import Acl, acl_fields
 from metalog.ids import Uuid, uuid_text
 
 if TYPE_CHECKING:
-    from authorizer.analysis.explain import Explanation
-    from authorizer.analysis.near_misses import NearMiss
-    from authorizer.analysis.remedies import Remedy
+    from authorizer.analysis.explain.explain import Explanation
+    from authorizer.analysis.explain.near_misses import NearMiss
+    from authorizer.analysis.remedies.remedies import Remedy
     from authorizer.engine.decide import Decision
     from authorizer.trace import Question
 

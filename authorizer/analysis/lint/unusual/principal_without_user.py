@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from authorizer.analysis.explain.names import nearest_name
 from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
-from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, Acl
 
 _USER = "User:"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from authorizer.analysis.kinds import NearMissKind
-from authorizer.analysis.text import one_edit_apart
+from authorizer.analysis.explain.kinds import NearMissKind
+from authorizer.analysis.explain.text import one_edit_apart
 from authorizer.engine.prefixes import common_prefix
 from metalog.acl import WILDCARD, Acl, PatternType
 

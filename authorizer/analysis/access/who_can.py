@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from authorizer.analysis.host_regions import host_regions
-from authorizer.analysis.hosts import HostAnswer
+from authorizer.analysis.access.host_regions import host_regions
+from authorizer.analysis.access.hosts import HostAnswer
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import concerns, decision_order, session
 from authorizer.kafka_version import KafkaVersion

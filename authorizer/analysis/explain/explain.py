@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from authorizer.analysis.hosts import HostAnswer, changing_hosts
-from authorizer.analysis.near_misses import NearMiss, near_misses, sort_out
-from authorizer.analysis.remedies import Remedy, remedies
-from authorizer.analysis.since import Since
-from authorizer.analysis.unknown_names import Unknown
+from authorizer.analysis.access.hosts import HostAnswer, changing_hosts
+from authorizer.analysis.explain.near_misses import NearMiss, near_misses, sort_out
+from authorizer.analysis.explain.since import Since
+from authorizer.analysis.explain.unknown_names import Unknown
+from authorizer.analysis.remedies.remedies import Remedy, remedies
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.hosts import host_kind, meant_block
-from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.access.hosts import host_kind, meant_block
+from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import WILDCARD, Acl
 from metalog.client_host import java_text

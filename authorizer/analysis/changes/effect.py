@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import product
 from typing import Final, NamedTuple
 
-from authorizer.analysis.coverage import MatchedNames, meet
-from authorizer.analysis.host_regions import HostRegion, host_regions
+from authorizer.analysis.access.coverage import MatchedNames, meet
+from authorizer.analysis.access.host_regions import HostRegion, host_regions
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES

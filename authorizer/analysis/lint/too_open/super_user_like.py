@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from authorizer.analysis.powers import power
+from authorizer.analysis.remedies.powers import power
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from authorizer.analysis.commands import CommandKind, kafka_acls_command
-from authorizer.analysis.host_regions import is_client_host
-from authorizer.analysis.hosts import block_beside, smallest_block
-from authorizer.analysis.kinds import NearMissKind
-from authorizer.analysis.near_misses import NearMiss
-from authorizer.analysis.powers import danger
+from authorizer.analysis.access.host_regions import is_client_host
+from authorizer.analysis.access.hosts import block_beside, smallest_block
+from authorizer.analysis.explain.kinds import NearMissKind
+from authorizer.analysis.explain.near_misses import NearMiss
+from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
+from authorizer.analysis.remedies.powers import danger
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion

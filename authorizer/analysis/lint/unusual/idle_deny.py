@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.coverage import Allowed
+from authorizer.analysis.access.coverage import Allowed
 from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow

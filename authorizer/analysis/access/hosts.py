@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
-from authorizer.analysis.host_regions import host_regions, is_client_host
-from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.access.host_regions import host_regions, is_client_host
+from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Candidate, Trace, is_allow
 from metalog.acl import WILDCARD, Acl

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from authorizer.analysis.host_regions import MeetingHosts
+from authorizer.analysis.access.host_regions import MeetingHosts
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import Prefix, SortedNames, combined
 from authorizer.kafka_version import KafkaVersion

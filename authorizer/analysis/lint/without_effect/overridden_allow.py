@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.coverage import Coverage
+from authorizer.analysis.access.coverage import Coverage
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.kafka_version import KafkaVersion

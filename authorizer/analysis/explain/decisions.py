@@ -5,7 +5,7 @@ This module must not know how an explanation is shown.
 
 from __future__ import annotations
 
-from authorizer.analysis.explain import Explanation, explain
+from authorizer.analysis.explain.explain import Explanation, explain
 from authorizer.api import Action, RequestContext
 from authorizer.standard import StandardAuthorizer
 from authorizer.trace import Question

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.analysis.names import nearest_name, nearest_principal
+from authorizer.analysis.explain.names import nearest_name, nearest_principal
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
 from metalog.visible_text import shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from authorizer.analysis.powers import internal_topics
+from authorizer.analysis.remedies.powers import internal_topics
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:

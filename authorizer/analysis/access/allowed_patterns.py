@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from authorizer.analysis.host_regions import HostRegion
+from authorizer.analysis.access.host_regions import HostRegion
 from authorizer.engine.decide import ALLOWS, DENIES, session
 from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
 from authorizer.kafka_version import KafkaVersion

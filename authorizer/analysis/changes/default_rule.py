@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from authorizer.analysis.coverage import Coverage
+from authorizer.analysis.access.coverage import Coverage
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PermissionType
 

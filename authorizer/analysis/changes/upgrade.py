@@ -12,8 +12,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from authorizer.analysis.allowed_patterns import Operations, operations_of
-from authorizer.analysis.host_regions import HostRegion, host_regions, is_client_host
+from authorizer.analysis.access.allowed_patterns import Operations, operations_of
+from authorizer.analysis.access.host_regions import HostRegion, host_regions, is_client_host
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.decision_cache import DecisionContext

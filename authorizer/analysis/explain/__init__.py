@@ -1,0 +1,1 @@
+"""The reason of an answer: near misses, unknown names, since when."""

@@ -1,0 +1,1 @@
+"""Checks of ACLs that grant more than they seem to."""

@@ -1,0 +1,1 @@
+"""Checks of ACLs that nobody needs, or that hardly anybody wants."""

@@ -1,0 +1,1 @@
+"""Checks of ACLs that never do what they were written for."""

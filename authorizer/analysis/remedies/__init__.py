@@ -1,0 +1,1 @@
+"""Changes that turn an answer, as commands, and what they give away."""
