@@ -26,71 +26,79 @@ _INTERRUPTED: Final = 130
 
 
 VERBS: Final = {
-    "can": Verb("Ask", "Yes or no: may this principal do this (exit 0 or 1)", "shell.verbs.can"),
+    "can": Verb(
+        "Ask", "Yes or no: may this principal do this (exit 0 or 1)", "shell.verbs.ask.can"
+    ),
     "explain": Verb(
         "Ask",
         "Why, what nearly matched, and the smallest change that turns it",
-        "shell.verbs.explain",
+        "shell.verbs.ask.explain",
     ),
     "who-can": Verb(
-        "Ask", "Who may do this to that resource, and by which ACL", "shell.verbs.who_can"
+        "Ask", "Who may do this to that resource, and by which ACL", "shell.verbs.ask.who_can"
     ),
     "access": Verb(
         "Ask",
         "What a principal may do, as patterns and topic names",
-        "shell.verbs.access",
+        "shell.verbs.ask.access",
     ),
     "status": Verb(
         "Look",
         "What the log holds, how far it is committed, what is wrong with it",
-        "shell.verbs.status",
+        "shell.verbs.look.status",
     ),
-    "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.acls"),
-    "users": Verb("Look", "List SCRAM users", "shell.verbs.users"),
+    "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.look.acls"),
+    "users": Verb("Look", "List SCRAM users", "shell.verbs.look.users"),
     "topics": Verb(
-        "Look", "List topics; --describe has the ACLs that reach each", "shell.verbs.topics"
+        "Look", "List topics; --describe has the ACLs that reach each", "shell.verbs.look.topics"
     ),
     "history": Verb(
         "Look",
         "What changed, newest first: ACLs, users, or one answer (--follow)",
-        "shell.verbs.history",
+        "shell.verbs.look.history",
     ),
-    "diff": Verb("Look", "What differs between two sources or two moments", "shell.verbs.diff"),
-    "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.dump"),
+    "diff": Verb(
+        "Look", "What differs between two sources or two moments", "shell.verbs.look.diff"
+    ),
+    "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.look.dump"),
     "shell": Verb(
         "Look",
         "Browse it as a tree (SOURCE [-- COMMAND …])",
-        "shell.verbs.shell",
+        "shell.verbs.look.shell",
     ),
-    "lint": Verb("Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.lint"),
-    "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.test"),
+    "lint": Verb(
+        "Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.check.lint"
+    ),
+    "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.check.test"),
     "prove": Verb(
         "Check", "Prove what nobody may do, or only some, or find who may", "shell.verbs.prove"
     ),
     "plan": Verb(
         "Check",
         "What apply would change, for whom, and which real requests it would break",
-        "shell.verbs.plan",
+        "shell.verbs.check.plan",
     ),
     "archive": Verb(
         "Change",
         "Copy segments and snapshots before the controller deletes them",
-        "shell.verbs.archive",
+        "shell.verbs.change.archive",
     ),
-    "format": Verb("Change", "Format a new metadata log folder", "shell.verbs.format"),
+    "format": Verb("Change", "Format a new metadata log folder", "shell.verbs.change.format"),
     "apply": Verb(
         "Change",
         "Apply the ACLs of files, or a saved plan, to a log or cluster",
-        "shell.verbs.apply",
+        "shell.verbs.change.apply",
     ),
     "kafka-acls": Verb(
-        "Change", "Add, remove and list with kafka-acls' own options", "shell.verbs.kafka_acls"
+        "Change",
+        "Add, remove and list with kafka-acls' own options",
+        "shell.verbs.change.kafka_acls",
     ),
-    "passwd": Verb("Change", "Set or delete a SCRAM user's password", "shell.verbs.passwd"),
+    "passwd": Verb("Change", "Set or delete a SCRAM user's password", "shell.verbs.change.passwd"),
     "export": Verb(
         "Change",
         "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",
-        "shell.verbs.export",
+        "shell.verbs.change.export",
     ),
     "serve": Verb("Run", "Run a node that Kafka's own admin tools can drive", "shell.verbs.serve"),
     "pipeline": Verb(

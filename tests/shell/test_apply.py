@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import shell.inputs.planning
-import shell.verbs.apply
+import shell.verbs.change.apply
 from metalog.acl import Acl, PermissionType
 from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.source import Source
@@ -59,8 +59,8 @@ def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
         return Source("memory", "cluster", made, "memory", None, None)
 
     monkeypatch.setattr(shell.inputs.planning, "opened_source", opened)
-    monkeypatch.setattr(shell.verbs.apply, "opened_source", opened)
-    monkeypatch.setattr(shell.verbs.apply, "target_of", lambda source: source.opened)
+    monkeypatch.setattr(shell.verbs.change.apply, "opened_source", opened)
+    monkeypatch.setattr(shell.verbs.change.apply, "target_of", lambda source: source.opened)
     return made
 
 

@@ -124,7 +124,7 @@ def test_a_fault_of_ours_is_no_answer_rather_than_no(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("x")
 
-    monkeypatch.setattr("shell.verbs.users.run", fail)
+    monkeypatch.setattr("shell.verbs.look.users.run", fail)
     assert main(["users", LOG_DIR]) == 2
     assert "a fault of metalog, ZeroDivisionError" in capsys.readouterr().err
 
@@ -144,7 +144,7 @@ def test_an_interrupt_is_silent(
             raise RuntimeError("Error calling __set_name__") from error
 
     for each in interrupt, interrupt_a_class:
-        monkeypatch.setattr("shell.verbs.users.run", each)
+        monkeypatch.setattr("shell.verbs.look.users.run", each)
         assert main(["users", LOG_DIR]) == 128 + signal.SIGINT
     assert capsys.readouterr() == ("", "")
 

@@ -9,7 +9,7 @@ import pytest
 
 from metalog.acl import ResourceType
 from shell.arguments.acl_line import parse_acl_line
-from shell.verbs.topics import _ByName
+from shell.verbs.look.topics import _ByName
 from tests.support.command.runs import Run
 from tests.support.kafka.cases import DEMO
 

@@ -31,16 +31,8 @@ from shell.tasks.acl_words import sentence
 from shell.views.export_omissions import ExportOmissions
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
-FORMATS: Final = (
-    "yaml",
-    "json",
-    "csv",
-    "avro",
-    "commands",
-    "strimzi",
-    "checkpoint",
-    "avro-snapshot",
-)
+_SNAPSHOTS: Final = {"checkpoint": "a checkpoint", "avro-snapshot": "a snapshot"}
+FORMATS: Final = ("yaml", "json", "csv", "avro", "commands", "strimzi", *_SNAPSHOTS)
 PAGED: Final = False
 EPILOG: Final = """\
 metalog export /var/kafka/metadata > acls.yaml                 to review, and to plan from
@@ -59,7 +51,6 @@ _SUFFIXES: Final = {
     "commands": ".sh",
     "strimzi": ".yaml",
 }
-_SNAPSHOTS: Final = {"checkpoint": "a checkpoint", "avro-snapshot": "a snapshot"}
 _ACLS_ALONE: Final = ("avro", "csv", "commands")
 _WITHOUT_COMMENTS: Final = (*_SNAPSHOTS, "avro")
 _NO_CREDENTIAL: Final = "its credential is not in the source"

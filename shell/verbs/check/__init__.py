@@ -1,0 +1,1 @@
+"""The verbs that judge ACLs, and change nothing."""

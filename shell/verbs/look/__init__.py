@@ -1,0 +1,1 @@
+"""The verbs that show what a source holds."""
