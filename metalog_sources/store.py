@@ -135,7 +135,7 @@ def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
 
         return read_csv
     if _suffix(path) == _SCRIPT:
-        from metalog_sources.formats.kafka_acls import read_kafka_acls
+        from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 
         return read_kafka_acls
     from metalog_sources.formats.json import read_json

@@ -36,8 +36,8 @@ from metalog_sources.formats.document import (
     in_order,
     most_entries,
 )
-from metalog_sources.formats.rules import NOTE_KEYS, checked
-from metalog_sources.formats.words import read_word
+from metalog_sources.formats.nodes.rules import NOTE_KEYS, checked
+from metalog_sources.formats.nodes.words import read_word
 
 SCHEMA: Final[dict[str, Any]] = {
     "type": "record",

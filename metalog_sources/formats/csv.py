@@ -18,9 +18,9 @@ from metalog.plurals import counted
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.csv_cells import csv_row, csv_text, is_escaped
 from metalog_sources.formats.document import AclEntry, Document, FilePosition, in_order
-from metalog_sources.formats.nodes import fault, near
-from metalog_sources.formats.rules import checked
-from metalog_sources.formats.words import read_word
+from metalog_sources.formats.nodes.nodes import fault, near
+from metalog_sources.formats.nodes.rules import checked
+from metalog_sources.formats.nodes.words import read_word
 
 COLUMNS: Final = (
     "KafkaPrincipal",

@@ -20,8 +20,8 @@ from metalog_sources.formats.document import (
     most_entries,
     users_in_order,
 )
-from metalog_sources.formats.json_nodes import json_values_or
-from metalog_sources.formats.nodes import (
+from metalog_sources.formats.nodes.json_nodes import json_values_or
+from metalog_sources.formats.nodes.nodes import (
     Fields,
     Items,
     Node,
@@ -31,7 +31,7 @@ from metalog_sources.formats.nodes import (
     items_of,
     text_of,
 )
-from metalog_sources.formats.rules import (
+from metalog_sources.formats.nodes.rules import (
     NOTE_KEYS,
     is_user,
     plain_entry,

@@ -26,7 +26,7 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
 from metalog_sources.formats.document import AclEntry, Document, bounded, in_order
-from metalog_sources.formats.nodes import (
+from metalog_sources.formats.nodes.nodes import (
     Fields,
     Node,
     Text,
@@ -37,10 +37,10 @@ from metalog_sources.formats.nodes import (
     text_of,
     texts_of,
 )
-from metalog_sources.formats.regroup import RegroupedRule, regrouped
-from metalog_sources.formats.rules import checked
-from metalog_sources.formats.words import read_word
-from metalog_sources.formats.yaml_text import scalar
+from metalog_sources.formats.nodes.regroup import RegroupedRule, regrouped
+from metalog_sources.formats.nodes.rules import checked
+from metalog_sources.formats.nodes.words import read_word
+from metalog_sources.formats.nodes.yaml_text import scalar
 
 T = TypeVar("T")
 

@@ -16,12 +16,12 @@ from metalog_sources.formats.document import (
     most_entries,
     users_in_order,
 )
-from metalog_sources.formats.nodes import fault
-from metalog_sources.formats.regroup import RegroupedRule, regrouped
-from metalog_sources.formats.rules import NOTE_KEYS, SECRET_KEYS, own_fields, read_document
+from metalog_sources.formats.nodes.nodes import fault
+from metalog_sources.formats.nodes.regroup import RegroupedRule, regrouped
+from metalog_sources.formats.nodes.rules import NOTE_KEYS, SECRET_KEYS, own_fields, read_document
+from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
+from metalog_sources.formats.nodes.yaml_text import is_plain, scalar
 from metalog_sources.formats.strimzi import is_kafka_user, read_kafka_user
-from metalog_sources.formats.yaml_nodes import yaml_documents
-from metalog_sources.formats.yaml_text import is_plain, scalar
 
 
 def read_yaml(text: str, file: str) -> Document:

@@ -15,9 +15,9 @@ from typing import Final
 from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
 from metalog.loader import LoadDoubt
-from metalog_sources.formats import znodes
 from metalog_sources.formats.document import AclEntry, Document, ScramUser
-from metalog_sources.formats.kip11 import Resource, write_kip11
+from metalog_sources.formats.zookeeper import znodes
+from metalog_sources.formats.zookeeper.kip11 import Resource, write_kip11
 from metalog_sources.live.zookeeper_session import NotAllowed, Write, Znode, ZooKeeperSession
 from metalog_sources.store import StoreState
 

@@ -31,9 +31,9 @@ from metalog_sources.formats.document import (
     in_order,
     is_owned,
 )
-from metalog_sources.formats.json_nodes import json_values
-from metalog_sources.formats.nodes import Fields, Node, fault, fields_of, items_of, text_of
-from metalog_sources.formats.rules import NOTE_KEYS, own_fields, read_own, read_rule
+from metalog_sources.formats.nodes.json_nodes import json_values
+from metalog_sources.formats.nodes.nodes import Fields, Node, fault, fields_of, items_of, text_of
+from metalog_sources.formats.nodes.rules import NOTE_KEYS, own_fields, read_own, read_rule
 
 VERSION: Final = "4"
 SAVED_BEGINNING: Final = b'{"metalogPlan"'

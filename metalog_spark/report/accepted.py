@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.formats.document import FilePosition
-from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, near, text_of
-from metalog_sources.formats.yaml_nodes import yaml_documents
+from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, near, text_of
+from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 from metalog_spark.report.contents import Cell, Column, Number, ReportContents, Section
 from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
 

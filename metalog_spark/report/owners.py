@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import Own
-from metalog_sources.formats.nodes import fault, fields_of, items_of
-from metalog_sources.formats.rules import read_own
-from metalog_sources.formats.yaml_nodes import yaml_documents
+from metalog_sources.formats.nodes.nodes import fault, fields_of, items_of
+from metalog_sources.formats.nodes.rules import read_own
+from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 
 _LETTERS: Final = 60
 """Of a team's name in that of its file."""

@@ -28,7 +28,7 @@ from metalog.client_host import java_text
 from metalog.errors import InvalidRequest
 from metalog.host_block import host_block
 from metalog.principal import parse_principal
-from metalog_sources.formats.nodes import (
+from metalog_sources.formats.nodes.nodes import (
     Fields,
     Items,
     Node,
@@ -39,7 +39,7 @@ from metalog_sources.formats.nodes import (
     text_of,
     texts_of,
 )
-from metalog_sources.formats.yaml_nodes import yaml_documents
+from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 from shell.arguments.words import parse_operation, parse_resource
 from shell.arguments.yaml_texts import yaml_texts
 from shell.tasks.proofs import CLAIM_WORDS, SUPER_USERS, StatedClaim

@@ -18,7 +18,7 @@ from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.principal import parse_principal
 from metalog_sources.formats.document import MAX_ACLS_OF_A_RULE, bounded
-from metalog_sources.formats.nodes import (
+from metalog_sources.formats.nodes.nodes import (
     Node,
     fault,
     fields_of,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
-from metalog_sources.formats.acl_options import AclAction, CommandOptions
-from metalog_sources.formats.kip11 import principal_of
+from metalog_sources.formats.commands.acl_options import AclAction, CommandOptions
+from metalog_sources.formats.zookeeper.kip11 import principal_of
 
 if TYPE_CHECKING:
     from shell.output.output import Output

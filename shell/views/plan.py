@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_commands, why_no_command
 from metalog.plurals import counted
-from metalog_sources.formats.rules import NOTE_KEYS
+from metalog_sources.formats.nodes.rules import NOTE_KEYS
 from metalog_sources.targets.plan import (
     ChangeKind,
     PlanStep,

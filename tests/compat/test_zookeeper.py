@@ -16,7 +16,7 @@ from kazoo.security import make_acl, make_digest_acl
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.scram import ScramMechanism, credential_of, salted_password
-from metalog_sources.formats import znodes
+from metalog_sources.formats.zookeeper import znodes
 from metalog_sources.live.zookeeper import ZookeeperStore
 from metalog_sources.live.zookeeper_session import ZooKeeperSession
 from metalog_sources.replay import replay_source

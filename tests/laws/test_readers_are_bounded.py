@@ -37,12 +37,12 @@ from metalog.records.frame import decode_value
 from metalog.records.messages import ClientQuotaRecord
 from metalog.records.primitives.varint import write_unsigned_varint
 from metalog.records.record import RawRecord, write_records
-from metalog_sources.formats import znodes
 from metalog_sources.formats.avro import read_avro
+from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from metalog_sources.formats.csv import read_csv
 from metalog_sources.formats.json import read_json
-from metalog_sources.formats.kafka_acls import read_kafka_acls
 from metalog_sources.formats.yaml import read_yaml
+from metalog_sources.formats.zookeeper import znodes
 from metalog_sources.live.client_file import wire_settings
 from metalog_sources.names import sources_in
 from metalog_sources.targets.plan import VERSION, read_saved

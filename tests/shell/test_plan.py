@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metalog_sources.formats.kafka_acls import read_kafka_acls
+from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from shell.main import main
 from tests.support.kafka.cases import DEMO
 

@@ -24,7 +24,12 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import safe
-from metalog_sources.formats.acl_options import AclAction, CommandOptions, EntriesByResource, asked
+from metalog_sources.formats.commands.acl_options import (
+    AclAction,
+    CommandOptions,
+    EntriesByResource,
+    asked,
+)
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after

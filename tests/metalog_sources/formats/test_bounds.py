@@ -8,9 +8,10 @@ from math import prod
 import pytest
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_sources.formats import document, regroup, rules
+from metalog_sources.formats import document
 from metalog_sources.formats.document import AclEntry, Document
-from metalog_sources.formats.regroup import regrouped
+from metalog_sources.formats.nodes import regroup, rules
+from metalog_sources.formats.nodes.regroup import regrouped
 from metalog_sources.formats.strimzi import write_strimzi
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 

@@ -10,12 +10,12 @@ import pytest
 
 from metalog.acl import PatternType, ResourceType
 from metalog_sources.formats.avro import SCHEMA
+from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from metalog_sources.formats.csv import read_csv
 from metalog_sources.formats.document import Document
 from metalog_sources.formats.json import read_json
-from metalog_sources.formats.kafka_acls import read_kafka_acls
-from metalog_sources.formats.kip11 import read_kip11
 from metalog_sources.formats.yaml import read_yaml
+from metalog_sources.formats.zookeeper.kip11 import read_kip11
 from tests.support.kafka.cases import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "formats" / "acl-files.md").read_text(encoding="utf-8")

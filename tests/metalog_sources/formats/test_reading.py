@@ -12,12 +12,12 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.errors import InvalidRequest
 from metalog_sources.formats import document
 from metalog_sources.formats.avro import read_avro
+from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from metalog_sources.formats.csv import read_csv
 from metalog_sources.formats.document import AclNotes, Document, Own
 from metalog_sources.formats.json import read_json
-from metalog_sources.formats.kafka_acls import read_kafka_acls
-from metalog_sources.formats.kip11 import read_kip11
 from metalog_sources.formats.yaml import read_yaml, write_yaml
+from metalog_sources.formats.zookeeper.kip11 import read_kip11
 
 TOPIC = ResourceType.TOPIC
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

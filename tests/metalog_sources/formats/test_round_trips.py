@@ -17,16 +17,16 @@ from metalog.acl import Acl, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.visible_text import safe
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
+from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from metalog_sources.formats.csv import COLUMNS, read_csv, write_csv
 from metalog_sources.formats.csv_cells import csv_row, csv_text
 from metalog_sources.formats.document import AclEntry, Document, ScramUser, joined
 from metalog_sources.formats.json import read_json, write_json
-from metalog_sources.formats.kafka_acls import read_kafka_acls
-from metalog_sources.formats.kip11 import read_kip11, write_kip11
-from metalog_sources.formats.regroup import regrouped
+from metalog_sources.formats.nodes.regroup import regrouped
+from metalog_sources.formats.nodes.yaml_text import scalar
 from metalog_sources.formats.strimzi import VERSIONS, write_strimzi
 from metalog_sources.formats.yaml import read_yaml, write_yaml
-from metalog_sources.formats.yaml_text import scalar
+from metalog_sources.formats.zookeeper.kip11 import read_kip11, write_kip11
 from tests.support.worlds.acl_files import acls, documents, entries, meant, names, similar_acls
 from tests.support.worlds.acl_files import users as scram_users
 

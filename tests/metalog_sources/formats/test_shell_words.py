@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.shell_words import commands
+from metalog_sources.formats.commands.shell_words import commands
 
 NAME = "acls"
 PIECES = (

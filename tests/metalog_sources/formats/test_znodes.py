@@ -9,8 +9,8 @@ import pytest
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism, credential_of, salted_password
-from metalog_sources.formats import znodes
-from metalog_sources.formats.kip11 import Resource
+from metalog_sources.formats.zookeeper import znodes
+from metalog_sources.formats.zookeeper.kip11 import Resource
 from tests.support.kafka.cases import REPOSITORY
 
 TOPIC = (ResourceType.TOPIC, "t", PatternType.LITERAL)

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import FilePosition
-from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Lines, Node, Text, fault
+from metalog_sources.formats.nodes.nodes import MAX_DEPTH, Fields, Items, Lines, Node, Text, fault
 
 Short = TypeVar("Short")
 

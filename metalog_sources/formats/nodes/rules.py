@@ -42,7 +42,7 @@ from metalog_sources.formats.document import (
     bounded,
     most_entries,
 )
-from metalog_sources.formats.nodes import (
+from metalog_sources.formats.nodes.nodes import (
     Fields,
     Items,
     Node,
@@ -53,7 +53,7 @@ from metalog_sources.formats.nodes import (
     text_of,
     texts_of,
 )
-from metalog_sources.formats.words import read_word
+from metalog_sources.formats.nodes.words import read_word
 
 Word = TypeVar("Word", bound=IntEnum)
 

@@ -25,7 +25,7 @@ from metalog.acl import (
     camel,
 )
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.words import read_word
+from metalog_sources.formats.nodes.words import read_word
 
 RESOURCES: Final = {
     "--topic": ResourceType.TOPIC,

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final, TypeVar
 
 from metalog_sources.formats.document import FilePosition
-from metalog_sources.formats.nodes import fault, near
+from metalog_sources.formats.nodes.nodes import fault, near
 
 Word = TypeVar("Word", bound=IntEnum)
 

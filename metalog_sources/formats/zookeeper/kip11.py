@@ -24,10 +24,10 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.formats.document import AclEntry, acl_order
-from metalog_sources.formats.json_nodes import json_values
-from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, text_of, texts_of
-from metalog_sources.formats.rules import checked
-from metalog_sources.formats.words import read_word
+from metalog_sources.formats.nodes.json_nodes import json_values
+from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, text_of, texts_of
+from metalog_sources.formats.nodes.rules import checked
+from metalog_sources.formats.nodes.words import read_word
 
 VERSION: Final = 1
 _SINGULAR: Final = {"principals": "principal", "operations": "operation", "hosts": "host"}

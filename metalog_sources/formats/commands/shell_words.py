@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import FilePosition
-from metalog_sources.formats.nodes import Lines, fault
+from metalog_sources.formats.nodes.nodes import Lines, fault
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*")
 _CONTINUED: Final = "\\\n"

@@ -12,7 +12,7 @@ import yaml
 
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import FilePosition
-from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
+from metalog_sources.formats.nodes.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.acl_options import (
+from metalog_sources.formats.commands.acl_options import (
     CONNECTING,
     FLAGS,
     VALUED,
@@ -20,6 +20,7 @@ from metalog_sources.formats.acl_options import (
     CommandOptions,
     asked,
 )
+from metalog_sources.formats.commands.shell_words import Command, commands
 from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
     AclEntry,
@@ -27,9 +28,8 @@ from metalog_sources.formats.document import (
     FilePosition,
     bounded,
 )
-from metalog_sources.formats.nodes import fault, near
-from metalog_sources.formats.rules import checked
-from metalog_sources.formats.shell_words import Command, commands
+from metalog_sources.formats.nodes.nodes import fault, near
+from metalog_sources.formats.nodes.rules import checked
 
 _NAMES: Final = ("kafka-acls", "kafka-acls.sh", "kafka-acls.bat")
 _ACTIONS: Final = tuple(action.value for action in AclAction)

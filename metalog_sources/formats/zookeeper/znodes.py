@@ -20,10 +20,10 @@ from metalog.plurals import counted, plural
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.whole_numbers import whole_number
 from metalog_sources.formats.document import AclEntry, FilePosition, ScramUser
-from metalog_sources.formats.json_nodes import json_values
-from metalog_sources.formats.kip11 import Resource, read_kip11
-from metalog_sources.formats.nodes import Node, fault, fields_of, text_of
-from metalog_sources.formats.words import read_word
+from metalog_sources.formats.nodes.json_nodes import json_values
+from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, text_of
+from metalog_sources.formats.nodes.words import read_word
+from metalog_sources.formats.zookeeper.kip11 import Resource, read_kip11
 
 LITERAL_ROOT: Final = "/kafka-acl"
 PREFIXED_ROOT: Final = "/kafka-acl-extended/prefixed"

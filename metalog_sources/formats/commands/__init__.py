@@ -1,0 +1,1 @@
+"""ACLs as commands of kafka-acls."""

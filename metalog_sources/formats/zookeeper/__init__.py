@@ -1,0 +1,1 @@
+"""ACLs and users as ZooKeeper holds them."""
