@@ -13,7 +13,7 @@ from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
     from metalog_spark.findings.exposure import exposure as exposure
-    from metalog_spark.findings.window import window_of as window_of
+    from metalog_spark.findings.windows.window import window_of as window_of
     from metalog_spark.history.datasource import register as register
     from metalog_spark.store.sql_views import register_views as register_views
     from metalog_spark.store.table_store import Tables as Tables
@@ -34,7 +34,7 @@ if not TYPE_CHECKING:
         {
             "metalog_spark.history.datasource": ("register",),
             "metalog_spark.findings.exposure": ("exposure",),
-            "metalog_spark.findings.window": ("window_of",),
+            "metalog_spark.findings.windows.window": ("window_of",),
             "metalog_spark.store.table_store": ("Tables",),
             "metalog_spark.store.sql_views": ("register_views",),
             "metalog_spark.store.tables": ("ACL_CHANGELOG",),

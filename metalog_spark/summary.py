@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
-from metalog_spark.findings.window import Window, WindowCoverage, seen_of
+from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
 from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.line_forms import FORMS, HALF
 from metalog_spark.store.tables import (

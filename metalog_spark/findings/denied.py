@@ -16,19 +16,19 @@ from authorizer.analysis.lint.finding import Severity
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType, words_of
-from metalog_spark.findings.acl_lifetimes import ACL_STRUCT
 from metalog_spark.findings.remedy import danger_of_question, opening
-from metalog_spark.findings.state import config_now, lives_in
 from metalog_spark.findings.unused import time_of
-from metalog_spark.findings.window import askable, usage_in
+from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
+from metalog_spark.findings.windows.state import config_now, lives_in
+from metalog_spark.findings.windows.window import askable, usage_in
 from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from authorizer.config import AuthorizerConfig
-    from metalog_spark.findings.acl_lifetimes import Lives
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.usage.acl_lifetimes import Lives
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 SHOWN: Final = 20

@@ -13,9 +13,9 @@ from authorizer.analysis.remedies.commands import CommandKind
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog_sources.formats.document import acl_order
-from metalog_spark.findings.acl_lifetimes import ACL_SQL
 from metalog_spark.findings.remedy import commands, opening
-from metalog_spark.findings.state import config_now, lives_in
+from metalog_spark.findings.usage.acl_lifetimes import ACL_SQL
+from metalog_spark.findings.windows.state import config_now, lives_in
 from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:

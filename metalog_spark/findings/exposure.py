@@ -39,19 +39,19 @@ from metalog.acl import (
     ResourceType,
     words_of,
 )
-from metalog_spark.findings.acl_lifetimes import ACL_STRUCT
 from metalog_spark.findings.remedy import opening
-from metalog_spark.findings.state import config_now
 from metalog_spark.findings.unused import time_of
-from metalog_spark.findings.usage_counts import Counted, counted
-from metalog_spark.findings.window import usage_in
+from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
+from metalog_spark.findings.usage.usage_counts import Counted, counted
+from metalog_spark.findings.windows.state import config_now
+from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 EXPOSURE: Final = (

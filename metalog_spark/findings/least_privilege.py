@@ -26,23 +26,29 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
 from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
-from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, ACL_SQL, acl_of, matching
-from metalog_spark.findings.minimal_cover import USUAL, CoverLimits, Did, Names, least
 from metalog_spark.findings.producers import narrowest
-from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
-from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands
-from metalog_spark.findings.replay import Proof, replayed
-from metalog_spark.findings.tolerance import tolerance
 from metalog_spark.findings.unused import ClassifiedAcls, judged
-from metalog_spark.findings.usage_classes import Reason, UsageState, Verdict
+from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, ACL_SQL, acl_of, matching
+from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits, Did, Names, least
+from metalog_spark.findings.usage.reach import allowed_pairs
+from metalog_spark.findings.usage.usage_classes import Reason, UsageState, Verdict
+from metalog_spark.findings.windows.questions import (
+    ASKED,
+    Rules,
+    asked_columns,
+    questions_in,
+    rules,
+)
+from metalog_spark.findings.windows.replay import Proof, replayed
+from metalog_spark.findings.windows.tolerance import tolerance
 from metalog_spark.store.arrow import Mapped, batch_of, frame_of, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Window, WindowCoverage
+    from metalog_spark.findings.windows.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (

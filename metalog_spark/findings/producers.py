@@ -21,10 +21,10 @@ from authorizer.standard import StandardAuthorizer
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.host_block import client_address, host_block
-from metalog_spark.findings.pending import with_waiting
-from metalog_spark.findings.state import config_now, known_from_ms, lives_in
-from metalog_spark.findings.usage_classes import lasts
-from metalog_spark.findings.window import usage_in
+from metalog_spark.findings.usage.usage_classes import lasts
+from metalog_spark.findings.windows.pending import with_waiting
+from metalog_spark.findings.windows.state import config_now, known_from_ms, lives_in
+from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
 from metalog_spark.store.tables import CONFIGURATION
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"

@@ -16,11 +16,10 @@ from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
-from metalog_spark.findings.acl_lifetimes import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.producers import Asker, spared, unseen_in
 from metalog_spark.findings.remedy import commands, opening
-from metalog_spark.findings.state import config_now, known_from_ms
-from metalog_spark.findings.usage_classes import (
+from metalog_spark.findings.usage.acl_lifetimes import ACL_SQL, ACL_STRUCT
+from metalog_spark.findings.usage.usage_classes import (
     Conditions,
     Reason,
     Sight,
@@ -28,8 +27,9 @@ from metalog_spark.findings.usage_classes import (
     Verdict,
     verdicts,
 )
-from metalog_spark.findings.usage_counts import Counted, counted
-from metalog_spark.findings.window import (
+from metalog_spark.findings.usage.usage_counts import Counted, counted
+from metalog_spark.findings.windows.state import config_now, known_from_ms
+from metalog_spark.findings.windows.window import (
     GIVE_CONTROLLERS,
     answers_in,
     refuse_without_allowed,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog_spark.findings.acl_lifetimes import Lives
-    from metalog_spark.findings.window import Window, WindowCoverage
+    from metalog_spark.findings.usage.acl_lifetimes import Lives
+    from metalog_spark.findings.windows.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (

@@ -16,10 +16,16 @@ from authorizer.analysis.remedies.powers import power
 from authorizer.engine.bulk import RequestColumns
 from authorizer.engine.decide import SUPER_USER
 from metalog.acl import words_of
-from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
-from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.remedy import commands
-from metalog_spark.findings.state import acls_now, config_now
+from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
+from metalog_spark.findings.windows.questions import (
+    ASKED,
+    Rules,
+    asked_columns,
+    questions_in,
+    rules,
+)
+from metalog_spark.findings.windows.state import acls_now, config_now
 from metalog_spark.store.arrow import Mapped, batch_of, names_in
 
 if TYPE_CHECKING:
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from authorizer.engine.decide import Decision
     from metalog.acl import Acl
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (

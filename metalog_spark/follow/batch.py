@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.history.timeline import AclLifetime
 from metalog.acl import words_of
 from metalog_spark.decide.decide_job import decided
-from metalog_spark.findings.pending import UNCOUNTED
+from metalog_spark.findings.windows.pending import UNCOUNTED
 from metalog_spark.follow.alerts import (
     NOTHING,
     WINDOW_MS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
 from metalog.plurals import counted, plural
-from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, acl_of
+from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
 from metalog_spark.report.contents import (
@@ -30,7 +30,7 @@ from metalog_spark.report.words import day, roughly, share
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
-    from metalog_spark.findings.window import WindowCoverage
+    from metalog_spark.findings.windows.window import WindowCoverage
     from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.owners import Team
 

@@ -16,10 +16,10 @@ from metalog_spark.findings.denied import denied, explained, in_order, pairs_den
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
-from metalog_spark.findings.request_rows import with_first
 from metalog_spark.findings.unused import ClassifiedAcls, judged, unused_of
-from metalog_spark.findings.usage_counts import Counted, counted
-from metalog_spark.findings.window import Window, WindowCoverage, seen_in
+from metalog_spark.findings.usage.usage_counts import Counted, counted
+from metalog_spark.findings.windows.request_rows import with_first
+from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_in
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows

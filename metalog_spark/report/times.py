@@ -15,7 +15,7 @@ from metalog_spark.report.words import day, moment
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.history.configuration import Era
     from metalog_spark.report.rows import Row
 

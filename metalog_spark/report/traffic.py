@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
-from metalog_spark.findings.window import (
+from metalog_spark.findings.windows.window import (
     DAY_US,
     Window,
     broker_said,
@@ -134,7 +134,7 @@ def _is_owned(own: Own) -> Column:
 
 def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
     """The bar of each ACL that came or went, and the ACL, in the order of ``ACL_COLUMNS``."""
-    from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS
+    from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     lives = tables.read(ACL_CHANGELOG)
     start, end = bars.window.start_us, bars.window.end_us

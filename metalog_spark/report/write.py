@@ -16,7 +16,7 @@ from metalog_spark.report.owners import file_names
 from metalog_spark.report.page import page
 
 if TYPE_CHECKING:
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.report.accepted import Accepted
     from metalog_spark.report.changes import Findings
     from metalog_spark.report.contents import Section

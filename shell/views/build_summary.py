@@ -14,7 +14,7 @@ from metalog.visible_text import safe
 from shell.output.output import Cell, Output
 
 if TYPE_CHECKING:
-    from metalog_spark.findings.window import WindowCoverage
+    from metalog_spark.findings.windows.window import WindowCoverage
     from metalog_spark.summary import Summary, TableTotals
 
 _AN_HOUR: Final = timedelta(hours=1)
@@ -112,7 +112,7 @@ def followed_said(before: TableTotals, now: TableTotals) -> str:
 
 
 def _coverage_said(seen: WindowCoverage) -> str:
-    from metalog_spark.findings.window import broker_said
+    from metalog_spark.findings.windows.window import broker_said
 
     worst = f" ({broker_said(seen.worst)} lacks most, {seen.worst_hours:,})"
     return (

@@ -22,7 +22,7 @@ from shell.tasks.acl_words import sentence
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
-    from metalog_spark.findings.window import Window, WindowCoverage
+    from metalog_spark.findings.windows.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
@@ -87,8 +87,8 @@ def share(text: str) -> float:
 
 
 def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
-    from metalog_spark.findings.pending import uncounted_in, waiting_in
-    from metalog_spark.findings.window import window_of
+    from metalog_spark.findings.windows.pending import uncounted_in, waiting_in
+    from metalog_spark.findings.windows.window import window_of
 
     with output.busy("looking for the window"):
         window = window_of(tables, arguments.start, arguments.end, say=output.note)
@@ -122,7 +122,7 @@ def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
 
 
 def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
-    from metalog_spark.findings.tolerance import tolerance
+    from metalog_spark.findings.windows.tolerance import tolerance
 
     if seen.broken:
         yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
@@ -166,7 +166,7 @@ def _percent(share: float) -> str:
 
 def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The columns of an ACL under Kafka's keys."""
-    from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS
+    from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     if acl is None:
         return None
@@ -178,7 +178,7 @@ def acl_said(acl: Mapping[str, Any]) -> str:
 
 
 def acl_in(row: Mapping[str, Any]) -> Acl:
-    from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, acl_of
+    from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 
     return acl_of(row[name] for name in ACL_COLUMNS)
 

@@ -17,8 +17,14 @@ from authorizer.audit.layouts import Zone
 from authorizer.audit.readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.findings.acl_lifetimes import Lives
-from metalog_spark.findings.usage_classes import Conditions, Request, UsageState, tally, verdicts
+from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.usage_classes import (
+    Conditions,
+    Request,
+    UsageState,
+    tally,
+    verdicts,
+)
 from metalog_spark.ingest.audit_lines import TORN, read_text
 from metalog_spark.ingest.audit_splits import Record, read_records
 from tests.support.spark.audit_rows import rows_of

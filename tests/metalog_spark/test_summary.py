@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from metalog_spark.findings.window import WindowCoverage, seen_in, window_of
+from metalog_spark.findings.windows.window import WindowCoverage, seen_in, window_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE

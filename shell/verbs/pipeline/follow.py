@@ -364,7 +364,7 @@ def _is_over(query: StreamingQuery) -> bool:
 
 
 def _complete(following: Following, now: Tables, output: Output) -> None:
-    from metalog_spark.findings.pending import waiting_in
+    from metalog_spark.findings.windows.pending import waiting_in
     from metalog_spark.follow.tables import complete
 
     history = following.log.look()

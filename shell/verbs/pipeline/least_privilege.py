@@ -35,7 +35,7 @@ from shell.views.plan import SIGNS, print_commands
 if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep
     from metalog_spark.findings.least_privilege import LeastSet, Share
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
@@ -84,7 +84,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from metalog_spark.findings.least_privilege import least_set
-    from metalog_spark.findings.minimal_cover import CoverLimits
+    from metalog_spark.findings.usage.minimal_cover import CoverLimits
 
     limits = CoverLimits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:
@@ -126,8 +126,8 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
     """Of all that ``_chosen`` refuses what shows before the least set is found, which is long."""
-    from metalog_spark.findings.questions import questions_in
-    from metalog_spark.findings.state import acls_now
+    from metalog_spark.findings.windows.questions import questions_in
+    from metalog_spark.findings.windows.state import acls_now
 
     known = {acl.principal for acl in acls_now(tables)}
     if principal not in known:

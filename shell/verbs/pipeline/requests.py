@@ -48,7 +48,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    from metalog_spark.findings.request_rows import COLUMNS, RequestFilter, requests_in
+    from metalog_spark.findings.windows.request_rows import COLUMNS, RequestFilter, requests_in
 
     kind, name = (None, None) if arguments.resource is None else parse_resource(arguments.resource)
     operation = arguments.operation

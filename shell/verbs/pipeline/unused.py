@@ -33,7 +33,7 @@ from shell.views.findings import (
 
 if TYPE_CHECKING:
     from metalog_spark.findings.unused import ClassifiedAcls
-    from metalog_spark.findings.usage_classes import Verdict
+    from metalog_spark.findings.usage.usage_classes import Verdict
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--tolerate SHARE] [options]"
 FORMATS: Final = ("text", "json", "commands")
@@ -125,7 +125,7 @@ def _print(found: ClassifiedAcls, arguments: Namespace, output: Output) -> None:
 
 
 def _sections(found: ClassifiedAcls) -> Iterable[tuple[str, Sequence[Verdict]]]:
-    from metalog_spark.findings.usage_classes import Sight, UsageState
+    from metalog_spark.findings.usage.usage_classes import Sight, UsageState
 
     going = _going(found)
     for sight, title in (

@@ -73,9 +73,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from metalog_spark.findings.producers import losing, unseen_in
-    from metalog_spark.findings.state import acls_now, config_now
     from metalog_spark.findings.what_if import what_if
-    from metalog_spark.findings.window import answers_in, seen_in
+    from metalog_spark.findings.windows.state import acls_now, config_now
+    from metalog_spark.findings.windows.window import answers_in, seen_in
 
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:

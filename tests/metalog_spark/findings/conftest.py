@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from metalog_spark.findings.window import Window, window_of
+from metalog_spark.findings.windows.window import Window, window_of
 from tests.support.spark.small_shop import SHOP
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ from authorizer.analysis.remedies.commands import CONNECTION
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
-from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.denied import denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege, least_set
 from metalog_spark.findings.unused import Totals, conditions, judged, unused
-from metalog_spark.findings.usage_classes import Reason
-from metalog_spark.findings.usage_counts import counted
+from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
+from metalog_spark.findings.usage.usage_classes import Reason
+from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.what_if import what_if
-from metalog_spark.findings.window import (
+from metalog_spark.findings.windows.window import (
     DAY_US,
     Window,
     WindowCoverage,

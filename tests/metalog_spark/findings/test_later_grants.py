@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metalog_spark.findings.least_privilege import least_set
-from metalog_spark.findings.window import window_of
+from metalog_spark.findings.windows.window import window_of
 from tests.support.spark.small_pipeline import Ask, World, life
 from tests.support.spark.small_shop import BOB, READ, WRITE
 from tests.support.worlds.small_acls import allow

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_spark.findings.acl_lifetimes import Lives, acl_of
 from metalog_spark.findings.least_privilege import least_set
-from metalog_spark.findings.minimal_cover import CoverLimits
 from metalog_spark.findings.unused import ClassifiedAcls, judged
-from metalog_spark.findings.usage_classes import (
+from metalog_spark.findings.usage.acl_lifetimes import Lives, acl_of
+from metalog_spark.findings.usage.minimal_cover import CoverLimits
+from metalog_spark.findings.usage.usage_classes import (
     Conditions,
     Request,
     Sight,
@@ -26,7 +26,7 @@ from metalog_spark.findings.usage_classes import (
     verdicts,
 )
 from metalog_spark.findings.what_if import what_if
-from metalog_spark.findings.window import Window, window_of
+from metalog_spark.findings.windows.window import Window, window_of
 from tests.support.spark.small_pipeline import Ask, World, edge, life
 from tests.support.worlds import spec
 

@@ -20,8 +20,8 @@ from metalog_sources.formats.yaml import write_yaml
 from metalog_spark.findings.least_privilege import least_set
 from metalog_spark.findings.producers import Asker, narrowest, spared, unseen_in
 from metalog_spark.findings.unused import judged
-from metalog_spark.findings.usage_classes import Reason
-from metalog_spark.findings.window import window_of
+from metalog_spark.findings.usage.usage_classes import Reason
+from metalog_spark.findings.windows.window import window_of
 from tests.support.command.runs import run_here
 from tests.support.spark.small_pipeline import Ask, World, life
 from tests.support.spark.small_shop import (

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.findings.acl_lifetimes import Lives
-from metalog_spark.findings.usage_classes import (
+from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.usage_classes import (
     Conditions,
     Reason,
     Request,
@@ -17,7 +17,7 @@ from metalog_spark.findings.usage_classes import (
     tally,
     verdicts,
 )
-from metalog_spark.findings.usage_counts import Counted
+from metalog_spark.findings.usage.usage_counts import Counted
 from tests.support.worlds.small_acls import BOB, allow, deny, lived
 
 WHOLE = Conditions(

@@ -15,7 +15,7 @@ from metalog.ids import uuid_text
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.targets.plan import make_plan, saved, write_saved
-from metalog_spark.findings.usage_classes import Reason
+from metalog_spark.findings.usage.usage_classes import Reason
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION
 from shell.verbs.pipeline import unused
 from tests.support.command.help_examples import as_printed

@@ -10,8 +10,8 @@ import pytest
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.findings.unused import judged
-from metalog_spark.findings.usage_classes import Reason
-from metalog_spark.findings.window import Window, window_of
+from metalog_spark.findings.usage.usage_classes import Reason
+from metalog_spark.findings.windows.window import Window, window_of
 from metalog_spark.follow.batch import AT, CAME, Following
 from metalog_spark.follow.log import FollowedLog
 from metalog_spark.follow.query import follow_tables

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidTarget
-from metalog_spark.findings.window import window_of
+from metalog_spark.findings.windows.window import window_of
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalog_spark.findings.pending import UNCOUNTED, uncounted_in
+from metalog_spark.findings.windows.pending import UNCOUNTED, uncounted_in
 from metalog_spark.follow.tables import complete
 from metalog_spark.history.archive_history import ArchiveHistory
 from metalog_spark.ingest.audit_log import LOST

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from metalog_spark.findings.request_rows import RequestFilter
+from metalog_spark.findings.windows.request_rows import RequestFilter
 from metalog_spark.report.behind import behind
 
 HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"

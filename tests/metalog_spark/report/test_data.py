@@ -10,8 +10,8 @@ import pytest
 from metalog_sources.formats.document import Own
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.decide.past_log_end import PastLogEnd
-from metalog_spark.findings.pending import Uncounted, Waiting
-from metalog_spark.findings.window import DAY_US, Window, WindowCoverage
+from metalog_spark.findings.windows.pending import Uncounted, Waiting
+from metalog_spark.findings.windows.window import DAY_US, Window, WindowCoverage
 from metalog_spark.history.configuration import NOTHING_SAID
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents

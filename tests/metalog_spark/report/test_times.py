@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from authorizer.config import AuthorizerConfig
-from metalog_spark.findings.window import Window
+from metalog_spark.findings.windows.window import Window
 from metalog_spark.history.configuration import NOTHING_SAID, Era
 from metalog_spark.report.times import configuration_said, log_end
 

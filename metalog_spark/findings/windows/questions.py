@@ -17,15 +17,15 @@ from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
-from metalog_spark.findings.acl_lifetimes import acl_of
-from metalog_spark.findings.pending import with_waiting
-from metalog_spark.findings.window import askable, usage_in
+from metalog_spark.findings.usage.acl_lifetimes import acl_of
+from metalog_spark.findings.windows.pending import with_waiting
+from metalog_spark.findings.windows.window import askable, usage_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_spark.findings.minimal_cover import can_be_said
-from metalog_spark.findings.questions import ASKED, Rules, asked_columns
+from metalog_spark.findings.usage.minimal_cover import can_be_said
+from metalog_spark.findings.windows.questions import ASKED, Rules, asked_columns
 from metalog_spark.store.arrow import Mapped, batch_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.acl_lifetimes import Asked
+    from metalog_spark.findings.usage.acl_lifetimes import Asked
 
 ALLOWED: Final = "ALLOWED"
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.remedies.commands import quoted
 from metalog_sources.moment import time_text
-from metalog_spark.findings.window import DAY_US
+from metalog_spark.findings.windows.window import DAY_US
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DECISIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 COLUMNS: Final = (

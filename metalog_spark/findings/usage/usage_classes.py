@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from authorizer.history.timeline import AclLifetime
 from authorizer.trace import is_allow
 from metalog.acl import Acl
-from metalog_spark.findings.acl_lifetimes import Asked, Lives
+from metalog_spark.findings.usage.acl_lifetimes import Asked, Lives
 from metalog_spark.ingest.controllers import may_decide_by
 
 ALLOWED: Final = "ALLOWED"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from authorizer.engine.decide import concerns
 from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
-from metalog_spark.findings.minimal_cover import Names, after
+from metalog_spark.findings.usage.minimal_cover import Names, after
 
 Stretch = tuple[int, int]
 """The places in the names from the first number on, before the second."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metalog.acl import PatternType
-from metalog_spark.findings.pending import uncounted_in, waiting_in
+from metalog_spark.findings.windows.pending import uncounted_in, waiting_in
 from metalog_spark.store.tables import POSSIBLE, USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 

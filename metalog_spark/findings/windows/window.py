@@ -18,13 +18,13 @@ from metalog.plurals import counted, plural
 from metalog_sources.moment import AtOffset, AtTime, BeforeLast, Moment, parse_moment, time_text
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
-from metalog_spark.findings.pending import (
+from metalog_spark.findings.windows.pending import (
     Uncounted,
     Waiting,
     uncounted_in,
     waiting_in,
 )
-from metalog_spark.findings.tolerance import tolerance
+from metalog_spark.findings.windows.tolerance import tolerance
 from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
 from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE

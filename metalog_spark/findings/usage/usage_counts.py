@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl
-from metalog_spark.findings.acl_lifetimes import Lives
-from metalog_spark.findings.pending import with_waiting
-from metalog_spark.findings.possible import with_possible
-from metalog_spark.findings.questions import ASKED
-from metalog_spark.findings.state import config_now, packed_in
-from metalog_spark.findings.usage_classes import Count, Request, Tally, UsageKind, tally
-from metalog_spark.findings.window import askable, usage_in
+from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.usage_classes import Count, Request, Tally, UsageKind, tally
+from metalog_spark.findings.windows.pending import with_waiting
+from metalog_spark.findings.windows.possible import with_possible
+from metalog_spark.findings.windows.questions import ASKED
+from metalog_spark.findings.windows.state import config_now, packed_in
+from metalog_spark.findings.windows.window import askable, usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 _COLUMNS: Final = (

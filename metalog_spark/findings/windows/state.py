@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from authorizer.config import AuthorizerConfig
-from metalog_spark.findings.acl_lifetimes import Lives
+from metalog_spark.findings.usage.acl_lifetimes import Lives
 from metalog_spark.history.archive_history import KNOWN
 from metalog_spark.history.configuration import deciding_config
 from metalog_spark.history.state import packed_lives

@@ -1,0 +1,1 @@
+"""What ACLs were used for: counted, judged, and covered by fewer."""
