@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from metalog.acl import Acl
     from metalog_spark.findings.windows.window import WindowCoverage
     from metalog_spark.report.gather import Gathered, Parts
-    from metalog_spark.report.owners import Team
+    from metalog_spark.report.triage.owners import Team
 
 TOP: Final = 10
 _SAYS_NOTHING: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_metadata-0")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from metalog.acl import Acl
     from metalog_spark.history.configuration import Era
-    from metalog_spark.report.owners import Team
+    from metalog_spark.report.triage.owners import Team
     from metalog_spark.store.table_store import Tables
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from metalog_sources.formats.document import Own
-    from metalog_spark.report.owners import Team
+    from metalog_spark.report.triage.owners import Team
     from metalog_spark.store.table_store import Tables
 
 EVERYBODY: Final = ""

@@ -8,19 +8,19 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog_spark.report.accepted import marked, with_accepted
-from metalog_spark.report.changes import as_json, changes, findings_of
 from metalog_spark.report.data import contents, section_of
 from metalog_spark.report.gather import Most, Parts, gathered
-from metalog_spark.report.owners import file_names
 from metalog_spark.report.page import page
+from metalog_spark.report.triage.accepted import marked, with_accepted
+from metalog_spark.report.triage.changes import as_json, changes, findings_of
+from metalog_spark.report.triage.owners import file_names
 
 if TYPE_CHECKING:
     from metalog_spark.findings.windows.window import Window
-    from metalog_spark.report.accepted import Accepted
-    from metalog_spark.report.changes import Findings
     from metalog_spark.report.contents import Section
-    from metalog_spark.report.owners import Team
+    from metalog_spark.report.triage.accepted import Accepted
+    from metalog_spark.report.triage.changes import Findings
+    from metalog_spark.report.triage.owners import Team
     from metalog_spark.store.table_store import Tables
 
 

@@ -165,7 +165,7 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
     from metalog_spark.demo.company import COMPANY
     from metalog_spark.findings.windows.window import window_of
-    from metalog_spark.report.owners import read_owners
+    from metalog_spark.report.triage.owners import read_owners
     from metalog_spark.report.write import write_report
 
     report = out / "report.html"

@@ -19,10 +19,10 @@ from shell.version import VERSION
 from shell.views.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
 
 if TYPE_CHECKING:
-    from metalog_spark.report.accepted import Accepted
     from metalog_spark.report.contents import Cell as Said
     from metalog_spark.report.contents import Section
-    from metalog_spark.report.owners import Team
+    from metalog_spark.report.triage.accepted import Accepted
+    from metalog_spark.report.triage.owners import Team
     from metalog_spark.report.write import KnownFindings
     from metalog_spark.store.table_store import Tables
 
@@ -134,7 +134,7 @@ def _write(arguments: Namespace, output: Output) -> None:
 
 
 def _print(arguments: Namespace, output: Output) -> None:
-    from metalog_spark.report.accepted import check_is_section_of_findings
+    from metalog_spark.report.triage.accepted import check_is_section_of_findings
     from metalog_spark.report.write import whole_section
 
     options = {"--out": arguments.out, "--owners": arguments.owners, "--since": arguments.since}
@@ -205,8 +205,8 @@ def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
 
 def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
     """What is accepted, and the findings of the report before, which lie ``beside`` the page."""
-    from metalog_spark.report.accepted import read_accepted
-    from metalog_spark.report.changes import read_findings
+    from metalog_spark.report.triage.accepted import read_accepted
+    from metalog_spark.report.triage.changes import read_findings
     from metalog_spark.report.write import KnownFindings
 
     accepted: Sequence[Accepted] = ()
@@ -221,14 +221,14 @@ def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
 
 
 def _say_idle(idle: Sequence[Accepted], output: Output) -> None:
-    from metalog_spark.report.accepted import idle_said
+    from metalog_spark.report.triage.accepted import idle_said
 
     for entry in idle:
         output.warn(idle_said(entry))
 
 
 def _teams(path: Path) -> tuple[Team, ...]:
-    from metalog_spark.report.owners import read_owners
+    from metalog_spark.report.triage.owners import read_owners
 
     return read_owners(_text(path), str(path))
 

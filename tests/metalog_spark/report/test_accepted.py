@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from metalog.errors import InvalidRequest
-from metalog_spark.report.accepted import idle_said, marked, read_accepted, with_accepted
-from metalog_spark.report.changes import as_json, changes, findings_of, read_findings
 from metalog_spark.report.contents import Column, ColumnKind, Number, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import denied, exposure
+from metalog_spark.report.triage.accepted import idle_said, marked, read_accepted, with_accepted
+from metalog_spark.report.triage.changes import as_json, changes, findings_of, read_findings
 from tests.support.spark.read_page import ReadPage
 from tests.support.spark.report_contents import HOSTILE, small_contents
 

@@ -16,9 +16,9 @@ from metalog_spark.history.configuration import NOTHING_SAID
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
-from metalog_spark.report.owners import Team
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
+from metalog_spark.report.triage.owners import Team
 from metalog_spark.report.words import roughly, share
 from tests.support.worlds.small_acls import allow
 

@@ -12,11 +12,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from metalog.visible_text import shown
-from metalog_spark.report.accepted import marked, read_accepted
 from metalog_spark.report.contents import Access, AccessCell, Column, ColumnKind, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import access, denied
+from metalog_spark.report.triage.accepted import marked, read_accepted
 from tests.support.spark.browser import Browser, browser, missing_for_browser
 from tests.support.spark.report_contents import (
     ALLOWED,

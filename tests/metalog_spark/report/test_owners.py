@@ -7,7 +7,7 @@ import pytest
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
-from metalog_spark.report.owners import Team, file_names, read_owners
+from metalog_spark.report.triage.owners import Team, file_names, read_owners
 from shell.verbs.pipeline.report import EPILOG
 from tests.support.kafka.cases import REPOSITORY
 

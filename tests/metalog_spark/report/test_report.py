@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from metalog.acl import Operation, ResourceType
-from metalog_spark.report.changes import Findings, as_json, read_findings
 from metalog_spark.report.gather import OF_A_PAGE
+from metalog_spark.report.triage.changes import Findings, as_json, read_findings
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import CONFIGURATION, HISTORY, REJECTED
 from shell.main import main

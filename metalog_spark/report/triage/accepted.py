@@ -19,7 +19,7 @@ from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, near, text_of
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 from metalog_spark.report.contents import Cell, Column, Number, ReportContents, Section
-from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
+from metalog_spark.report.triage.identity import FIELDS, FindingWords, fields_in, is_finding
 
 _SECTION: Final = "section"
 _REASON: Final = "reason"

@@ -1,0 +1,1 @@
+"""What people decided about findings: whose they are, and which are accepted or new."""
