@@ -71,7 +71,9 @@ VERBS: Final = {
     ),
     "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.check.test"),
     "prove": Verb(
-        "Check", "Prove what nobody may do, or only some, or find who may", "shell.verbs.prove"
+        "Check",
+        "Prove what nobody may do, or only some, or find who may",
+        "shell.verbs.check.prove",
     ),
     "plan": Verb(
         "Check",
