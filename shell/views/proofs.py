@@ -44,26 +44,26 @@ def claim_said(stated: StatedClaim) -> str:
     is_all = stated.principals.is_excluded
     kind = stated.kind
     if kind is ClaimKind.ONLY:
-        who = f"only {_joined(listed, 'and')} may"
+        who = f"only {joined(listed, 'and')} may"
     elif kind is ClaimKind.ALLOW:
-        others = f"everybody but {_joined(listed, 'and')}" if listed else "everybody"
-        who = f"{others if is_all else _joined(listed, 'and')} may"
+        others = f"everybody but {joined(listed, 'and')}" if listed else "everybody"
+        who = f"{others if is_all else joined(listed, 'and')} may"
     elif is_all:
-        who = f"nobody but {_joined(listed, 'and')} may" if listed else "nobody may"
+        who = f"nobody but {joined(listed, 'and')} may" if listed else "nobody may"
     else:
-        who = f"{_joined(listed, 'and')} may not"
+        who = f"{joined(listed, 'and')} may not"
     is_any = Operation.ALL in stated.operations
-    operations = _joined([each.name for each in stated.operations], "or")
+    operations = joined([each.name for each in stated.operations], "or")
     operations = "do anything on" if is_any else operations
     resources = _resources_said(stated)
     return f"{who} {operations} {resources}{_hosts_said(stated.hosts)}"
 
 
 def _resources_said(stated: StatedClaim) -> str:
-    excluded = _joined([pattern_said(*each) for each in stated.excluded], "and")
+    excluded = joined([pattern_said(*each) for each in stated.excluded], "and")
     if len(stated.resources) > 1 and all(not each.name for _, each in stated.resources[:2]):
         return f"anything but {excluded}" if excluded else "any resource"
-    return _joined([pattern_said(*each) for each in stated.resources], "or")
+    return joined([pattern_said(*each) for each in stated.resources], "or")
 
 
 def pattern_said(kind: ResourceType, pattern: NamePattern) -> str:
@@ -79,11 +79,11 @@ def pattern_said(kind: ResourceType, pattern: NamePattern) -> str:
 def _hosts_said(hosts: HostSet) -> str:
     if not hosts.hosts:
         return ""
-    listed = _joined(sorted(map(shown, hosts.hosts)), "or")
+    listed = joined(sorted(map(shown, hosts.hosts)), "or")
     return f" from outside {listed}" if hosts.is_excluded else f" from {listed}"
 
 
-def _joined(words: list[str], last: str) -> str:
+def joined(words: list[str], last: str) -> str:
     return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,89 @@ def test_commands_take_nothing_away_that_they_cannot_give_back(
 def test_what_has_nothing_to_compare_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", LOG]) == 2
     assert "--from MOMENT" in capsys.readouterr().err
+
+
+BEFORE = """
+- {principal: User:b, operation: Read, resourceType: Topic, resourceName: [pay-eu, pay-us]}
+- {principal: "User:*", operation: Write, resourceType: Topic, resourceName: log, host: 10.0.0.1}
+"""
+AFTER = """
+- {principal: User:b, operation: Read, resourceType: Topic, resourceName: pay-,
+   patternType: Prefixed}
+- {principal: User:b, operation: All, resourceType: Topic, resourceName: pay-eu,
+   permissionType: Deny}
+- {principal: "User:*", operation: All, resourceType: Topic, resourceName: log, host: 10.0.0.1}
+- {principal: User:c, operation: Alter, resourceType: Topic, resourceName: log,
+   permissionType: Deny}
+"""
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[str, str]:
+    sides = []
+    for name, acls in (("a.yaml", BEFORE), ("b.yaml", AFTER)):
+        (tmp_path / name).write_text(f"acls:{acls}")
+        sides.append(str(tmp_path / name))
+    return sides[0], sides[1]
+
+
+def test_a_difference_in_meaning_is_said_in_patterns(
+    sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *sides, "--meaning", "--exit-code", "-q"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith("  metalog")] == [
+        "+  everybody may READ, CREATE, DELETE, ALTER, DESCRIBE_CONFIGS and ALTER_CONFIGS topic log"
+        " from 10.0.0.1",
+        "+  User:b may READ and DESCRIBE topics that begin with pay-, but not topic pay-eu, which"
+        " it could before, beside topic pay-us, which it could before",
+        "-  User:b may no longer READ and DESCRIBE topic pay-eu",
+        "=  User:c still may not ALTER topic log from 10.0.0.1",
+        "2 gains and 1 loss (48 cells).",
+    ]
+
+
+def test_each_witness_is_answered_by_the_second_source(
+    sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = printed(capsys, "diff", *sides, "--meaning")
+    assert records
+    for record in records:
+        words = shlex.split(record["explain"])[1:]
+        main([*words, "--json", "-q"])
+        [explained] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert explained["result"] == record["after"]
+        assert {key: explained[key] for key in record["witness"]} == record["witness"]
+
+
+def test_sets_that_differ_in_texts_alone_have_no_difference_in_meaning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        "acls:\n- {principal: User:b, operation: [Read, Describe], resourceType: Topic,"
+        " resourceName: t}\n"
+    )
+    one = tmp_path / "one.yaml"
+    one.write_text(other.read_text().replace("[Read, Describe]", "Read"))
+    assert main(["diff", str(one), str(other), "--meaning", "--exit-code"]) == 0
+    said = "No difference in meaning, though 1 ACL differs (8 cells).\n"
+    assert capsys.readouterr().out == said
+    assert main(["diff", str(one), str(other), "--exit-code"]) == 1
+
+
+def test_configurations_that_differ_are_not_compared_under_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acls.yaml").write_text("acls: []\n")
+    toml = ""
+    for name in ("one", "other"):
+        (tmp_path / f"{name}.properties").write_text(f"super.users=User:{name}\n")
+        toml += f'[sources.{name}]\nurl = "acls.yaml"\nconfig = "{name}.properties"\n'
+    (tmp_path / "metalog.toml").write_text(toml)
+    assert main(["diff", "@one", "@other", "--meaning"]) == 2
+    assert "super users: A and B are configured differently; give --config" in (
+        capsys.readouterr().err
+    )
+    assert main(["diff", "@one", "@other", "--meaning", "--super-users", "User:x"]) == 0

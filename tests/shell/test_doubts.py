@@ -43,7 +43,11 @@ ANSWERS = {
     "users": ("users SOURCE",),
     "topics": ("topics SOURCE", "topics SOURCE --describe --topic t -o json"),
     "history": ("history SOURCE", "history SOURCE User:a Read topic:t"),
-    "diff": ("diff SOURCE OTHER --exit-code", "diff OTHER SOURCE -o commands"),
+    "diff": (
+        "diff SOURCE OTHER --exit-code",
+        "diff OTHER SOURCE -o commands",
+        "diff SOURCE OTHER --meaning",
+    ),
     "lint": (
         "lint SOURCE --only redundant",
         "lint SOURCE -o sarif",

@@ -40,13 +40,15 @@ class ClientClass(NamedTuple):
 
     ``host`` is the narrowest of those; None where none matches. ``client`` is one of their
     addresses. ``own`` are the hosts that set it apart from the class around it, which stands
-    before it; None where the class around it does not belong to the clients in question.
+    before it, and ``around`` is a client of that; both are None where the class around it does
+    not belong to the clients in question.
     """
 
     host: str | None
     matching: frozenset[str]
     client: str
-    own: frozenset[str] | None
+    own: frozenset[str] | None = None
+    around: str | None = None
 
 
 class ClientClasses:
@@ -80,7 +82,7 @@ class ClientClasses:
         found: dict[str | None, ClientClass] = {}
         unnamed = self._unnamed or _unnamed_client(hosts)
         if unnamed is not None and asked.holds(()):
-            found[None] = ClientClass(None, frozenset(), unnamed, None)
+            found[None] = ClientClass(None, frozenset(), unnamed)
         regions = host_regions(sorted(hosts), KafkaVersion.V4_4) if hosts else ()
         known = _Hosts(hosts)
         matching = {region.host: region.matching for region in regions}
@@ -88,9 +90,12 @@ class ClientClasses:
             if asked.holds(region.matching):
                 around = region.around
                 before: frozenset[str] = frozenset() if around is None else matching[around]
-                own = region.matching - before if around in found else None
                 client = known.plain_client(region.client, region.matching)
-                found[region.host] = ClientClass(region.host, region.matching, client, own)
+                clients = ClientClass(region.host, region.matching, client)
+                if around in found:
+                    own = region.matching - before
+                    clients = clients._replace(own=own, around=found[around].client)
+                found[region.host] = clients
         return list(found.values())
 
 

@@ -8,6 +8,7 @@ from, nor how a difference is shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from authorizer.analysis.access.coverage import MatchedNames
@@ -43,6 +44,10 @@ BY_TYPE: Final = Operation.WRITE, ResourceType.TOPIC
 _HARDCODE: Final = "hardcode"
 """The name that it asks for first."""
 _PERMISSIONS: Final = (PermissionType.ALLOW, PermissionType.DENY)
+
+
+AllowedTurn = tuple[int, int]
+"""The operations that are allowed before and after, a bit each."""
 
 
 class CellChange(NamedTuple):
@@ -88,6 +93,10 @@ class SetComparison:
             most_cells,
         )
 
+    @cached_property
+    def _contexts(self) -> list[DecisionContext]:
+        return [self._context(acls) for acls in self._near]
+
     @property
     def cells(self) -> int:
         """How many are asked, at most."""
@@ -97,24 +106,52 @@ class SetComparison:
             for session in sessions
         )
 
-    def compared(self) -> Iterator[CellChange]:
-        """Every cell that is asked, those that do not differ too: session by session."""
-        contexts = [self._context(acls) for acls in self._near]
+    def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
+        """Every cell that is asked, those that do not differ too, by session."""
         for requests, sessions in self._planned:
-            for before, after in zip(
-                cells_of(sessions, contexts[0]), cells_of(sessions, contexts[1]), strict=True
-            ):
-                yield CellChange(
-                    before.session,
-                    before.names,
-                    before.name,
-                    before.allowed & requests.operations,
-                    after.allowed & requests.operations,
+            for session in sessions:
+                cells = zip(*(cells_of([session], each) for each in self._contexts), strict=True)
+                yield (
+                    session,
+                    [
+                        CellChange(
+                            session,
+                            before.names,
+                            before.name,
+                            before.allowed & requests.operations,
+                            after.allowed & requests.operations,
+                        )
+                        for before, after in cells
+                    ],
                 )
+
+    def answers_around(self, cell: CellChange) -> list[tuple[AllowedTurn, AllowedTurn | None]]:
+        """What is allowed before and after on the cell's name to the sessions around its own, and
+        to those that speak for them where they are decided alike."""
+        return [
+            (
+                self._answers(cell, around.identity),
+                None if around.unless is None else self._answers(cell, around.unless),
+            )
+            for around in cell.session.around
+        ]
+
+    def _answers(self, cell: CellChange, identity: tuple[str, str]) -> AllowedTurn:
+        kind, operations = cell.session.kind, asked_operations(cell.session.kind)
+        before, after = (
+            context.scope(kind, identity).allowed_on(cell.name) & operations
+            for context in self._contexts
+        )
+        return before, after
 
     def differences(self) -> Iterator[CellChange]:
         """The cells that are decided differently."""
-        return (change for change in self.compared() if change.before != change.after)
+        return (
+            change
+            for _, cells in self.compared()
+            for change in cells
+            if change.before != change.after
+        )
 
     def by_type(self) -> Iterator[TypeChange]:
         """Sessions for which the answer to ``BY_TYPE`` is another one, though no cell may be: the

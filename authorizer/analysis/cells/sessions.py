@@ -9,6 +9,7 @@ only where they reach, and so do those of a host. This module must not know what
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.clients import ClientClass, ClientClasses, HostSet
@@ -64,11 +65,20 @@ class Requests(NamedTuple):
         return [acl for acl in acls if acl.resource_type is kind and names.meets(acl)]
 
 
+class SessionAround(NamedTuple):
+    """A session, by client and principal. Where it is decided as ``unless`` is, nothing need be
+    said of it."""
+
+    identity: tuple[str, str]
+    unless: tuple[str, str] | None = None
+
+
 class Session(NamedTuple):
     """The cells of one class of principals and clients on one type of resource.
 
     ``is_named`` is False for the principal that stands for all whom nothing names. ``dividing``
-    are the patterns that the names are classes of.
+    are the patterns that the names are classes of. ``around`` are the sessions from which it is
+    set apart: other requests of it are decided as theirs.
     """
 
     principal: str
@@ -77,6 +87,7 @@ class Session(NamedTuple):
     kind: ResourceType
     names: Collection[NameClass]
     dividing: Sequence[Patterns]
+    around: tuple[SessionAround, ...] = ()
 
 
 def operations_mask(operations: Iterable[Operation]) -> int:
@@ -120,7 +131,7 @@ class Sessions:
         """First that of everybody else, then those of named principals by name."""
         has_others = self._requests.principals.is_excluded
         if has_others:
-            yield from self._of(self._somebody(), is_named=False, is_apart=False)
+            yield from self._of(self._somebody, is_named=False, is_apart=False)
         for principal in self._named():
             if principal not in self._config.super_users:
                 yield from self._of(principal, is_named=True, is_apart=has_others)
@@ -133,7 +144,7 @@ class Sessions:
         """Every session that own ACLs may set apart, and that of everybody else, without cells."""
         everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
         kind = self._requests.kind
-        others = [self._somebody()] if self._requests.principals.is_excluded else []
+        others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
             if principal not in self._config.super_users:
                 own = self._by_who.get(principal, _NOBODY)
@@ -147,6 +158,7 @@ class Sessions:
         named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users
         return sorted(filter(asked.holds, named))
 
+    @cached_property
     def _somebody(self) -> str:
         """A principal that nothing names."""
         named = {*self._by_who, *self._config.super_users, *self._requests.principals.names}
@@ -175,8 +187,25 @@ class Sessions:
             dividing = [*matching, *self._everything, *self._excluded]
             names = self._touched(conditions, dividing)
             if names:
-                kind = self._requests.kind
-                yield Session(principal, is_named, clients, kind, names, dividing)
+                yield Session(
+                    principal,
+                    is_named,
+                    clients,
+                    self._requests.kind,
+                    names,
+                    dividing,
+                    tuple(self._around(clients, principal, is_apart)),
+                )
+
+    def _around(
+        self, clients: ClientClass, principal: str, is_apart: bool
+    ) -> Iterator[SessionAround]:
+        if is_apart:
+            yield SessionAround((clients.client, self._somebody))
+        if clients.around is not None:
+            is_outermost = len(clients.matching) == len(clients.own or ())
+            others = (clients.around, self._somebody) if is_apart and is_outermost else None
+            yield SessionAround((clients.around, principal), others)
 
     def _turning(self, principal: str, hosts: set[str], *, is_first: bool) -> list[Patterns]:
         """The patterns of ACLs that can turn an answer of the session. Where no ACL reaches a

@@ -1,7 +1,7 @@
 """``metalog diff A B``: what differs between two sources, or two moments of one.
 
-What the difference means for requests is not asked here; ``plan --audit`` does. Exit code 0,
-or with --exit-code 1 where something differs. This module must not change anything.
+With ``--meaning`` it is compared what they decide. Exit code 0, or with --exit-code 1 where
+something differs. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -17,22 +17,31 @@ from metalog.plurals import counted
 from metalog.visible_text import shown
 from metalog_sources.formats.document import acl_order
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases, step_fields
+from metalog_sources.targets.target import likely_kafka
 from shell.context import (
     MOMENT_FORMS,
+    add_config,
     add_source,
     begin_moment,
+    context_over,
     opened_text,
+    read_config,
     refuse_doubts_about,
     replayed_source,
 )
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import CommandTarget
+from shell.tasks.meaning import meaning
+from shell.views.meaning import markdown_of_meaning, meaning_records, print_meaning
 from shell.views.plan import SIGNS, print_commands, print_table
 
 if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
+    from metalog.image.metadata import MetadataImage
     from metalog.loader import LoadDoubt
+    from metalog_sources.source import Source
 
 USAGE: Final = "A B [options], or SOURCE --from MOMENT [--to MOMENT]"
 FORMATS: Final = ("text", "json", "markdown", "commands")
@@ -41,9 +50,11 @@ EPILOG: Final = """\
 metalog diff cluster://broker:9092 acls/              ACLs the files would add (+) and remove (-)
 metalog diff /var/kafka/metadata --from -24h          the changes of a day
 metalog diff blue/metadata green/metadata --exit-code
+metalog diff @main @dr --meaning --config server.properties       who gains what, who loses it
 
 A --from before the log's start means its start. ACLs are compared by their fields, not by
-their ids. -o commands prints the commands that turn A into B.
+their ids. -o commands prints the commands that turn A into B. --meaning asks the authorizer about
+every kind of request that an ACL of one side alone can turn.
 Exit code: 0, with --exit-code 1 if anything differs; 2 no answer."""
 
 
@@ -54,6 +65,8 @@ class _State(NamedTuple):
     """False of files that say nothing of users."""
     unread_users: tuple[LoadDoubt, ...]
     place: CommandTarget
+    source: Source
+    image: MetadataImage
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -63,6 +76,10 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument("--from", metavar="MOMENT", help=f"A as it was: {MOMENT_FORMS}")
     group.add_argument("--to", metavar="MOMENT", help="B as it was (default: its end)")
     group.add_argument("--exit-code", action="store_true", help="1 if anything differs")
+    group.add_argument(
+        "--meaning", action="store_true", help="who may do more or less in B, not which ACLs differ"
+    )
+    add_config(parser)
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -71,12 +88,21 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest("nothing to compare: give two sources, or --from MOMENT")
     one = _state(arguments.source, start, arguments, output, begins=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
+    if arguments.meaning:
+        return _compare_meaning(one, other, arguments, output)
     if _has_users(one, other):
         refuse_doubts_about((*one.unread_users, *other.unread_users), arguments, output)
     found = _difference(one, other, output)
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in found.added]
     steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in found.removed]
     steps.sort(key=lambda step: (acl_order(step.acl), step.change is ChangeKind.ADD))
+    _print_difference(steps, found, one.place, output)
+    return 1 if arguments.exit_code and not found.is_none else 0
+
+
+def _print_difference(
+    steps: list[PlanStep], found: Difference, place: CommandTarget, output: Output
+) -> None:
     if output.is_text:
         _print(steps, found, output)
     elif output.format == "json":
@@ -91,11 +117,10 @@ def run(arguments: Namespace, output: Output) -> int:
             print_table(steps, output)
         _print_users_table(found, output)
     else:
-        print_commands(list(chain(*phases(steps))), one.place, output)
+        print_commands(list(chain(*phases(steps))), place, output)
         if found.users:
             changes = counted(len(found.users), "change")
             output.note(f"left out: {changes} of SCRAM users; kafka-acls has no command for that")
-    return 1 if arguments.exit_code and not found.is_none else 0
 
 
 def _state(
@@ -119,7 +144,46 @@ def _state(
     }
     acls = frozenset(image.acls.by_id.values())
     names_users = source.store is None or bool(users or unread_users)
-    return _State(acls, users, names_users, unread_users, CommandTarget.of(source))
+    return _State(acls, users, names_users, unread_users, CommandTarget.of(source), source, image)
+
+
+def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: Output) -> int:
+    config, file = _config_of_both(one, other, arguments, output)
+    found = meaning(one.acls, other.acls, config)
+    asked_after = Namespace(**{**vars(arguments), "source": other.source.text, "at": arguments.to})
+    asked_after.config = file
+    if likely_kafka(other.source.store, other.image.features) != config.kafka.value:
+        asked_after.kafka = config.kafka.value
+    if output.is_text:
+        print_meaning(found, asked_after, output)
+    elif output.format == "json":
+        for record in meaning_records(found, asked_after):
+            output.record(record)
+    elif output.format == "markdown":
+        markdown_of_meaning(found, output)
+    else:
+        raise InvalidRequest("--meaning has no commands; leave it out for those that turn A into B")
+    return 1 if arguments.exit_code and not found.is_none else 0
+
+
+def _config_of_both(
+    one: _State, other: _State, arguments: Namespace, output: Output
+) -> tuple[AuthorizerConfig, str | None]:
+    """The configuration that decides on both sides, and its file: that of A, unless B alone has
+    one."""
+    sides = [one, other] if one.source.config or not other.source.config else [other, one]
+    first = read_config(arguments, sides[0].source, output, decides=True)
+    if sides[0].source.config and sides[1].source.config:
+        second = read_config(arguments, sides[1].source, output, decides=True)
+        for key in ("super_users", "allow_everyone", "kafka_version"):
+            if getattr(first.config, key) != getattr(second.config, key):
+                raise InvalidRequest(
+                    f"{key.replace('_', ' ')}: A and B are configured differently; give --config,"
+                    " --super-users, --allow-everyone or --kafka for both"
+                )
+    config = context_over(first, sides[0].source, sides[0].image).config
+    file = arguments.config or sides[0].source.config
+    return config, None if file is None else str(file)
 
 
 def _has_users(one: _State, other: _State) -> bool:

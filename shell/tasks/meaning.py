@@ -1,0 +1,38 @@
+"""Compares what two sets of ACLs mean, under one configuration.
+
+This module must not know where the sets come from, nor how a difference is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+from authorizer.analysis.cells.difference import SetComparison, TypeChange
+from authorizer.analysis.cells.meaning import AccessChange, access_changes
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
+
+
+class Meaning(NamedTuple):
+    """What two sets decide differently. ``cells`` were asked, at most; ``acls`` are in one of the
+    sets alone."""
+
+    changes: list[AccessChange]
+    by_type: list[TypeChange]
+    cells: int
+    acls: int
+
+    @property
+    def is_none(self) -> bool:
+        return not self.changes and not self.by_type
+
+
+def meaning(before: Collection[Acl], after: Collection[Acl], config: AuthorizerConfig) -> Meaning:
+    """What is decided differently ``after``; of a topic's type only where no name tells it."""
+    compared = SetComparison(before, after, config)
+    changes = access_changes(compared)
+    differing = len(frozenset(before) ^ frozenset(after))
+    return Meaning(changes, list(compared.by_type()), compared.cells, differing)

@@ -1,0 +1,181 @@
+"""Who gains what and who loses it, in words and as JSON.
+
+This module must not know how a difference in meaning is found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.analysis.cells.difference import BY_TYPE
+from authorizer.analysis.cells.meaning import AccessTurn
+from metalog.acl import WILDCARD, PatternType
+from metalog.plurals import counted
+from metalog.visible_text import shown
+from shell.output.output import Cell, Output, in_markdown
+from shell.tasks.command_target import CommandLine
+from shell.views.proofs import explain_command, joined, pattern_said
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from authorizer.analysis.cells.difference import TypeChange
+    from authorizer.analysis.cells.meaning import AccessChange, NameException
+    from authorizer.analysis.cells.names import NamePattern
+    from shell.tasks.meaning import Meaning
+
+_SIGNS: Final = {
+    AccessTurn.GAINS: Cell("+", "good"),
+    AccessTurn.LOSES: Cell("-", "bad"),
+    AccessTurn.KEEPS: Cell("=", "faint"),
+}
+_MOST_LISTED: Final = 4
+_EXCEPTED: Final = {
+    (False, False): "but not {}",
+    (True, False): "but not {}, which it could before",
+    (True, True): "beside {}, which it could before",
+    (False, True): "but now {}",
+}
+_STILL: Final = {
+    (False, False): "beside {}, which it could not before",
+    (True, True): "but still {}",
+}
+
+
+def change_said(change: AccessChange) -> str:
+    """``User:b may READ topics that begin with pay-, but not topic pay-eu``."""
+    operations = joined([each.name for each in change.operations], "and")
+    names = pattern_said(change.kind, change.pattern)
+    where = "" if change.host is None else f" from {shown(change.host)}"
+    who = joined([_principal_said(each) for each in change.principals], "and")
+    if change.change is AccessTurn.KEEPS:
+        may = "still may" if change.after else "still may not"
+        return f"{who} {may} {operations} {names}{where}"
+    may = "may" if change.after else "may no longer"
+    exceptions = _exceptions_said(change)
+    return ", ".join([f"{who} {may} {operations} {names}{where}", *exceptions])
+
+
+def _exceptions_said(change: AccessChange) -> list[str]:
+    groups: dict[tuple[bool, bool], list[str]] = {}
+    for pattern, before, after in change.exceptions:
+        groups.setdefault((before, after), []).append(pattern_said(change.kind, pattern))
+    phrases = _EXCEPTED if change.after else {**_EXCEPTED, **_STILL}
+    return [phrases[turn].format(_listed(names)) for turn, names in sorted(groups.items())]
+
+
+def _listed(names: list[str]) -> str:
+    """The first few of many; JSON has all."""
+    if len(names) > _MOST_LISTED:
+        names = [*names[: _MOST_LISTED - 1], f"{len(names) - _MOST_LISTED + 1:,} others"]
+    return joined(names, "and")
+
+
+def _principal_said(principal: str | None) -> str:
+    return "everybody" if principal is None else shown(principal)
+
+
+def _type_change_said(change: TypeChange) -> str:
+    operation, kind = BY_TYPE
+    who = _principal_said(change.session.principal if change.session.is_named else None)
+    where = change.session.clients.host
+    may = "may" if change.allowed else "may no longer"
+    said = f"{who} {may} {operation.name} some {kind.name.lower()}, for which InitProducerId asks"
+    return said if where is None else f"{said}, from {shown(where)}"
+
+
+def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
+    """``arguments`` name the SOURCE of which the answers after the change are asked."""
+    for change in found.changes:
+        output.aligned([[_SIGNS[change.change], change_said(change)]])
+        command = explain_command(change.witness, arguments)
+        output.line(CommandLine(f"  {output.paint(command, 'faint')}"))
+    for each in found.by_type:
+        sign = _SIGNS[AccessTurn.GAINS if each.allowed else AccessTurn.LOSES]
+        output.aligned([[sign, _type_change_said(each)]])
+    output.line(meaning_summary(found))
+
+
+def markdown_of_meaning(found: Meaning, output: Output) -> None:
+    output.line(f"**metalog diff --meaning**: {meaning_summary(found)}")
+    lines = [f"{_SIGNS[each.change].text} {change_said(each)}" for each in found.changes]
+    lines += [_type_change_said(each) for each in found.by_type]
+    if lines:
+        output.line()
+    for line in lines:
+        output.line(f"- {in_markdown(line)}")
+
+
+def meaning_summary(found: Meaning) -> str:
+    cells = counted(found.cells, "cell")
+    if found.is_none:
+        texts = (
+            ""
+            if not found.acls
+            else f", though {counted(found.acls, 'ACL differs', 'ACLs differ')}"
+        )
+        return f"No difference in meaning{texts} ({cells})."
+    counts = Counter(each.change for each in found.changes)
+    counts[AccessTurn.GAINS] += sum(each.allowed for each in found.by_type)
+    counts[AccessTurn.LOSES] += sum(not each.allowed for each in found.by_type)
+    gains, losses = counts[AccessTurn.GAINS], counts[AccessTurn.LOSES]
+    said = [counted(gains, "gain")] if gains else []
+    said += [counted(losses, "loss", "losses")] if losses else []
+    return f"{' and '.join(said)} ({cells})."
+
+
+def meaning_records(found: Meaning, arguments: Namespace) -> Iterable[dict[str, Any]]:
+    for change in found.changes:
+        question = change.witness
+        yield {
+            "change": change.change.value,
+            "principals": list(change.principals),
+            "host": change.host,
+            "operations": [each.name for each in change.operations],
+            "resourceType": change.kind.name,
+            **_pattern_fields(change.pattern),
+            "exceptions": _exception_fields(change.exceptions),
+            "before": _result(change.before),
+            "after": _result(change.after),
+            "said": change_said(change),
+            "witness": {
+                "principal": question.principal,
+                "host": question.host,
+                "operation": question.operation.name,
+                "resourceType": question.resource_type.name,
+                "resourceName": question.resource_name,
+            },
+            "explain": explain_command(question, arguments),
+        }
+    operation, kind = BY_TYPE
+    for each in found.by_type:
+        yield {
+            "change": (AccessTurn.GAINS if each.allowed else AccessTurn.LOSES).value,
+            "principals": [each.session.principal if each.session.is_named else None],
+            "host": each.session.clients.host,
+            "operations": [operation.name],
+            "resourceType": kind.name,
+            "resourceName": None,
+            "patternType": None,
+            "before": _result(not each.allowed),
+            "after": _result(each.allowed),
+            "said": _type_change_said(each),
+        }
+
+
+def _pattern_fields(pattern: NamePattern) -> dict[str, str]:
+    kind = PatternType.LITERAL if pattern.is_literal or not pattern.name else PatternType.PREFIXED
+    return {"resourceName": pattern.name or WILDCARD, "patternType": kind.name}
+
+
+def _exception_fields(exceptions: Sequence[NameException]) -> list[dict[str, str]]:
+    return [
+        {**_pattern_fields(pattern), "before": _result(before), "after": _result(after)}
+        for pattern, before, after in exceptions
+    ]
+
+
+def _result(allowed: bool) -> str:
+    return "ALLOWED" if allowed else "DENIED"

@@ -1,0 +1,117 @@
+"""What a difference says of patterns, principals and hosts is what every combination says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address, ip_network
+from itertools import product
+from random import Random
+
+from authorizer.analysis.cells.difference import SetComparison
+from authorizer.analysis.cells.meaning import AccessChange, AccessTurn, access_changes
+from authorizer.analysis.cells.names import NamePattern
+from authorizer.analysis.cells.sessions import asked_operations
+from authorizer.config import AuthorizerConfig
+from metalog.acl import Acl, Operation
+from metalog.host_block import host_block
+from tests.support.worlds.random_worlds import CLIENTS, PRINCIPALS, Answers, World, acl, acls, world
+from tests.support.worlds.small_acls import allow, deny
+
+
+def is_of(change: AccessChange, name: str) -> bool:
+    """``any`` name is none that begins with *, which no wildcard reaches."""
+    if change.pattern == NamePattern("") and name.startswith("*"):
+        return False
+    excepted = any(each.pattern.holds(name) for each in change.exceptions)
+    return change.pattern.holds(name) and not excepted
+
+
+def is_from(change: AccessChange, client: str) -> int | None:
+    """How narrow the host is from which it is said, where the client is among those."""
+    if change.host is None:
+        return 0
+    if host_block(change.host) is None:
+        return 200 if change.host == client else None
+    block = ip_network(change.host, strict=False)
+    return block.prefixlen + 1 if ip_address(client) in block else None
+
+
+def turned(
+    changes: list[AccessChange], principal: str, client: str, name: str, operation: Operation
+) -> AccessTurn:
+    """By the statement about the narrowest principal and host."""
+    found = [
+        (named, narrow, change.change)
+        for change in changes
+        for named in (principal in change.principals,)
+        if (named or None in change.principals) and operation in change.operations
+        if (narrow := is_from(change, client)) is not None and is_of(change, name)
+    ]
+    if not found:
+        return AccessTurn.KEEPS
+    best = {max(found)[2], max(found, key=lambda each: (each[1], each[0]))[2]}
+    assert len(best) == 1, found
+    return best.pop()
+
+
+def test_every_statement_and_every_silence_is_true() -> None:
+    random = Random(11)
+    seen = set()
+    for _ in range(50):
+        small = world(random, 3)
+        before = acls(random, small)
+        after = [each for each in before if random.random() < 0.8]
+        after += [acl(random, small) for _ in range(random.randint(0, 2))]
+        changes = access_changes(SetComparison(before, after, small.config))
+        some = small._replace(names=random.sample(small.names, 25))
+        check(changes, some, random.sample(CLIENTS, 5), before, after)
+        seen |= {(each.change, bool(each.exceptions), each.host is None) for each in changes}
+    assert len(seen) >= 9
+
+
+def check(
+    changes: list[AccessChange],
+    small: World,
+    clients: Sequence[str],
+    before: list[Acl],
+    after: list[Acl],
+) -> None:
+    sides = [Answers(each, small.config) for each in (before, after)]
+    asked = [each for each in Operation if asked_operations(small.kind) >> each & 1]
+    for principal, client in product(PRINCIPALS, clients):
+        masks = [each.on(small.kind, principal, client, small.names) for each in sides]
+        for name, was, is_now in zip(small.names, *masks, strict=True):
+            relevant = was ^ is_now or any(is_of(change, name) for change in changes)
+            for operation in asked if relevant else ():
+                turn = (was >> operation & 1, is_now >> operation & 1)
+                wanted = {(0, 1): AccessTurn.GAINS, (1, 0): AccessTurn.LOSES}.get(
+                    turn, AccessTurn.KEEPS
+                )
+                if principal in small.config.super_users:
+                    continue
+                found = turned(changes, principal, client, name, operation)
+                assert found is wanted, (principal, client, name, operation, changes)
+    for change in changes:
+        question = change.witness
+        assert question.host is not None
+        asked_of = small.kind, question.principal, question.host, [question.resource_name]
+        answers = [bool(each.on(*asked_of)[0] >> question.operation & 1) for each in sides]
+        assert answers == [change.before, change.after]
+
+
+def test_a_gain_has_the_names_that_were_lost_as_exceptions() -> None:
+    before = [allow("pay-eu"), allow("pay-us")]
+    after = [allow("pay-", prefixed=True), deny("pay-eu")]
+    changes = access_changes(SetComparison(before, after, AuthorizerConfig()))
+    gain, loss = (each for each in changes if Operation.READ in each.operations)
+    assert (gain.change, gain.pattern) == (AccessTurn.GAINS, NamePattern("pay-"))
+    assert [tuple(each) for each in gain.exceptions] == [
+        (NamePattern("pay-eu", True), True, False),
+        (NamePattern("pay-us", True), True, True),
+    ]
+    assert (loss.change, loss.pattern) == (AccessTurn.LOSES, NamePattern("pay-eu", True))
+
+
+def test_sets_that_differ_in_texts_alone_mean_the_same() -> None:
+    before = [allow("t", Operation.READ), allow("t", Operation.DESCRIBE)]
+    assert access_changes(SetComparison(before, before[:1], AuthorizerConfig())) == []
