@@ -99,7 +99,7 @@ class Forwarder:
                 self._turn = turn + 1
             self._is_closing.wait(min(_PAUSE_S, max(left, 0)))
         _log.warning("a request could not be forwarded in time: %s", trouble)
-        raise NoAnswerInTime(f"no controller carried it out in time: {trouble}")
+        raise NoAnswerInTime(f"no controller answered in time: {trouble}")
 
     def _sent(
         self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float

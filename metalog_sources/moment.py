@@ -218,7 +218,7 @@ def _refuse_unreachable(offset: int, said: str, log: Log) -> None:
     reachable = [known.end_offset for known in log.snapshots() if known.end_offset > offset]
     earliest = f"offset {min(reachable)}" if reachable else "no moment before its end"
     raise _BeforeStart(
-        f"{said} is before what can be rebuilt: the log starts at offset {bounds.start}, and the"
+        f"{said} is too early: the log starts at offset {bounds.start}, and the"
         f" earliest state that a snapshot gives is {earliest}",
         said,
     )

@@ -90,7 +90,7 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
         others = _others(path, cwd, trusted, files)
         if others:
             whose = ", ".join(map(str, sorted(others)))
-            passed.append(f"{path} is passed over: it belongs to user {whose}, not to you or root")
+            passed.append(f"{path} is skipped: it belongs to user {whose}, not to you or root")
             continue
         sources = _sources(path, files)
         if name in sources:
@@ -100,7 +100,7 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
     if name == _DEMO:
         return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(passed))
     if passed:
-        raise InvalidSource(f"@{name} is in no {NAMES_FILE} that counts: {'; '.join(passed)}")
+        raise InvalidSource(f"@{name} is in no {NAMES_FILE} that may be used: {'; '.join(passed)}")
     near = get_close_matches(name, (*known, _DEMO), 1)
     if not read and near:
         raise InvalidSource(f"@{name} is in no {NAMES_FILE}; did you mean @{near[0]}?")

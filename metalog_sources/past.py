@@ -52,7 +52,7 @@ def image_at(
     refuse_doubts(replayed.doubts, salvage=None)
     if not replayed.ready:
         raise AuthorizerNotReady(
-            f"{source}: nothing was written before offset {replayed.offset}; an authorizer that"
+            f"{source}: there is no record before offset {replayed.offset}; an authorizer that"
             " starts there answers nobody"
         )
     return replayed.image

@@ -291,7 +291,7 @@ class _Replay:
     def _nothing_reaches(self) -> CorruptLog:
         bounds = self._log.bounds()
         return CorruptLog(
-            f"the log begins at offset {bounds.start}, and no snapshot holds what was before",
+            f"the log begins at offset {bounds.start}, and no snapshot has the earlier records",
             file=str(self._log.path),
             advice="copy the .checkpoint files too",
         )

@@ -88,7 +88,7 @@ def open_source(
     scheme = scheme_of(url)
     if scheme is not None:
         if scheme not in FORMS:
-            raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
+            raise InvalidSource(f"{url}: unknown scheme {scheme}://; give {_FORMS}")
         kinds.check(scheme, text)
         remote = _connected(scheme, url, base, command_config, files)
         return Source(text, scheme, remote, url, config, command_config, notes, kafka_version)

@@ -119,7 +119,7 @@ class FileStore:
             text = data.decode("utf-8" if _suffix(path) == _SCRIPT else "utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
+            raise InvalidSource(f"{path}, line {line}: not UTF-8; save it as UTF-8") from None
         document = _reader(path, text)(text, str(path))
         missing = () if _suffix(path) == ".csv" else marks_in(text)
         return StoreState(document._replace(missing=(*document.missing, *missing)))
@@ -173,7 +173,7 @@ def _visible_files(
             yield from _visible_files(path, files, depth + 1, is_whole=is_whole)
         elif is_whole:
             raise InvalidSource(
-                f"{path}: deeper than {_DEEPEST} folders, of which no more are read; name a folder "
+                f"{path}: deeper than {_DEEPEST} nested folders; name a folder "
                 "further down, or take out the link that leads back"
             )
 

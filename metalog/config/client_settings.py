@@ -52,7 +52,7 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
         elif key in _RENAMED:
             settings[_RENAMED[key]] = value
         elif key.startswith(_SECURITY) and key not in _SHAPED:
-            raise InvalidRequest(f"{key} is not known here; leave it out if you can")
+            raise InvalidRequest(f"{key} is not supported; leave it out if you can")
         elif key not in _SHAPED:
             left_out.append(f"{key} is not used here")
     if _JAAS in properties:
@@ -85,7 +85,7 @@ def _truststore(properties: Mapping[str, str]) -> dict[str, str]:
         return {}
     if properties.get("ssl.truststore.type", "JKS").upper() != "PEM":
         raise InvalidRequest(
-            "ssl.truststore.location: only PEM is read here; export the certificates "
+            "ssl.truststore.location: only PEM is supported; export the certificates "
             "(keytool -exportcert -rfc) and set ssl.truststore.type=PEM"
         )
     return {"ssl.ca.location": location}
@@ -100,7 +100,7 @@ def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
         return {"ssl.certificate.location": location, "ssl.key.location": location}
     if kind != "PKCS12":
         raise InvalidRequest(
-            "ssl.keystore.location: only PEM and PKCS12 are read here; convert it "
+            "ssl.keystore.location: only PEM and PKCS12 are supported; convert it "
             "(keytool -importkeystore -deststoretype PKCS12) and set ssl.keystore.type"
         )
     settings = {"ssl.keystore.location": location}

@@ -44,5 +44,5 @@ def made_of(found: type[Any], key: str, methods: Sequence[str] = ()) -> Any:
         return found()
     except Exception as error:
         raise ConfigException(
-            f"{key}={name}: it cannot be made: {type(error).__name__}: {error}"
+            f"{key}={name}: cannot be created: {type(error).__name__}: {error}"
         ) from error

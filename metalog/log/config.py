@@ -71,5 +71,5 @@ def _number(key: str, text: str, least: int) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        raise InvalidRequest(f"{key}={text}: a number from {least} on")
+        raise InvalidRequest(f"{key}={text}: give a number from {least} on")
     return number

@@ -238,7 +238,7 @@ def _file(path: Path, files: Files) -> tuple[str, OpenedLog]:
     if is_log_file(path):
         return "snapshot", CheckpointLog(path, files=files)
     raise InvalidSource(
-        f"{path}: a file of a kind that is not read; the name of a log's file ends in "
+        f"{path}: unknown kind of file; the name of a log's file ends in "
         f"{SEGMENT_SUFFIX} or {CHECKPOINT_SUFFIX}"
     )
 

@@ -73,7 +73,7 @@ def tls_files(given: LocatedProperties, listener: Listener) -> TlsFiles:
     for kind in ("ssl.keystore.type", "ssl.truststore.type"):
         key, value = given.of_listener(name, kind)
         if value is not None and value.upper() != "PEM":
-            raise given.wrong(key, "only PEM is read here; convert it and set PEM")
+            raise given.wrong(key, "only PEM is supported; convert it and set PEM")
     key, identity = given.of_listener(name, "ssl.keystore.location")
     if identity is None:
         raise given.wrong(key, f"is missing; {name} needs a PEM file with its key and certificates")

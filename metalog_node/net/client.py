@@ -276,5 +276,7 @@ def _certified(
         return ANONYMOUS
     principal = principal_of(certificate, context.mapping_rules)
     if principal is None:
-        raise InvalidRequest("no rule of ssl.principal.mapping.rules takes its certificate's name")
+        raise InvalidRequest(
+            "no rule of ssl.principal.mapping.rules matches its certificate's name"
+        )
     return principal

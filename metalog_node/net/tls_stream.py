@@ -129,7 +129,7 @@ class Encrypted:
             raise ConnectionResetError from None
         kind, major, size = head[0], head[1], int.from_bytes(head[3:], "big")
         if not _CHANGE_CIPHER_SPEC <= kind <= _APPLICATION_DATA or major != _MAJOR:
-            raise Malformed("no TLS: it speaks something else")
+            raise Malformed("no TLS: it speaks another protocol")
         if size > _MOST_IN_A_RECORD:
             raise Malformed(f"no TLS: a record of {size} bytes")
         if kind == _CHANGE_CIPHER_SPEC and not self._is_retried:

@@ -110,12 +110,12 @@ def read_avro(data: bytes, file: str) -> AvroFile:
         raise
     except Exception as error:
         said = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
-        raise InvalidRequest(f"{file}: no Avro file of ACLs: {said}") from None
+        raise InvalidRequest(f"{file}: not an Avro file of ACLs: {said}") from None
     expected = head.metadata.get(_CHECKSUM)
     if expected is None:
         return AvroFile(Document(tuple(entries)), f"{file}: {_NO_CHECKSUM}")
     if expected != b"%d" % checksum:
-        raise InvalidRequest(f"{file}: no Avro file of ACLs: {_WRONG_CHECKSUM}")
+        raise InvalidRequest(f"{file}: not an Avro file of ACLs: {_WRONG_CHECKSUM}")
     return AvroFile(Document(tuple(entries)), None)
 
 

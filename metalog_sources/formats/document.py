@@ -149,7 +149,7 @@ def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterato
     for number, entry in enumerate(entries, 1):
         if number > most:
             where = "" if entry.place is None else f"{entry.place}: "
-            raise InvalidRequest(f"{where}the file means more than {most:,} {what}; split it")
+            raise InvalidRequest(f"{where}the file expands to more than {most:,} {what}; split it")
         yield entry
 
 

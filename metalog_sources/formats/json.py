@@ -70,7 +70,7 @@ def read_json(text: str, file: str) -> Document:
             entries += read_rule(node, ignored=("id",))
             if len(entries) > most:
                 raise fault(
-                    node.place, f"the file means more than {counted(most, 'ACL')}; split it"
+                    node.place, f"the file expands to more than {counted(most, 'ACL')}; split it"
                 )
     return Document(tuple(entries), users=tuple(users), missing=tuple(missing))
 

@@ -173,7 +173,7 @@ class ZookeeperStore:
                 return
             edits = {path: edit for path, edit in edits.items() if path in stale}
         raise InvalidTarget(
-            f"{self._url}: cannot write {min(edits)}: somebody else changes it all the time"
+            f"{self._url}: cannot write {min(edits)}: another client keeps changing it; try again"
         )
 
     def _write(self, path: str, resource: Resource, node: Znode | None, edit: Edit) -> Write | None:

@@ -150,7 +150,7 @@ class ZooKeeperSession:
             if not client.connected:
                 self.close()
                 raise InvalidSource(
-                    f"{self.url}: a connection is taken, and nothing answered within"
+                    f"{self.url}: connected, but no answer within"
                     f" {CONNECT_S:g} s; is it ZooKeeper, and its port without TLS?"
                 )
             if client.chroot and client.exists_async("/").get(timeout=ANSWER_S) is None:
@@ -175,7 +175,7 @@ class ZooKeeperSession:
             raise
         except faults.NoAuthError:
             raise NotAllowed(
-                f"{self.url}: cannot {what} {path}: its ZooKeeper ACL does not let us, who come"
+                f"{self.url}: cannot {what} {path}: its ZooKeeper ACL refuses a client"
                 " without authentication"
             ) from None
         except (faults.KazooException, KazooTimeoutError) as error:

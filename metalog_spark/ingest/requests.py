@@ -38,7 +38,7 @@ IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     *("time", "principal", "host", "operation", "resource_type", "resource_name", "result"),
 )
-_LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or no UTF-8"
+_LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or not UTF-8"
 _OUT_OF_TIME: Final = "its time is not of the years 1970 to 9999"
 _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "operation": by_plain_name(Operation),

@@ -112,7 +112,7 @@ def _of_entry(found: Mapping[str, Node], place: FilePosition, result: str) -> It
     if prod(map(len, lists)) > MAX_ACLS_OF_A_RULE:
         raise fault(
             place,
-            f"an expectation means more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
+            f"an expectation expands to more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
         )
     for principal, (kind, name), operation, host in product(*lists):
         for asked in _asked(operation, kind):

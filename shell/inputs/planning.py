@@ -118,7 +118,7 @@ def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
     """What a plan for ``source`` may not pass; ``InvalidRequest`` where a limit is none."""
     removals = arguments.max_removals
     if removals is not None and removals < 0:
-        raise InvalidRequest(f"--max-removals {removals}: a number from 0 on")
+        raise InvalidRequest(f"--max-removals {removals}: give a number from 0 on")
     caller = None if arguments.allow_lockout else caller_of(source, arguments)
     return PlanLimits(removals, arguments.allow_lockout, caller)
 

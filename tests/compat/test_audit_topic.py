@@ -147,7 +147,7 @@ def test_what_is_gone_is_told(real_kafka: RealKafka) -> None:
     sent.make(cleanup_policy="compact,delete")
     with pytest.raises(InvalidSource, match="is another topic than the one that was read before"):
         stream.latestOffset(begin, ALL)
-    with pytest.raises(InvalidSource, match="it is compacted, which takes records out"):
+    with pytest.raises(InvalidSource, match="the topic is compacted, which removes records"):
         topic.check()
 
 

@@ -251,8 +251,8 @@ def test_what_a_dead_writer_left_open_is_aborted_by_the_next(address: str) -> No
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"cleanup_policy": "compact"}, "it is compacted"),
-        ({"cleanup_policy": "delete,compact"}, "it is compacted"),
+        ({"cleanup_policy": "compact"}, "the topic is compacted"),
+        ({"cleanup_policy": "delete,compact"}, "the topic is compacted"),
         ({"retention_ms": "604800000"}, "its retention.ms is 604800000, so that records will go"),
         ({"retention_bytes": "1000000"}, "its retention.bytes is 1000000"),
         ({"partitions": 2}, "it has 2 partitions"),
@@ -293,7 +293,7 @@ def test_the_topic_that_a_writer_makes_is_fit_and_a_reader_makes_none(address: s
 def test_one_topic_has_one_encoding(address: str) -> None:
     with closing(WritableTopicLog(address, encoding="avro")) as log:
         epoch = log.claim()
-        with pytest.raises(InvalidTarget, match="its values are in avro, and kraft was asked for"):
+        with pytest.raises(InvalidTarget, match="its values are in avro, not in kraft"):
             WritableTopicLog(address, encoding="kraft").claim()
         log.append(epoch, [(ace(1), 0)])
     write(address, 2)
@@ -313,7 +313,7 @@ def test_who_writes_meanwhile_fences_the_writer(address: str) -> None:
     with closing(WritableTopicLog(address)) as log:
         epoch = log.claim()
         write_otherwise(address)
-        with pytest.raises(LogFenced, match="offset 2 was next, and the topic gave 3"):
+        with pytest.raises(LogFenced, match="expected offset 2, but the topic returned 3"):
             log.append(epoch, [(ace(1), 0)])
         with pytest.raises(LogFenced, match="a write failed, and nothing more is written"):
             log.append(epoch, [(ace(1), 0)])
@@ -331,7 +331,7 @@ def test_a_snapshot_and_the_topic_from_there_on(
     with closing(WritableTopicLog(address, snapshots=tmp_path)) as log:
         log.claim()
         log.trim(SnapshotId(8, 1))
-    with pytest.raises(CorruptLog, match="begins at offset 8, and no snapshot holds what was"):
+    with pytest.raises(CorruptLog, match="begins at offset 8, and no snapshot has the"):
         TopicLog(address).check()
     assert ids(read(address, snapshots=tmp_path)) == {1, 2, 3, 4}
     assert main(["status", f"{address}?snapshots={tmp_path}", "--json"]) == 0

@@ -68,10 +68,10 @@ def test_stores_of_keys(store: dict[str, str], wanted: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("ssl.truststore.location", "secret.jks", "only PEM is read here"),
+        ("ssl.truststore.location", "secret.jks", "only PEM is supported"),
         ("ssl.keystore.location", "secret.jks", "only PEM and PKCS12"),
-        ("ssl.engine.factory.class", "secret", "is not known here"),
-        ("sasl.login.callback.handler.class", "secret", "is not known here"),
+        ("ssl.engine.factory.class", "secret", "is not supported"),
+        ("sasl.login.callback.handler.class", "secret", "is not supported"),
         ("sasl.jaas.config", "com.secret.Module required;", "only PlainLoginModule and Scram"),
         ("sasl.jaas.config", SCRAM.format('username="secret"'), "with a username and a password"),
         ("sasl.jaas.config", SCRAM.format('username="a" password=1secret'), "option 2 of a login"),

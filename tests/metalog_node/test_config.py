@@ -59,7 +59,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("controller.quorum.voters=1@a:1,2@b:1", "controller.quorum.voters: node 2 votes too"),
         ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is not ID@HOST:PORT"),
         ("metrics.listener=9404", "metrics.listener: 9404 is not http://HOST:PORT"),
-        ("metadata.log.segment.bytes=1", "metadata.log.segment.bytes=1: a number from"),
+        ("metadata.log.segment.bytes=1", "metadata.log.segment.bytes=1: give a number from"),
         ("max.connections=many", "max.connections: give a whole number"),
         ("max.connections=0", "max.connections: give a whole number from 1 on"),
         ("advertised.listeners=SASL_SSL://0.0.0.0:1", "advertised.listeners: 0.0.0.0 is no"),
@@ -300,7 +300,7 @@ def test_the_log_in_a_topic(tmp_path: Path) -> None:
     [
         ("metadata.log.dir=topic://kafka-1:9092", "metadata.log.dir: topic://kafka-1:9092: give t"),
         ("metadata.log.dir=topic://k:1/t?what=x", "what=x: after the ? only snapshots="),
-        ("metadata.log.topic.ssl.provider=x", "metadata.log.topic.ssl.provider is not known here"),
+        ("metadata.log.topic.ssl.provider=x", "metadata.log.topic.ssl.provider is not supported"),
         ("metadata.log.topic.group.id=x", "metadata.log.topic.group.id is not used here"),
         ("listeners=CONTROLLER://node-2:0", "advertised.listeners: the other nodes must be told"),
         ("listeners=CONTROLLER://:9093", "must be told where CONTROLLER is; give CONTROLLER://HO"),

@@ -118,7 +118,7 @@ def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
     [
         ("PLAINTEXT", b"\x16\x03\x01\x02\x00\x01", "it speaks TLS, and this listener does not"),
         ("PLAINTEXT", b"GET /metrics HTTP/1.1\r\n", "it speaks HTTP; metrics and probes are on"),
-        ("SSL", HELLO, "no TLS: it speaks something else"),
+        ("SSL", HELLO, "no TLS: it speaks another protocol"),
         ("SSL", b"\x16\3\1\x41\1", "no TLS: a record of 16641 bytes"),
         ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "no TLS: 16385 bytes of a handshake at once"),
         ("SSL", b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1", "no TLS: 16385 bytes of a handshake"),

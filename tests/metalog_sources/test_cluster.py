@@ -76,7 +76,7 @@ def test_by_name_with_its_own_settings(tmp_path: Path) -> None:
     [
         ("cluster://", None, "cluster://: '' is not HOST:PORT; give cluster://HOST:PORT"),
         ("cluster://a:1/t", None, "'a:1/t' is not HOST:PORT; give cluster://HOST:PORT"),
-        ("cluster://a:1", "ssl.x=secret", "client.properties: ssl.x is not known here"),
+        ("cluster://a:1", "ssl.x=secret", "client.properties: ssl.x is not supported"),
         ("cluster://a:1", "a=\\u12", "client.properties: line 1: "),
         ("cluster://a:1", "security.protocol=nonsense", "client.properties: security.protocol: "),
     ],

@@ -40,7 +40,7 @@ def test_what_cannot_be_had_is_refused(
 
 def test_before_a_node_has_written_anything_nothing_is_decided(tmp_path: Path) -> None:
     format_log(tmp_path / "node")
-    with pytest.raises(AuthorizerNotReady, match="nothing was written before offset 0"):
+    with pytest.raises(AuthorizerNotReady, match="there is no record before offset 0"):
         image_at(tmp_path / "node")
 
 

@@ -155,7 +155,7 @@ class TestRefused:
         assert problem in refused(url)
 
     def test_unknown_kinds(self) -> None:
-        assert "kafka:// is not known" in refused("kafka://localhost:9092")
+        assert "unknown scheme kafka://" in refused("kafka://localhost:9092")
 
 
 class OwnedBy(LocalFiles):
@@ -214,8 +214,10 @@ class TestNames:
         """As git's safe.directory: whose file it is says where a password is sent."""
         other = os.geteuid() + 1
         theirs = OwnedBy({tmp_path / "metalog.toml": frozenset({other})})
-        said = f"{tmp_path}/metalog.toml is passed over: it belongs to user {other}"
-        with pytest.raises(InvalidSource, match=f"@prod is in no metalog.toml that counts: {said}"):
+        said = f"{tmp_path}/metalog.toml is skipped: it belongs to user {other}"
+        with pytest.raises(
+            InvalidSource, match=f"@prod is in no metalog.toml that may be used: {said}"
+        ):
             open_source("@prod", environ={}, cwd=work, files=theirs)
         home = tmp_path / "home"
         (home / "metalog").mkdir(parents=True)
@@ -236,7 +238,7 @@ class TestNames:
         monkeypatch.setattr(os, "geteuid", lambda: 0)
         assert open_source("@prod", environ=environ, cwd=work, files=theirs).notes == ()
         monkeypatch.setattr(os, "geteuid", lambda: 1)
-        with pytest.raises(InvalidSource, match="passed over"):
+        with pytest.raises(InvalidSource, match="is skipped"):
             open_source("@prod", environ=environ, cwd=work, files=theirs)
 
     @pytest.mark.parametrize(

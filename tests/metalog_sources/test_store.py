@@ -87,7 +87,7 @@ def test_acls_that_a_folder_does_not_take_are_named(tmp_path: Path, name: str) -
 def test_folders_that_lie_too_deep_are_not_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
     (tmp_path / "back").symlink_to(tmp_path)
-    with pytest.raises(InvalidSource, match="deeper than 8 folders"):
+    with pytest.raises(InvalidSource, match="deeper than 8 nested folders"):
         replay_source(opened(tmp_path))
 
 
@@ -108,7 +108,7 @@ def test_a_mistake_names_its_file(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_utf8(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"\n\n# \xff")
-    with pytest.raises(InvalidSource, match=r"line 3: no UTF-8; save it as UTF-8"):
+    with pytest.raises(InvalidSource, match=r"line 3: not UTF-8; save it as UTF-8"):
         principals(tmp_path / "a.yaml")
 
 

@@ -57,7 +57,7 @@ def test_a_silent_port_is_one_line_within_the_stated_time(
         assert main(["acls", url]) == 2
         assert time.monotonic() - before < 15
     said = (
-        f"metalog: {url}: a connection is taken, and nothing answered within 0.5 s; is it "
+        f"metalog: {url}: connected, but no answer within 0.5 s; is it "
         "ZooKeeper, and its port without TLS?\n"
     )
     assert tuple(capsys.readouterr()) == ("", said)

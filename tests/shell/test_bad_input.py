@@ -298,7 +298,7 @@ def test_a_moment_that_is_none(refused: Refused) -> None:
 
 def test_a_moment_before_a_trimmed_log_starts(refused: Refused) -> None:
     trimmed = kafka_case("trimmed-4.3").log_dir
-    assert "before what can be rebuilt" in refused("acls", trimmed, "--at", "100")
+    assert "is too early" in refused("acls", trimmed, "--at", "100")
 
 
 @pytest.mark.parametrize(

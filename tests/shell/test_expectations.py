@@ -111,7 +111,7 @@ def test_a_denial_of_a_name_that_nobody_has_is_pointed_out(
             "no rule 'SuperUser' of deny",
         ),
         ("allow: []", "expects nothing"),
-        ("{", "no YAML"),
+        ("{", "not YAML"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, said: str) -> None:
@@ -146,11 +146,11 @@ def test_a_small_file_means_no_more_questions_than_a_file_of_acls_means_acls(
         return json.dumps({"operation": "Read", **found})
 
     path.write_text(f"deny:\n- {entry(1_000)}\n")
-    with pytest.raises(InvalidRequest, match=r"line 2.*means more than 100,000 questions"):
+    with pytest.raises(InvalidRequest, match=r"line 2.*expands to more than 100,000 questions"):
         read_expectations([str(path)])
     monkeypatch.setattr(document, "MOST_ENTRIES", 100)
     path.write_text(f"deny:\n- {entry(4)}\n- {entry(4)}\n")
-    with pytest.raises(InvalidRequest, match=r"line 3.*means more than \d+ questions"):
+    with pytest.raises(InvalidRequest, match=r"line 3.*expands to more than \d+ questions"):
         read_expectations([str(path)])
     path.write_text(f"deny:\n- {entry(4)}\n")
     assert len(read_expectations([str(path)])) == 64

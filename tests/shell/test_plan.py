@@ -132,7 +132,7 @@ def test_which_real_requests_would_get_another_answer(
     [
         (["--max-removals", "0"], "1 ACL would be removed, more than --max-removals 0"),
         (["--max-removals", "1"], None),
-        (["--max-removals", "-1"], "--max-removals -1: a number from 0 on"),
+        (["--max-removals", "-1"], "--max-removals -1: give a number from 0 on"),
     ],
 )
 def test_a_limit_of_removals(

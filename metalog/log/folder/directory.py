@@ -307,7 +307,7 @@ class DirectoryLog:
         if snapshots := self.snapshots():
             return snapshots[-1]
         raise CorruptLog(
-            f"the log begins at offset {self._ends.start}, and no snapshot holds what was before",
+            f"the log begins at offset {self._ends.start}, and no snapshot has the earlier records",
             file=str(self._folder.partition),
         )
 

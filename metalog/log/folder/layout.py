@@ -162,7 +162,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     except (TypeError, ValueError):
         raise _bad_epochs("not a leader-epoch-checkpoint", file) from None
     if version != [0]:
-        raise _bad_epochs(f"version {version[0]} is not known; 0 is", file)
+        raise _bad_epochs(f"version {version[0]} is unknown; expected 0", file)
     if count != [len(starts)]:
         raise _bad_epochs(
             f"{counted(count[0], 'entry is', 'entries are')} announced, and not {len(starts)}", file
@@ -215,7 +215,9 @@ def parse_quorum_state(data: bytes, file: str) -> QuorumState:
     if not all(type(number) is int for number in numbers):
         raise CorruptLog("not a quorum-state", file=file)
     if parsed.data_version not in (0, 1):
-        raise CorruptLog(f"data_version {parsed.data_version} is not known; 0 and 1 are", file=file)
+        raise CorruptLog(
+            f"data_version {parsed.data_version} is unknown; expected 0 or 1", file=file
+        )
     return parsed
 
 

@@ -123,8 +123,8 @@ class FoldersLog:
         if snapshots := self.snapshots():
             return snapshots[-1]
         raise CorruptLog(
-            f"the log begins at offset {self.bounds().start}, and no snapshot holds what was"
-            " before",
+            f"the log begins at offset {self.bounds().start}, and no snapshot has the"
+            " earlier records",
             file=str(self.source.path),
         )
 

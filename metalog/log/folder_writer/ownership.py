@@ -86,7 +86,7 @@ def _properties(log: DirectoryLog) -> MetaProperties:
     if log.folder.log_dir is None or properties is None:
         raise _refused(
             log,
-            "no meta.properties says whose folder it is",
+            "no meta.properties names its node",
             "give the metadata.log.dir of the node itself",
         )
     return properties

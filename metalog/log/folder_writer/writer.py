@@ -147,8 +147,8 @@ class WritableDirectoryLog:
         path = self._log.bootstrap_path
         if path is None:
             raise InvalidTarget(
-                f"{self.path}: a log without a metadata.version, and no records beside it to begin"
-                " with; format the folder"
+                f"{self.path}: the log has no metadata.version, and the folder has no bootstrap"
+                " records; format the folder"
             )
         return [
             _readable(entry.message, entry.version, str(path))

@@ -94,7 +94,7 @@ class TopicCluster:
         deadline = time.monotonic() + TIMEOUT_S
         while (facts := self.facts()) is None:
             if time.monotonic() > deadline:
-                raise Unanswered(f"{self.address}: it was created, and cannot be seen")
+                raise Unanswered(f"{self.address}: created, but not visible yet; try again")
             time.sleep(0.05)
         return facts
 
@@ -290,16 +290,16 @@ class Transactions:
             first = self._produced(messages, timestamp)
             if first != expected:
                 raise LogFenced(
-                    f"{self._address}: offset {expected} was next, and the topic gave {first}:"
-                    " it lost records, or somebody else writes to it"
+                    f"{self._address}: expected offset {expected}, but the topic returned {first}:"
+                    " it lost records, or another program writes to it"
                 )
             self._commit()
             return self._stable_end(first + len(messages))
         except (KafkaException, SystemError) as error:
             why = self._troubles.why(error if isinstance(error, KafkaException) else _cause(error))
             raise LogFenced(
-                f"{self._address}: not known to be written ({why}); another writer may have come;"
-                " claim it anew"
+                f"{self._address}: the write's outcome is unknown ({why}); another writer"
+                " may have taken over; claim the log again"
             ) from None
 
     def close(self) -> None:
@@ -335,7 +335,7 @@ class Transactions:
         if failures or len(offsets) < len(messages):
             raise KafkaException(*failures[:1])
         if offsets != list(range(offsets[0], offsets[0] + len(offsets))):
-            raise LogFenced(f"{self._address}: somebody else writes to it at offset {offsets[0]}")
+            raise LogFenced(f"{self._address}: another program writes to it at offset {offsets[0]}")
         return offsets[0]
 
     def _commit(self) -> None:
@@ -357,8 +357,8 @@ class Transactions:
         while (stable := watermarks(self._consumer, self._address).stable) < end:
             if time.monotonic() > deadline:
                 raise LogFenced(
-                    f"{self._address}: written, but a transaction of somebody else keeps it back"
-                    f" from offset {stable} on"
+                    f"{self._address}: written, but an open transaction of another program hides"
+                    f" it, from offset {stable} on"
                 )
             time.sleep(wait_s)
             wait_s = min(wait_s * 2, 0.05)

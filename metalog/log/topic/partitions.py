@@ -45,7 +45,7 @@ class PartitionedTopic:
             raise InvalidSource(f"{self.address}: there is no such topic")
         if _COMPACT in facts.settings.get("cleanup.policy", ""):
             raise InvalidSource(
-                f"{self.address}: it is compacted, which takes records out; lines are kept by"
+                f"{self.address}: the topic is compacted, which removes records; lines are kept by"
                 " a topic with cleanup.policy=delete"
             )
 

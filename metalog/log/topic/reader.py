@@ -81,7 +81,7 @@ class TopicLog:
         facts = self.cluster.facts()
         if facts is None:
             raise InvalidSource(
-                f"{self.path}: there is no such topic; the first writer of a log makes it"
+                f"{self.path}: there is no such topic; the first writer of a log creates it"
             )
         if (why := why_unfit(facts)) is not None:
             raise InvalidSource(f"{self.path}: {why}")
@@ -199,7 +199,9 @@ class TopicLog:
         Raises ``InvalidSource`` where there is no such snapshot.
         """
         if self._folder is None:
-            raise InvalidSource(f"{self.path}: there is no snapshot {id}: no folder of them is")
+            raise InvalidSource(
+                f"{self.path}: there is no snapshot {id}: no folder of snapshots is"
+            )
         if id not in (held := self._in_folder()):
             raise InvalidSource(f"{self._folder}: there is no snapshot {id}")
         return read_snapshot_file(held[id], self._files)
@@ -262,8 +264,8 @@ class TopicLog:
         if snapshots := self.snapshots():
             return snapshots[-1]
         raise CorruptLog(
-            f"the topic begins at offset {self._known().start}, and no snapshot holds what was"
-            " before",
+            f"the topic begins at offset {self._known().start}, and no snapshot has the"
+            " earlier records",
             file=self.path,
             advice="name the folder of its snapshots: ?snapshots=DIR",
         )
@@ -327,7 +329,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
         )
     if "compact" in policies:
         return (
-            "it is compacted, which takes records out; the topic of a log has cleanup.policy=delete"
+            "the topic is compacted, which removes records; give a topic with cleanup.policy=delete"
         )
     for key in ("retention.ms", "retention.bytes"):
         if "delete" in policies and settings.get(key) not in _FOREVER:

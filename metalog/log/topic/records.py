@@ -115,7 +115,7 @@ def read_place(message: Stored, topic: str) -> AppendHeader:
         )
     if len(packed) != _APPEND.size or packed[0] != _FORMAT:
         raise CorruptLog(
-            f"the header {APPEND_HEADER} is of no known form", file=topic, offset=message.offset
+            f"the header {APPEND_HEADER} has an unknown form", file=topic, offset=message.offset
         )
     place = AppendHeader(*_APPEND.unpack(packed)[1:])
     if place.epoch < 0 or not 0 <= place.number < place.total:

@@ -178,8 +178,8 @@ class WritableTopicLog:
         last = self._log.last
         if last is not None and self._encoding not in (None, last.encoding):
             raise InvalidTarget(
-                f"{self.path}: its values are in {last.encoding}, and {self._encoding} was asked"
-                " for; one topic has one encoding"
+                f"{self.path}: its values are in {last.encoding}, not in {self._encoding}; give"
+                f" encoding={last.encoding!r}, or use another topic"
             )
 
     def _begin_epoch(self) -> None:

@@ -52,7 +52,7 @@ def _entries(command: Command) -> Iterator[AclEntry]:
     if AclAction.ADD.value not in options.flags:
         raise fault(place, "has no --add, so it says no ACL that is wanted")
     if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
-        raise fault(place, f"a command means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
+        raise fault(place, f"a command expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
     try:
         acls = tuple(asked(options).to_add())
     except InvalidRequest as error:

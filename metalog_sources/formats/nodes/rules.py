@@ -154,7 +154,7 @@ def plain_entry(found: dict[str, str], place: FilePosition) -> AclEntry | None:
 
 def expanded(rule: FileRule, notes: AclNotes, place: FilePosition) -> list[AclEntry]:
     if prod(len(values) for values in rule) > MAX_ACLS_OF_A_RULE:
-        raise fault(place, f"a rule means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
+        raise fault(place, f"a rule expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
     return [checked(AclEntry(Acl(*values), notes, place)) for values in product(*rule)]
 
 

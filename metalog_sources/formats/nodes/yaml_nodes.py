@@ -39,10 +39,10 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
             else FilePosition(file, mark.line + 1, mark.column + 1)
         )
         said = " ".join(str(error.problem or error.context).split())
-        raise fault(place, f"no YAML: {said}") from None
+        raise fault(place, f"not YAML: {said}") from None
     except yaml.YAMLError as error:
         said = getattr(error, "reason", None) or " ".join(str(error).split())
-        raise InvalidRequest(f"{file}: no YAML: {said}") from None
+        raise InvalidRequest(f"{file}: not YAML: {said}") from None
 
 
 class _Builder:

@@ -118,7 +118,7 @@ def read_event(data: bytes, file: str) -> Resource | None:
     if not text.startswith("{"):
         kind, separator, name = text.partition(":")
         if not separator:
-            raise InvalidRequest(f"{file}: no change of ACLs: there is no colon")
+            raise InvalidRequest(f"{file}: not a change of ACLs: it has no colon")
         return resource_at(LITERAL_ROOT, kind, name)
     node = _only_value(text, file)
     found = fields_of(node, "a change of ACLs", None)
@@ -189,7 +189,7 @@ def _text(data: bytes, file: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise InvalidRequest(f"{file}: no UTF-8") from None
+        raise InvalidRequest(f"{file}: not UTF-8") from None
 
 
 def _only_value(text: str, file: str) -> Node:

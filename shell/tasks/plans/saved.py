@@ -49,7 +49,7 @@ def saved_plan(name: str) -> SavedPlan | None:
     try:
         return read_saved(read_whole(LOCAL_FILES, path).decode(), name)
     except UnicodeDecodeError:
-        raise InvalidRequest(f"{name}: no UTF-8") from None
+        raise InvalidRequest(f"{name}: not UTF-8") from None
 
 
 def _begins_as_plan(path: Path) -> bool:

@@ -197,7 +197,7 @@ def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
             raise InvalidRequest("which folder? give DIR, or --config server.properties")
         node_id = 1 if arguments.node_id is None else arguments.node_id
         if node_id < 0:
-            raise InvalidRequest(f"--node-id {node_id}: a number from 0 on")
+            raise InvalidRequest(f"--node-id {node_id}: give a number from 0 on")
         return _Node(node_id, given, [given], _controllers_without_config(arguments, node_id))
     if arguments.node_id not in (None, config.node_id):
         raise InvalidRequest(

@@ -269,7 +269,7 @@ def _only_line(name: str) -> str:
     try:
         lines = data.decode().removesuffix("\n").removesuffix("\r").split("\n")
     except UnicodeDecodeError:
-        raise InvalidRequest(f"{name}: no UTF-8; nothing was changed") from None
+        raise InvalidRequest(f"{name}: not UTF-8; nothing was changed") from None
     if len(lines) > 1:
         raise InvalidRequest(f"{name}: more than one line; a password is the only one")
     return lines[0]

@@ -237,4 +237,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"{path}: no UTF-8 at byte {error.start}") from None
+        raise InvalidRequest(f"{path}: not UTF-8 at byte {error.start}") from None

@@ -223,7 +223,7 @@ def test_a_snapshot_without_a_log() -> None:
 
 def test_a_log_that_lost_its_snapshot_says_so() -> None:
     log = DirectoryLog(ROOT, files=folder(**{segment_name(5): no_ops(5, 2)}))
-    with pytest.raises(CorruptLog, match="begins at offset 5, and no snapshot holds"):
+    with pytest.raises(CorruptLog, match="begins at offset 5, and no snapshot has"):
         list(log.read(0))
 
 

@@ -77,13 +77,13 @@ def test_a_topic_at_a_listener_that_wants_a_login() -> None:
     [
         ("cluster://localhost:9092", "cluster:// has no log; give a metadata.log.dir, "),
         ("quorum://localhost", "give quorum://HOST:PORT"),
-        ("quorum://localhost:1", "kafka_settings: ssl.cipher.suites is not known here"),
-        ("topic://localhost:1/t", "kafka_settings: ssl.cipher.suites is not known here"),
+        ("quorum://localhost:1", "kafka_settings: ssl.cipher.suites is not supported"),
+        ("topic://localhost:1/t", "kafka_settings: ssl.cipher.suites is not supported"),
         ("topic://localhost:1/t?at=1", "only snapshots=DIR is known"),
         ("missing", "there is no such file or folder"),
         ("a+", "a folder is missing beside a +"),
         ("", "SOURCE is missing"),
-        (__file__, "a file of a kind that is not read"),
+        (__file__, "unknown kind of file"),
     ],
 )
 def test_what_cannot_be_opened_is_refused_in_a_line(source: str, problem: str) -> None:

@@ -123,7 +123,7 @@ def test_snapshots_lie_in_a_folder_beside_it(
     assert list(log.open_snapshot(SnapshotId(end, 1)))[1].messages() == [ace(1)]
     [problem] = log.problems
     assert f"{SnapshotId(end + 5, 1)} ends past the topic's end at {end}" in problem
-    with pytest.raises(InvalidSource, match="no folder of them is"):
+    with pytest.raises(InvalidSource, match="no folder of snapshots is"):
         reader(cluster).open_snapshot(SnapshotId(end, 1))
     with pytest.raises(InvalidSource, match=f"there is no snapshot {SnapshotId(1, 1)}"):
         log.open_snapshot(SnapshotId(1, 1))
@@ -164,7 +164,7 @@ def test_a_start_that_nothing_reaches_is_damage(
 ) -> None:
     ends = cluster.ends()
     monkeypatch.setattr(cluster, "ends", lambda: ends._replace(start=1))
-    with pytest.raises(CorruptLog, match="begins at offset 1, and no snapshot holds what was bef"):
+    with pytest.raises(CorruptLog, match="begins at offset 1, and no snapshot has the ear"):
         reader(cluster).check()
     with pytest.raises(CorruptLog, match="begins at offset 1"):
         list(reader(cluster).read(0))
@@ -186,8 +186,8 @@ def test_what_is_too_large_is_refused_and_fences_nobody(writer: WritableTopicLog
         (1, {"cleanup.policy": "", "retention.ms": "1000"}, None),
         (1, {"retention.ms": "9223372036854775807"}, None),
         (3, {}, "it has 3 partitions"),
-        (1, {"cleanup.policy": "compact"}, "it is compacted"),
-        (1, {"cleanup.policy": "compact, delete"}, "it is compacted"),
+        (1, {"cleanup.policy": "compact"}, "the topic is compacted"),
+        (1, {"cleanup.policy": "compact, delete"}, "the topic is compacted"),
         (1, {"retention.ms": "1000"}, "its retention.ms is 1000"),
         (1, {"retention.bytes": "1000"}, "its retention.bytes is 1000"),
     ],

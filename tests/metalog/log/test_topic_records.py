@@ -75,7 +75,7 @@ def test_what_was_deleted_is_a_gap_that_lost_something() -> None:
     ("offset", "change", "problem"),
     [
         (2, {"headers": ()}, "a message without the header metalog.append"),
-        (2, {"headers": [(APPEND_HEADER, b"\2")]}, "the header metalog.append is of no known"),
+        (2, {"headers": [(APPEND_HEADER, b"\2")]}, "the header metalog.append has an unknown"),
         (3, {"offset": 4}, "not record 1 of the append at offset 2, which must follow"),
         (3, {"key": b"\0\0\0\2"}, "not record 1 of the append at offset 2"),
     ],

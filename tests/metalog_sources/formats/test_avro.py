@@ -119,7 +119,7 @@ def test_a_file_of_another_writer_is_read_with_a_note(codec: str) -> None:
     ],
 )
 def test_a_bomb_is_refused_before_it_is_read(data: bytes, said: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"^a\.avro: no Avro file of ACLs: ") as raised:
+    with pytest.raises(InvalidRequest, match=r"^a\.avro: not an Avro file of ACLs: ") as raised:
         read_avro(data, "a.avro")
     assert said in str(raised.value)
     assert len(str(raised.value)) < 300

@@ -172,7 +172,7 @@ MISTAKES = {
         "a, line 1, column 1: the file is not a mapping; write keys and values, "
         "such as owns, acls, users"
     ),
-    "acls: [": ("a, line 2, column 1: no YAML: did not find expected node content"),
+    "acls: [": ("a, line 2, column 1: not YAML: did not find expected node content"),
     "a: !!python/object/apply:os.system [x]": (
         "a, line 1, column 4: the tag tag:yaml.org,2002:python/object/apply:os.system is not "
         "read; leave it out"
@@ -206,7 +206,7 @@ def test_no_text_does_worse_than_a_mistake(text: str) -> None:
 @given(st.binary(max_size=60))
 def test_no_bytes_do_worse_than_a_mistake(data: bytes) -> None:
     for head in (b"", b"Obj\x01"):
-        with pytest.raises(InvalidRequest, match=r"^a: no Avro file"):
+        with pytest.raises(InvalidRequest, match=r"^a: not an Avro file"):
             read_avro(head + data, "a")
 
 
@@ -225,7 +225,7 @@ MANY = ", ".join(f"x{number}" for number in range(400))
             read_kafka_acls,
             "kafka-acls --add"
             + "".join(f" --topic t{n} --allow-principal User:{n}" for n in range(400)),
-            "a command means more than 100,000 ACLs",
+            "a command expands to more than 100,000 ACLs",
         ),
         (read_json, '{"resourceName":' + "1" * 5_000 + "}", "an ACL has no resourceType"),
         (read_json, '{"a":' * 100_000, "nested more than 32 deep"),
@@ -242,7 +242,7 @@ def test_few_bytes_do_not_stand_for_much(
 def test_all_rules_of_a_file_together_mean_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "MOST_ENTRIES", 10)
     monkeypatch.setattr(document, "_BYTES_AN_ENTRY", 1_000)
-    said = r"^a, line \d, column \d+: the file means more than 10 ACLs"
+    said = r"^a, line \d, column \d+: the file expands to more than 10 ACLs"
     resource = "{principal: User:a, resourceType: TOPIC, resourceName: [a, b], operation: READ}"
     whole = f"acls: [&a {resource}, {', '.join(['*a'] * 4)}]"
     read_yaml(whole, "a")

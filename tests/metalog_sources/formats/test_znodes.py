@@ -70,7 +70,7 @@ def test_a_node_as_kafka_writes_it() -> None:
     for data, said in (
         (NODE.replace(b"Describe", b"Descry", 1), "zk/n, line 1, column 84: unknown operation"),
         (NODE[:-5], "zk/n, line 1, column "),
-        (b"\xff", "zk/n: no UTF-8"),
+        (b"\xff", "zk/n: not UTF-8"),
         (NODE.replace(b'"version":1', b'"version":2'), "version 2 is not known"),
     ):
         assert said in refused(
@@ -104,7 +104,7 @@ def test_events_in_either_spelling() -> None:
     kip = b'{"version":1, "resourceType":"Topic", "name":"pay-", "patternType":"PREFIXED"}'
     assert znodes.read_event(kip, "zk/e") == PREFIX
     assert znodes.read_event(b"Broker:1", "zk/e") is None
-    assert "zk/e: no change of ACLs" in refused(znodes.read_event, b"nothing", "zk/e")
+    assert "zk/e: not a change of ACLs" in refused(znodes.read_event, b"nothing", "zk/e")
     assert "has no name" in refused(znodes.read_event, b'{"version":1,"resourceType":"x"}', "zk/e")
 
 
