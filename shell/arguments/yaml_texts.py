@@ -20,4 +20,4 @@ def yaml_texts(path: Path) -> Iterator[tuple[str, str]]:
         try:
             yield data.decode("utf-8-sig"), str(file)
         except UnicodeDecodeError:
-            raise InvalidSource(f"{file}: no UTF-8; save it as UTF-8") from None
+            raise InvalidSource(f"{file}: not UTF-8; save it as UTF-8") from None

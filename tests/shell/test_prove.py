@@ -146,7 +146,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ("dany: {principal: any}", "column 1: unknown key 'dany' in claims; did you mean deny?"),
         ("- deny: 1", "line 1, column 1: not a claim"),
         ("deny: []", "claims nothing"),
-        (PII.replace("}", ""), "no YAML"),
+        (PII.replace("}", ""), "not YAML"),
     ],
 )
 def test_a_wrong_claim_is_one_line_with_its_place(text: str, said: str) -> None:
