@@ -12,8 +12,9 @@ from typing import Final
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.audit import line as audit
 from authorizer.engine.decide import ALLOWED, AuthorizationResult, Decision
-from authorizer.engine.decision_cache import DecisionContext, Identity, SessionCache
-from metalog.acl import PatternType, ResourceType
+from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.remembered import Identity
+from metalog.acl import PatternType
 from metalog.errors import InvalidRequest
 
 AUDIT_LOG: Final = logging.getLogger(audit.LOGGER)
@@ -25,35 +26,32 @@ DEBUG: Final = logging.DEBUG
 def results_of(
     decider: DecisionContext, identity: Identity, actions: Sequence[Action]
 ) -> list[AuthorizationResult]:
-    """A result for each of ``actions``. Those that follow each other are mostly on resources of
-    one type: one scope."""
+    """A result for each of ``actions``, all from what one session may do."""
+    answers = decider.session(identity)
     results = []
-    resource_type: ResourceType | None = None
     for action in actions:
         resource = action.resource
-        if resource.resource_type is not resource_type or resource.pattern_type is not LITERAL:
-            scope = scope_of(decider, identity, resource)
-            known, resource_type = scope.verdicts, resource.resource_type
-        verdicts = known.get(resource.name) or scope.on(resource.name)
+        if resource.pattern_type is not LITERAL:
+            refuse_other_patterns(resource)
+        resource_type, name = resource.resource_type, resource.name
+        verdicts = answers.verdicts[resource_type].get(name) or answers.on(resource_type, name)
         results.append(verdicts[action.operation])
     return results
 
 
 def decision_of(decider: DecisionContext, context: RequestContext, action: Action) -> Decision:
     """The result of ``action``, with its rule."""
-    scope = scope_of(decider, context.identity, action.resource)
-    return scope.decide(action.operation, action.resource.name)
-
-
-def scope_of(
-    decider: DecisionContext, identity: Identity, resource: ResourcePattern
-) -> SessionCache:
-    """Where ``identity`` is answered about ``resource``; ``InvalidRequest`` unless LITERAL."""
+    resource = action.resource
     if resource.pattern_type is not LITERAL:
-        raise InvalidRequest(
-            f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
-        )
-    return decider.scope(resource.resource_type, identity)
+        refuse_other_patterns(resource)
+    return decider.decide(context.identity, action.operation, resource.resource_type, resource.name)
+
+
+def refuse_other_patterns(resource: ResourcePattern) -> None:
+    """``InvalidRequest``: ``resource`` is not LITERAL."""
+    raise InvalidRequest(
+        f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
+    )
 
 
 def audit_all(

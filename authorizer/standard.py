@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from authorizer.acl_warnings import refuse_what_kafka_refuses, warnings_about
-from authorizer.answers import AUDIT_LOG, audit_all, decision_of, results_of, scope_of
+from authorizer.answers import AUDIT_LOG, audit_all, decision_of, refuse_other_patterns, results_of
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig, from_properties, read_kafka_version
 from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
@@ -60,6 +60,8 @@ class StandardAuthorizer(Authorizer):
     A ``Replica`` feeds it the images of a log, or ``from_acls`` gives it its ACLs. Any thread may
     ask; all actions of one call are decided by the same image.
     """
+
+    _decider: DecisionContext
 
     def __init__(self, config: AuthorizerConfig | None = None) -> None:
         self._config = config or AuthorizerConfig()
@@ -181,10 +183,16 @@ class StandardAuthorizer(Authorizer):
         if len(actions) == 1:  # the commonest question goes straight through, and makes no object
             action = actions[0]
             resource = action.resource
-            scope = decider.scopes[resource.resource_type].get(context.identity)
-            if scope is None or resource.pattern_type is not LITERAL:
-                scope = scope_of(decider, context.identity, resource)
-            verdicts = scope.verdicts.get(resource.name) or scope.on(resource.name)
+            answers = decider.sessions.get(context.identity)
+            kind, name = resource.resource_type, resource.name
+            if resource.pattern_type is not LITERAL:
+                refuse_other_patterns(resource)
+            if answers is None:
+                verdicts = decider.once(context.identity, kind, name)
+            else:
+                verdicts = answers.verdicts[kind].get(name) or decider.more(
+                    answers, context.identity, kind, name
+                )
             results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
         else:
             results = AuthorizationResults(results_of(decider, context.identity, actions))
@@ -206,11 +214,11 @@ class StandardAuthorizer(Authorizer):
             )
         decider, identity = self._decider, context.identity
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"), 0, True, False)
-        [result] = results_of(decider, identity, (hardcode,))
+        answers = decider.session(identity)
+        result = answers.on(resource_type, "hardcode")[operation]
         if _audit_levels.get(INFO) is not False:
             audit_all(decider, context, (hardcode,), (result,))
-        scope = decider.scope(resource_type, identity)
-        if result is ALLOWED or scope.is_allowed_on_some(operation):
+        if result is ALLOWED or answers.is_allowed_on_some(operation, resource_type):
             return ALLOWED
         return DENIED
 
@@ -279,12 +287,13 @@ class StandardAuthorizer(Authorizer):
             is_whole = acls.is_replacement or self._is_index_behind
             if is_whole or len(acls.changes) > len(after) // WORTH_LOADING_ANEW:
                 self._writer.load(acls.in_record_order(after))
+                self._decide_anew()
             else:
-                self._writer.apply(acls.changes, acls.image.by_id)
+                self._apply(acls.changes, acls.image.by_id)
             self._by_id = after.by_id
             self._is_index_behind = False
         level = image.features.metadata_version
-        if is_changed or level != self._metadata_version:
+        if level != self._metadata_version:
             self._metadata_version = level
             kafka = self._config.kafka_version
             self._refusal = kafka and image.features.problem_for(kafka.value)
@@ -328,8 +337,7 @@ class StandardAuthorizer(Authorizer):
         """
         by_id = self._own_ids()
         if self._is_loaded:
-            self._writer.apply({uuid: acl}, by_id)
-            self._decide_anew()
+            self._apply({uuid: acl}, by_id)
         else:
             self._is_index_behind = True
         by_id[uuid] = acl
@@ -340,8 +348,7 @@ class StandardAuthorizer(Authorizer):
         if uuid not in by_id:
             raise InvalidRequest(f"there is no ACL with the id {uuid_text(uuid)}")
         if self._is_loaded:
-            self._writer.apply({uuid: None}, by_id)
-            self._decide_anew()
+            self._apply({uuid: None}, by_id)
         else:
             self._is_index_behind = True
         del by_id[uuid]
@@ -358,6 +365,14 @@ class StandardAuthorizer(Authorizer):
         if not isinstance(self._by_id, dict):
             self._by_id = dict(self._by_id)
         return self._by_id
+
+    def _apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
+        """Carry out ``changes`` to the ACLs that were ``before``; what they do not concern stays
+        remembered."""
+        touched = [acl for acl in map(before.get, changes) if acl is not None]
+        touched += [acl for acl in changes.values() if acl is not None]
+        self._writer.apply(changes, before)
+        self._decider = self._decider.after(self._writer.index, touched)
 
     def _decide_anew(self) -> None:
         config, shut_by = self._config, self._refusal or (TOO_OLD if self._is_stale else "")

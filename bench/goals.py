@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from measured import FIRST_DECISION, WALL, Results, Seconds, bytes_an_acl, middle
+from measured import COLD, FIRST_DECISION, WALL, Results, Seconds, bytes_an_acl, middle
 
 REASONS = Path(__file__).with_name("unmet.toml")
 
@@ -49,6 +49,7 @@ class Goal(NamedTuple):
 def all_of(results: Results) -> list[Goal]:
     return [
         *_of_decisions(results),
+        *_of_cold_decisions(results),
         *_of_compiled_decisions(results),
         *_of_many(results),
         *_of_blocks(results),
@@ -69,6 +70,13 @@ def _of_decisions(results: Results) -> Iterator[Goal]:
         ratio = results.by_type.ratio(answer)
         yield Goal(f"pure W8 {answer}", f"W8, {answer}: ahead of Kafka", 1_000, ratio)
     yield Goal("list", "listing all ACLs: ahead of Kafka", 1, results.by_type.ratio("list_all"))
+
+
+def _of_cold_decisions(results: Results) -> Iterator[Goal]:
+    for name, sides in results.cold.items():
+        kafka, ours, _ = COLD[name]
+        ratio = sides.ratio(ours, kafka=kafka)
+        yield Goal(f"cold {name}", f"{name}, nothing remembered: ahead of Kafka", 1, ratio)
 
 
 def _of_compiled_decisions(results: Results) -> Iterator[Goal]:

@@ -19,6 +19,14 @@ LAPS = 10
 SIDES = ("kafka", "pure", "compiled")
 
 
+COLD = {
+    "W10-fleet": ("authorize", "first_pass", 1),
+    "W11-churn": ("round", "round", 20),
+    "W12-page": ("page", "first", 504),
+}
+"""What remembered answers cannot help: Kafka's figure, ours, and how many decisions it is of."""
+
+
 class Sides(NamedTuple):
     """The same job on Kafka, on our source as Python runs it, and on it compiled."""
 
@@ -35,6 +43,7 @@ class Results(NamedTuple):
     """``many`` is the number of actions of one call in ``many_actions``."""
 
     decisions: dict[str, Sides]
+    cold: dict[str, Sides]
     by_type: Sides
     many: int
     many_actions: Sides

@@ -37,6 +37,10 @@ from metalog.records.acl_fast_decode import Part, numbered
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 
+REQUESTS_A_CHANGE = 20
+FRESH = 30
+"""So many authorizers are asked their first question."""
+
 Requests = list[tuple[RequestContext, list[Action]]]
 
 
@@ -127,6 +131,42 @@ def many(folder: Path, watch: Stopwatch, acl_set: str, request_list: str, count:
     gc.freeze()
     watch.time_repeated("single", authorizer.authorize, requests)
     watch.time_repeated("many", authorizer.authorize, [(context, actions)])
+
+
+def churn(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
+    """An ACL is removed and added again, then so many requests, and so on."""
+    acls = read_acls(folder, acl_set)
+    authorizer = loaded(acls)
+    requests = read_requests(folder, request_list)
+    starts = range(0, len(requests) - REQUESTS_A_CHANGE, REQUESTS_A_CHANGE)
+    pairs, random = list(acls.items()), SplitMix64(10)
+    chosen = [pairs[random.below(len(pairs))] for _ in starts]
+    gc.collect()
+    gc.freeze()
+
+    def change_and_ask(changed: tuple[Uuid, Acl], start: int) -> None:
+        authorizer.remove_acl(changed[0])
+        authorizer.add_acl(*changed)
+        _ask_all(authorizer.authorize, requests[start : start + REQUESTS_A_CHANGE])
+
+    watch.time_repeated("round", change_and_ask, list(zip(chosen, starts, strict=True)))
+
+
+def page(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
+    """All of the list by one call, of an authorizer that was asked nothing before; then again."""
+    acls = read_acls(folder, acl_set)
+    requests = read_requests(folder, request_list)
+    context, actions = requests[0][0], [action for _, [action] in requests]
+    fresh = [loaded(acls) for _ in range(FRESH)]
+    gc.collect()
+    gc.freeze()
+
+    def ask_each() -> None:
+        for authorizer in fresh:
+            authorizer.authorize(context, actions)
+
+    watch.time_once("first", FRESH, ask_each)
+    watch.time_repeated("page", fresh[0].authorize, [(context, actions)])
 
 
 def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
@@ -310,6 +350,8 @@ def first_decision(folder: Path, _: Stopwatch, log: str) -> None:
 JOBS: dict[str, Callable[..., None]] = {
     "decide": decide,
     "many": many,
+    "churn": churn,
+    "page": page,
     "blocks": blocks,
     "bulk": bulk,
     "small": small,

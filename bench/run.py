@@ -51,7 +51,7 @@ class Effort(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-FULL = Effort(2, 5.0, 0.5, 0.5, 5, 2, 1_000_000, 5)
+FULL = Effort(2, 5.0, 1.0, 0.5, 5, 2, 1_000_000, 5)
 QUICK = Effort(
     1, 1.5, 0.1, 0.2, 3, 1, 200_000, 1, left_out=("W2-plain-hot", "W4-plain-zipf", "W7b-chain")
 )
@@ -68,6 +68,12 @@ DECISIONS = {
     "W7-nested": ("nested", "nested"),
     "W7b-chain": ("chain", "chain"),
     "W9-one-resource": ("one", "one"),
+}
+
+COLD_JOBS = {
+    "W10-fleet": ("decide", "fleet", "fleet"),
+    "W11-churn": ("churn", "churn", "churn"),
+    "W12-page": ("page", "page", "page"),
 }
 
 
@@ -195,6 +201,7 @@ def measure(effort: Effort) -> Results:
             for name, job in DECISIONS.items()
             if name not in effort.left_out
         },
+        cold={name: side_by_side(name, effort, *job) for name, job in COLD_JOBS.items()},
         by_type=side_by_side("W8-by-resource-type", effort, "by-resource-type", "bench"),
         many=MANY,
         many_actions=side_by_side("many actions", effort, "many", "plain", "uniform", str(MANY)),

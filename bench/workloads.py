@@ -28,6 +28,12 @@ REPLAY_TIME_MS = 1_700_000_000_000
 ID_SEED = 0x1D5
 PREFIX = "foo-bar35_resource-"
 CLIENT = "127.0.0.1"
+CLIENTS = 100_000
+TEAMS = 500
+STREAMS = 20_000
+SERVICES = 1_000
+PAGE_TOPICS = 504
+PORTAL = "User:portal"
 _MASK = (1 << 64) - 1
 
 SUMS = {
@@ -47,22 +53,26 @@ SUMS = {
     "plain.acls.tsv": "5ac3e21dfb67daa3fbc8ad1aeaea2e668d3b454070b07babed25fbebf0c6970b",
     "uniform.requests.tsv": "7e7cacf14ad94f211bfbc7882ac374a9533fa992c6f89534b199269b9b2f9265",
     "zipf.requests.tsv": "7f9fb015ff4950addf9006332d6124664c56b14ea4ddcd82907b838edd495e0d",
+    "fleet.acls.tsv": "9d6c10797b7d10a3821e6d5380cfcea04cd34e2c770213f1c4c6dce66e2e7c75",
+    "fleet.requests.tsv": "c2f7fa101beca0325dcc66b0d1626b56848ec50248cbf95d488fd593f0d4e108",
+    "churn.acls.tsv": "3baf3f2c4c65e243028c463a55f856f0b40ea2d121a73f0d76db8ec68f2f275c",
+    "churn.requests.tsv": "9b5052c852ecce12ca44b4cea1382901ad3bc284d18fd137bb9b5200370c0e2d",
+    "page.acls.tsv": "f43425930c8a6dba5103c8d9e1890be4179e542ff51ff57116d364c4dd1a7d36",
+    "page.requests.tsv": "657ba43e3bd66fa76d4e0549d1389e84204a9d73faa62370c297454cad112836",
     "replay.log": "068259211bde833b45969e7d0ff69a8d26b3f577336d6d7e097f1ceca2f5bae7",
 }
 
 
 class Grant(NamedTuple):
-    """An ACL that allows READ; ``columns`` are those of an ``.acls.tsv`` after the id."""
+    """An ACL; its fields are the columns of an ``.acls.tsv`` after the id."""
 
     resource_type: str
     name: str
     pattern_type: str
     principal: str
     host: str = "*"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (*self, "READ", "ALLOW")
+    operation: str = "READ"
+    permission_type: str = "ALLOW"
 
 
 class Request(NamedTuple):
@@ -70,10 +80,11 @@ class Request(NamedTuple):
     operation: str
     resource_type: str
     name: str
+    host: str = CLIENT
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.principal, CLIENT, self.resource_type, self.name, self.operation
+        return self.principal, self.host, self.resource_type, self.name, self.operation
 
 
 class SplitMix64:
@@ -167,6 +178,61 @@ def _blocks() -> Iterator[Grant]:
         yield grant._replace(host=inside if i % 2 else outside)
 
 
+def certificate(client: int) -> str:
+    """The principal of a client of a large fleet, as Kafka names an X.509 subject."""
+    return (
+        f"User:CN=client-{client:06d}.apps.example.com,OU=team-{client % TEAMS:03d},"
+        "O=Example Corporation,L=Berlin,C=DE"
+    )
+
+
+def _team_topic(team: int, number: int) -> str:
+    return f"team-{team:03d}.{'public' if number < 3 else 'orders'}.{number}"
+
+
+def _fleet() -> Iterator[Grant]:
+    """14,500 ACLs: three prefixes of each team, and 26 grants on its ten topics, a few denied."""
+    random = SplitMix64(21)
+    for team in range(TEAMS):
+        yield Grant("TOPIC", f"team-{team:03d}.", "PREFIXED", certificate(team), "*", "ALL")
+        yield Grant("TOPIC", f"team-{team:03d}.public.", "PREFIXED", "User:*")
+        yield Grant("GROUP", f"team-{team:03d}.", "PREFIXED", "User:*")
+    for i in range(26 * TEAMS):
+        topic = _team_topic(i % TEAMS, i // TEAMS % 10)
+        client = certificate(random.below(CLIENTS))
+        operation, permission = ("READ", "WRITE")[i & 1], "ALLOW" if i % 50 else "DENY"
+        yield Grant("TOPIC", topic, "LITERAL", client, "*", operation, permission)
+
+
+def _stream(i: int) -> str:
+    return f"app-{i % 397:03d}.stream-{i}"
+
+
+def _churn() -> Iterator[Grant]:
+    """200,000 ACLs on 20,000 resources, a fifth of them prefixes."""
+    for i in range(STREAMS):
+        for a in range(ACLS_A_RESOURCE):
+            service = f"User:service-{(ACLS_A_RESOURCE * i + a) % SERVICES}"
+            yield Grant(resource_type(i), _stream(i), pattern_type(i), service)
+
+
+def _page_topic(i: int) -> str:
+    return f"team-{i % 40:02d}.orders.topic-{i:04d}"
+
+
+def _page() -> Iterator[Grant]:
+    """5,800 ACLs: ten on each of 504 topics, one of them for the portal, and 760 prefixes."""
+    operations = ("DESCRIBE", "READ", "WRITE")
+    for i in range(PAGE_TOPICS):
+        yield Grant("TOPIC", _page_topic(i), "LITERAL", PORTAL, "*", operations[i % 3])
+        for a in range(9):
+            service = f"User:service-{(9 * i + a) % 300}"
+            yield Grant("TOPIC", _page_topic(i), "LITERAL", service, "*", operations[a % 3])
+    for i in range(760):
+        prefix = f"team-{i % 40:02d}.{'orders.' if i % 7 else ''}{i // 40 or ''}"
+        yield Grant("TOPIC", prefix, "PREFIXED", f"User:service-{i % 300}")
+
+
 ACL_SETS: dict[str, Callable[[], Iterable[Grant]]] = {
     "bench": lambda: _bench(5_000),
     "plain": lambda: _bench(1),
@@ -176,6 +242,9 @@ ACL_SETS: dict[str, Callable[[], Iterable[Grant]]] = {
     "nested": _nested,
     "chain": _chain,
     "one": _one,
+    "fleet": _fleet,
+    "churn": _churn,
+    "page": _page,
 }
 
 
@@ -221,6 +290,32 @@ def _one_requests(random: SplitMix64) -> Iterator[Request]:
         yield Request(f"User:user-{random.below(50_000)}", "READ", "TOPIC", "one")
 
 
+def _fleet_requests(random: SplitMix64) -> Iterator[Request]:
+    """Each of 100,000 clients about twice in the list, each from a host of its own."""
+    while True:
+        client, team, number = random.below(CLIENTS), random.below(TEAMS), random.below(10)
+        who, host = certificate(client), f"10.{client >> 16}.{client >> 8 & 255}.{client & 255}"
+        if random.below(4):
+            name = _team_topic(team, number)
+            yield Request(who, _read_or_write(random), "TOPIC", name, host)
+        else:
+            yield Request(who, "READ", "GROUP", f"team-{team:03d}.group-{number}", host)
+
+
+def _churn_requests(random: SplitMix64) -> Iterator[Request]:
+    """Half of them by a service that has an ACL on the resource."""
+    while True:
+        i = random.below(STREAMS)
+        own = ACLS_A_RESOURCE * i + random.below(ACLS_A_RESOURCE)
+        service = (own if random.below(2) else random.below(SERVICES)) % SERVICES
+        yield Request(f"User:service-{service}", "READ", resource_type(i), _stream(i))
+
+
+def _page_requests(_: SplitMix64) -> Iterator[Request]:
+    for i in cycle(range(PAGE_TOPICS)):
+        yield Request(PORTAL, "DESCRIBE", "TOPIC", _page_topic(i))
+
+
 REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] = {
     "uniform": (3, _uniform),
     "zipf": (4, _zipf),
@@ -229,7 +324,12 @@ REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] 
     "nested": (7, _nested_requests(625)),
     "chain": (8, _nested_requests(1_250)),
     "one": (9, _one_requests),
+    "fleet": (22, _fleet_requests),
+    "churn": (23, _churn_requests),
+    "page": (24, _page_requests),
 }
+LENGTHS = {"fleet": 200_000, "page": PAGE_TOPICS}
+"""How many requests a list has, if not ``REQUESTS``."""
 
 
 def small_acls() -> list[Grant]:
@@ -246,7 +346,7 @@ def small_requests() -> list[Request]:
 
 def _acl_lines(name: str) -> Iterator[bytes]:
     for uuid, grant in zip(ids(), ACL_SETS[name](), strict=False):
-        yield "\t".join((uuid.hex(), *grant.columns)).encode() + b"\n"
+        yield "\t".join((uuid.hex(), *grant)).encode() + b"\n"
 
 
 def _request_lines(name: str) -> Iterator[bytes]:
@@ -254,7 +354,7 @@ def _request_lines(name: str) -> Iterator[bytes]:
         requests: Iterable[Request] = [Request(user(0), "WRITE", "TOPIC", f"{PREFIX}95")]
     else:
         seed, made = REQUEST_LISTS[name]
-        requests = islice(made(SplitMix64(seed)), REQUESTS)
+        requests = islice(made(SplitMix64(seed)), LENGTHS.get(name, REQUESTS))
     for request in requests:
         yield "\t".join(request.columns).encode() + b"\n"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from authorizer.engine.decide import ALLOW, ALLOWS, DENIES, Subject, sorted_in_pattern
+from authorizer.engine.decide import ALLOW, ALLOWS, DENIES, Masks, Subject, sorted_in_pattern
 from metalog.acl import Acl
 from metalog.image.table import Table
 
@@ -42,9 +42,9 @@ class FewAcls:
         """The ACLs that mean ``who``, and maybe others."""
         return self._acls
 
-    def masks(self, who: Subject) -> tuple[int, int]:
+    def masks(self, who: Subject) -> Masks:
         """The operations that are allowed ``who``, and those that are denied, a bit each."""
-        return _masks(self._acls, who)
+        return masks_of(self._acls, who)
 
     def in_order(self) -> tuple[Acl, ...]:
         if not self._is_sorted:
@@ -88,18 +88,35 @@ class ManyAcls:
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that mean ``who``."""
-        by_who = self._by_who
-        if who.address is not None or len(who.hosts) * len(who.principals) > len(by_who):
+        if self._is_looked_through(who):
             return tuple([acl for acl in self if who.is_meant_by(acl)])
-        found: list[Acl] = []
+        return tuple(chain.from_iterable(self._found(who)))
+
+    def masks(self, who: Subject) -> Masks:
+        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        if self._is_looked_through(who):
+            return masks_of(self, who)
+        allowed = denied = 0
+        for acls in self._found(who):
+            for acl in acls:
+                if acl.permission_type is ALLOW:
+                    allowed |= ALLOWS[acl.operation]
+                else:
+                    denied |= DENIES[acl.operation]
+        return allowed, denied
+
+    def _is_looked_through(self, who: Subject) -> bool:
+        """Whether to look at all ACLs, as blocks need it, is less than to look ``who`` up."""
+        looked_up = len(who.hosts) * len(who.principals)
+        return who.address is not None or looked_up > len(self._by_who)
+
+    def _found(self, who: Subject) -> Iterator[tuple[Acl, ...]]:
+        by_who = self._by_who
         for principal in who.principals:
             for host in who.hosts:
-                found += by_who.get((principal, host), ())
-        return tuple(found)
-
-    def masks(self, who: Subject) -> tuple[int, int]:
-        """The operations that are allowed ``who``, and those that are denied, a bit each."""
-        return _masks(self.of(who), who)
+                acls = by_who.get((principal, host))
+                if acls is not None:
+                    yield acls
 
     def in_order(self) -> tuple[Acl, ...]:
         if self._sorted is None:
@@ -137,7 +154,8 @@ def bucket_of(acls: list[Acl]) -> Bucket:
     return ManyAcls(Table((key, tuple(found)) for key, found in by_who.items()))
 
 
-def _masks(acls: Iterable[Acl], who: Subject) -> tuple[int, int]:
+def masks_of(acls: Iterable[Acl], who: Subject) -> Masks:
+    """What ``acls`` allow ``who``, and what they deny."""
     principals, hosts, address = who
     allowed = denied = 0
     for acl in acls:

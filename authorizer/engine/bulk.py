@@ -16,10 +16,12 @@ from sys import getsizeof
 from typing import Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.engine import decision_cache
+from authorizer.engine import remembered
 from authorizer.engine.decide import Decision
-from authorizer.engine.decision_cache import ENTRY_BYTES, DecisionContext, SessionCache
+from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
+from authorizer.engine.remembered import ENTRY_BYTES
+from authorizer.engine.session_cache import TYPE_BYTES, SessionCache, bytes_of
 from metalog.acl import Operation, ResourceType
 from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
@@ -72,8 +74,8 @@ class BulkDecider:
         """What is known of each row's session."""
         if len(set(map(len, columns))) > 1:
             raise ValueError
-        cache, remembered = decision_cache, self._sessions.remembered
-        if remembered.answers > cache.REMEMBERED or remembered.size > cache.REMEMBERED_BYTES:
+        known = self._sessions.remembered
+        if known.answers > remembered.REMEMBERED or known.size > remembered.REMEMBERED_BYTES:
             self._sessions = _Sessions(self._decider)
         sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
         return map(self._sessions.__getitem__, sessions)
@@ -104,7 +106,7 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
         identity = (client_host(_text(host)), _text(principal))
         scope = self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
         names = self[asked] = _Names(scope, self.remembered)
-        self.remembered.count(scope.size + sum(map(getsizeof, asked)))
+        self.remembered.count(bytes_of(asked) + TYPE_BYTES)
         return names
 
 

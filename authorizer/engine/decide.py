@@ -10,7 +10,7 @@ This module must not know how the ACLs of a resource are found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -62,6 +62,10 @@ ALLOWED_BY_DEFAULT: Final = Decision(ALLOWED, DEFAULT_ALLOW)
 DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
 
 
+Masks = tuple[int, int]
+"""The operations that are allowed, and those that are denied, a bit each."""
+
+
 class Subject(NamedTuple):
     """What the principal and the host of an ACL must be among to match a session.
 
@@ -69,8 +73,8 @@ class Subject(NamedTuple):
     ``hosts`` has the texts of all such blocks, or Kafka's version knows none.
     """
 
-    principals: frozenset[str]
-    hosts: frozenset[str]
+    principals: Collection[str]
+    hosts: Collection[str]
     address: ClientAddress | None = None
 
     def is_meant_by(self, acl: Acl) -> bool:
@@ -89,8 +93,8 @@ class Subject(NamedTuple):
 def session(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
     """A session of ``principals``, each ``Type:name``, from ``host``, as ``kafka`` sees it."""
     address = client_address(host) if kafka.matches_blocks else None
-    everybody = frozenset((WILDCARD_PRINCIPAL, *principals))
-    return Subject(everybody, frozenset((WILDCARD, host)), address)
+    everybody = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
+    return Subject(everybody, tuple(dict.fromkeys((WILDCARD, host))), address)
 
 
 ALL_OPERATIONS: Final = (1 << len(Operation)) - 1

@@ -117,8 +117,8 @@ class AclIndex:
         """``who`` with the texts of all blocks that contain its address among its hosts."""
         if who.address is None:
             return who
-        hosts = who.hosts.union(self.blocks.containing(who.address))
-        return Subject(who.principals, hosts)
+        blocks = self.blocks.containing(who.address)
+        return Subject(who.principals, frozenset((*who.hosts, *blocks)) if blocks else who.hosts)
 
     def decide(
         self,

@@ -99,8 +99,14 @@ class SortedNames:
 
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that ``name`` starts with, and by it all shorter ones."""
-        nearest = self._at_or_before(name)
-        if nearest is None:
+        at = bisect_right(self._firsts, name) - 1
+        chunk = self._chunks[at]
+        place = bisect_right(chunk, name)
+        if place:
+            nearest = chunk[place - 1]
+        elif at:
+            nearest = self._chunks[at - 1][-1]
+        else:
             return None
         prefix: Prefix | None = self._prefixes.get(nearest) or self._prefix(nearest)
         while prefix is not None and not name.startswith(prefix.name):

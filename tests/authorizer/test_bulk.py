@@ -136,7 +136,7 @@ def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever chooses long names leaves no more behind than the last call took beyond the bound."""
-    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED_BYTES", 200_000)
+    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED_BYTES", 200_000)
     decider = BulkDecider(AclIndex.of([]), AuthorizerConfig())
     tracemalloc.start()
     try:

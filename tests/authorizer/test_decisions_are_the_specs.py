@@ -20,7 +20,7 @@ from authorizer import (
     ResourceType,
     StandardAuthorizer,
 )
-from authorizer.engine import decision_cache
+from authorizer.engine import session_cache
 from authorizer.kafka_version import KafkaVersion
 from tests.support.worlds import spec
 
@@ -131,8 +131,8 @@ def test_what_is_remembered_of_one_name_is_right_for_all_others(
     beside_stems: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names are told by their beginnings, of lengths that even these short names have."""
-    monkeypatch.setattr(decision_cache, "STEM_LENGTHS", (4, 2, 1, 0))
-    monkeypatch.setattr(decision_cache, "BESIDE_STEMS", beside_stems)
+    monkeypatch.setattr(session_cache, "STEM_LENGTHS", (4, 2, 1, 0))
+    monkeypatch.setattr(session_cache, "BESIDE_STEMS", beside_stems)
     for world in _worlds(300):
         authorizer = world.authorizer()
         others = random.choices(NAMES, k=random.randrange(21))

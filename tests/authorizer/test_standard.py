@@ -25,6 +25,8 @@ from authorizer import (
     topic,
 )
 from authorizer.audit.line import LOGGER
+from authorizer.engine import remembered
+from authorizer.engine.session_cache import SessionCache
 from metalog.errors import AuthorizerNotReady, InvalidRequest
 from metalog.ids import Uuid
 from metalog.image.acls import record_of
@@ -378,24 +380,40 @@ def test_a_whole_image_replaces_all_whatever_was_missed() -> None:
         assert len(authorizer.acls()) == authorizer.acl_count() == len(whole.acls)
 
 
+def _remembered(authorizer: StandardAuthorizer) -> list[SessionCache]:
+    sessions = authorizer._decider._remembered.sessions.values()
+    return [each for answers in sessions for each in answers._caches.values()]
+
+
+def _names(authorizer: StandardAuthorizer) -> list[str]:
+    sessions = authorizer._decider._remembered.sessions.values()
+    return [name for answers in sessions for names in answers.verdicts for name in names]
+
+
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", 50)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
+    most = 0
     for number in range(500):
         assert authorizer.is_allowed(APP, Action(Operation.READ, topic(f"pay{number}")))
         assert not authorizer.is_allowed(APP, Action(Operation.READ, group("x" * number)))
-        held = [scope for each in authorizer._decider.scopes for scope in each.values()]
-        assert sum(len(scope.verdicts) for scope in held) <= 50
-        assert all(len(name) <= 255 for scope in held for name in scope.verdicts)
+        names = _names(authorizer)
+        most = max(most, len(names))
+        assert all(len(name) <= 255 for name in names)
+    assert 25 < most <= 50
 
 
+@pytest.mark.parametrize("often", [0, 8])
 @pytest.mark.parametrize("length", [1, 1_000, 16_000])
 def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
-    length: int, monkeypatch: pytest.MonkeyPatch
+    length: int, often: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many sessions come, and however long their principals are."""
+    """However many sessions come, and however long their principals are; of those that ask once
+    nothing is remembered."""
     limit = 1 << 20
-    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED_BYTES", limit)
+    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED_BYTES", limit)
+    monkeypatch.setattr("authorizer.engine.remembered.OFTEN", often)
+    monkeypatch.setattr("authorizer.engine.remembered.MOST_OFTEN", often)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     assert authorizer.is_allowed(APP, READ)
     tracemalloc.start()
@@ -406,13 +424,33 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
         if number % 50 == 0:
             most = max(most, tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert limit / 3 < most < limit * 1.3
+    if often:
+        assert most < 100_000
+    else:
+        assert limit / 3 < most < limit * 1.3
+
+
+def test_ten_million_sessions_take_what_few_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each asks often enough to be remembered; the bound is a thousandth here, and so are they."""
+    bound = remembered.REMEMBERED // 1_000
+    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", bound)
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")])
+    most = 0
+    for number in range(10_000):
+        stranger = RequestContext(f"User:{number}", "10.0.0.1")
+        for _ in range(remembered.OFTEN + 1 if number < 200 else 1):
+            authorizer.authorize(stranger, [READ])
+        sessions = authorizer._decider._remembered.sessions
+        most = max(most, len(sessions) + len(_names(authorizer)))
+        assert len(authorizer._decider.sessions) <= bound
+    assert bound / 2 < most <= 2 * bound
 
 
 def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.remembered.OFTEN", 0)
     nested = [
         _acl("p" * length)._replace(pattern_type=PatternType.PREFIXED) for length in range(1, 21)
     ]
@@ -420,8 +458,8 @@ def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
     for number in range(100):
         session = RequestContext("User:app", f"10.0.0.{number}")
         assert authorizer.is_allowed(session, Action(Operation.READ, topic("p" * 300)))
-        held = [scope for each in authorizer._decider.scopes for scope in each.values()]
-        assert sum(len(scope._prefix_masks) for scope in held) <= 50
+        held = _remembered(authorizer)
+        assert sum(len(each._prefix_masks) - 1 for each in held) <= 50
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_the_generator_is_splitmix64():
     ]
 
 
-@pytest.mark.parametrize("file", ["hot.requests.tsv", "one.acls.tsv", "miss.requests.tsv"])
+@pytest.mark.parametrize("file", ["hot.requests.tsv", "page.acls.tsv", "fleet.acls.tsv"])
 def test_the_files_are_those_described(tmp_path, file):
     import hashlib
 
@@ -75,12 +75,13 @@ class _Always(dict[str, list[tuple[float, float]]]):
 
 def _results(kafka: float, pure: float, compiled: float):
     from goals import AHEAD
-    from measured import FIRST_DECISION, Results, Sides
+    from measured import COLD, FIRST_DECISION, Results, Sides
 
     sides = Sides(_Always(kafka), _Always(pure), _Always(compiled))
     seconds = {"kafka": kafka, "pure": pure, "compiled": compiled}
     return Results(
         decisions=dict.fromkeys(AHEAD, sides),
+        cold=dict.fromkeys(COLD, sides),
         by_type=sides,
         many=5_000,
         many_actions=sides,

@@ -22,6 +22,8 @@ import org.apache.kafka.server.authorizer.Action;
  * rounds, the job, and what the job needs: an ACL set and a request list, or a log and the number of its records.
  */
 public final class Peer {
+    private static final int REQUESTS_A_CHANGE = 20;
+
     private Peer() { }
 
     public static void main(String[] arguments) throws Exception {
@@ -32,6 +34,8 @@ public final class Peer {
         switch (arguments[4]) {
             case "decide" -> decide(files, watch, arguments[5], arguments[6]);
             case "many" -> many(files, watch, arguments[5], arguments[6], arguments[7]);
+            case "churn" -> churn(files, watch, arguments[5], arguments[6]);
+            case "page" -> page(files, watch, arguments[5], arguments[6]);
             case "by-resource-type" -> byResourceType(files, watch, arguments[5]);
             case "load" -> load(files, watch, arguments[5]);
             case "update" -> update(files, watch, arguments[5]);
@@ -72,6 +76,38 @@ public final class Peer {
             return authorizer.authorize(request.context(), request.actions());
         });
         watch.timeRepeated("many", () -> authorizer.authorize(requests[0].context(), actions));
+    }
+
+    /** An ACL is removed and added again, then so many requests, and so on. */
+    private static void churn(Files files, Stopwatch watch, String set, String list)
+            throws Exception {
+        List<Map.Entry<Uuid, StandardAcl>> acls = new ArrayList<>(files.acls(set).entrySet());
+        StandardAuthorizer authorizer = Authorizers.empty();
+        acls.forEach(acl -> authorizer.addAcl(acl.getKey(), acl.getValue()));
+        authorizer.completeInitialLoad();
+        Request[] requests = files.requests(list).toArray(new Request[0]);
+        SplitMix64 random = new SplitMix64(10);
+        int[] next = new int[1];
+        watch.timeRepeated("round", () -> {
+            Map.Entry<Uuid, StandardAcl> acl = acls.get(random.below(acls.size()));
+            authorizer.removeAcl(acl.getKey());
+            authorizer.addAcl(acl.getKey(), acl.getValue());
+            Object results = null;
+            for (int i = 0; i < REQUESTS_A_CHANGE; i++) {
+                Request request = requests[next[0] = (next[0] + 1) % requests.length];
+                results = authorizer.authorize(request.context(), request.actions());
+            }
+            return results;
+        });
+    }
+
+    /** All of the list by one call. */
+    private static void page(Files files, Stopwatch watch, String set, String list)
+            throws Exception {
+        StandardAuthorizer authorizer = Authorizers.of(files.acls(set));
+        List<Request> requests = files.requests(list);
+        List<Action> actions = requests.stream().map(each -> each.actions().get(0)).toList();
+        watch.timeRepeated("page", () -> authorizer.authorize(requests.get(0).context(), actions));
     }
 
     private static void byResourceType(Files files, Stopwatch watch, String set) throws Exception {
