@@ -139,7 +139,7 @@ transcripts: .venv/test-ready ## Write anew what the command prints: transcripts
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for requirements*.lock
 	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
-	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --extra spark --group test \
+	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --extra mcp --extra spark --group test \
 	    --output-file requirements-test.lock pyproject.toml
 	$(COMPILE) --upgrade --constraint requirements-test.lock --extra node --extra zookeeper --group second \
 	    --output-file requirements-second.lock pyproject.toml

@@ -41,7 +41,7 @@ _DEMO: Final = "demo"
 _PACKAGED: Final = Path(__file__)
 _PACKAGED_DEMO: Final = {"url": "demo/log-dir", "config": "demo/server.properties"}
 _USER_FOLDER: Final = "metalog"
-_KEYS: Final = {"url", "config", "command-config", "kafka.version"}
+KEYS: Final = ("url", "config", "command-config", "kafka.version")
 
 
 class NamedSource(NamedTuple):
@@ -172,9 +172,9 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
         raise InvalidSource(
             f'{place} is not a table of texts; write [sources.{name}] and url = "…"'
         )
-    if unknown := sorted(entry.keys() - _KEYS):
-        near = get_close_matches(unknown[0], _KEYS, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(_KEYS))}"
+    if unknown := sorted(entry.keys() - set(KEYS)):
+        near = get_close_matches(unknown[0], KEYS, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(KEYS))}"
         raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
     url = entry.get("url", "")
     if not url or url.startswith("@"):

@@ -108,6 +108,9 @@ VERBS: Final = {
         "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, …",
         "shell.verbs.pipeline",
     ),
+    "schema": Verb(
+        "Set up", "Print the JSON Schema of a file that people write", "shell.verbs.schema"
+    ),
     "completion": Verb(
         "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
     ),

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from metalog_sources.formats.document import FilePosition
 
 _RESULTS: Final = {"allow": True, "deny": False}
-_KEYS: Final = ("principal", "operation", "resource", "host", "rule", "comment")
-_RULES: Final = {
+KEYS: Final = ("principal", "operation", "resource", "host", "rule", "comment")
+RULES: Final = {
     "allow": (MATCHING_ACL, SUPER_USER, DEFAULT_ALLOW),
     "deny": (MATCHING_ACL, DEFAULT_DENY),
 }
@@ -85,7 +85,7 @@ def _expected(text: str, file: str) -> Iterator[Expected | StatedClaim]:
         for word, entries in sections.items():
             for entry in entries_of(entries, word):
                 if word in _RESULTS:
-                    found = fields_of(entry, "an expectation", _KEYS)
+                    found = fields_of(entry, "an expectation", KEYS)
                     if not is_claim(found):
                         yield from _of_entry(found, entry.place, word)
                         continue
@@ -99,9 +99,9 @@ def _of_entry(found: Mapping[str, Node], place: FilePosition, result: str) -> It
         if key not in found:
             raise fault(place, f"an expectation has no {key}")
     rule = text_of(found["rule"], "rule") if "rule" in found else None
-    if rule is not None and rule not in _RULES[result]:
+    if rule is not None and rule not in RULES[result]:
         raise fault(
-            found["rule"].place, f"no rule {rule!r} of {result}; {near(rule, _RULES[result])}"
+            found["rule"].place, f"no rule {rule!r} of {result}; {near(rule, RULES[result])}"
         )
     comment = text_of(found["comment"], "comment") if "comment" in found else None
     principals = _each(found["principal"], "principal", lambda text: str(parse_principal(text)))

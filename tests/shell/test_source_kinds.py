@@ -45,7 +45,13 @@ MORE: Mapping[str, tuple[str, ...]] = {
 }
 """By verb: what makes a command of it behind its SOURCE."""
 PIPELINE = "build follow unused least-privilege what-if report export requests shell demo"
-WITHOUT = {"format", "serve", "completion", *(f"pipeline {verb}" for verb in PIPELINE.split())}
+WITHOUT = {
+    "format",
+    "serve",
+    "schema",
+    "completion",
+    *(f"pipeline {verb}" for verb in PIPELINE.split()),
+}
 LIVE = {kind: f"{kind}://{CLOSED}" for kind in ("quorum", "cluster", "zookeeper")}
 SNAPSHOT = "00000000000000000123-0000000001.checkpoint"
 

@@ -30,6 +30,11 @@ def read_word(
     return kind(code)
 
 
+def words_for(kind: type[IntEnum]) -> list[str]:
+    """The names of ``kind`` that ``read_word`` takes."""
+    return _names(kind, filter=False)
+
+
 @cache
 def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
     """A member's own name, and that folded, to its code."""

@@ -1,0 +1,173 @@
+"""JSON Schemas of the files that people write, made from the tables that their readers use.
+
+An editor and a validator find with them what a reader would refuse: an unknown key, an unknown
+word, a key that is missing. Words are read in any case, so each has a pattern beside the
+spelling that an editor offers. This module must not know how a file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from enum import IntEnum
+from typing import Any, Final
+
+from metalog.acl import (
+    ACL_KEYS,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    camel,
+)
+from metalog.scram import ScramMechanism
+from metalog_sources.formats.nodes.rules import DOCUMENT_KEYS, NOTE_KEYS, OWN_KEYS, USER_KEYS
+from metalog_sources.formats.nodes.words import words_for
+from metalog_sources.names import KEYS as SOURCE_KEYS
+from shell.arguments.claims import claim_keys
+from shell.arguments.expectations import KEYS, RULES
+from shell.tasks.proofs import CLAIM_WORDS
+
+Schema = dict[str, Any]
+
+_DRAFT: Final = "http://json-schema.org/draft-07/schema#"
+"""The one that editors for YAML and for TOML both read."""
+_TEXT: Final = {"type": ["string", "number", "boolean"]}
+"""Readers take ``007`` and ``no`` as the texts that they are; to a validator they are none."""
+_DAY: Final = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}"}
+_PRINCIPAL: Final = {"type": "string", "pattern": "^[^:]+:"}
+
+
+def _any_case(word: str) -> str:
+    """A pattern of ``word`` as files have it: in any case, with or without separators."""
+    letters = (f"[{each.upper()}{each.lower()}]" if each.isalpha() else each for each in word)
+    return "[_-]*".join(letters)
+
+
+def _word(kind: type[IntEnum], *more: str) -> Schema:
+    known = words_for(kind)
+    pattern = "|".join(_any_case(word.replace("_", "")) for word in (*known, *more))
+    offered = [camel(kind[word]) for word in known] + [each.capitalize() for each in more]
+    return {"anyOf": [{"enum": offered}, {"type": "string", "pattern": f"^({pattern})$"}]}
+
+
+def _some(item: Schema) -> Schema:
+    """One of it, or a list, which means each."""
+    return {"if": {"type": "array"}, "then": {"items": item, "minItems": 1}, "else": item}
+
+
+def _mapping(
+    known: Collection[str], values: Mapping[str, Schema], required: Collection[str] = ()
+) -> Schema:
+    """``known`` are the keys that the reader takes; what ``values`` lacks is a text."""
+    return {
+        "type": "object",
+        "properties": {key: values.get(key, _TEXT) for key in known},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _entries(item: Schema) -> Schema:
+    return {"type": ["array", "null"], "items": item}
+
+
+_RULE_VALUES: Final = {
+    "resourceType": _some(_word(ResourceType)),
+    "resourceName": _some(_TEXT),
+    "patternType": _some(_word(PatternType)),
+    "principal": _some(_PRINCIPAL),
+    "host": _some(_TEXT),
+    "operation": _some(_word(Operation)),
+    "permissionType": _some(_word(PermissionType)),
+    "expires": _DAY,
+}
+_OWN_VALUES: Final = _RULE_VALUES | {"resourceType": _some(_word(ResourceType, "ANY"))}
+_CLUSTER: Final = {
+    "properties": {"resourceType": {"type": "string", "pattern": f"^{_any_case('cluster')}$"}}
+}
+
+
+def _acl() -> Schema:
+    rule = _mapping(
+        (*ACL_KEYS, *NOTE_KEYS), _RULE_VALUES, ("principal", "operation", "resourceType")
+    )
+    return rule | {"if": _CLUSTER, "else": {"required": ["resourceName"]}}
+
+
+def _own() -> Schema:
+    return _mapping(OWN_KEYS, _OWN_VALUES) | {
+        "minProperties": 1,
+        "dependencies": {"patternType": ["resourceName"]},
+    }
+
+
+def _acl_file() -> Schema:
+    user = _mapping(
+        USER_KEYS,
+        {"mechanism": _word(ScramMechanism), "iterations": {"type": ["integer", "string"]}},
+        USER_KEYS[:3],
+    )
+    parts = {"owns": _entries(_own()), "acls": _entries(_acl()), "users": _entries(user)}
+    return {
+        "if": {"type": "array"},
+        "then": {"items": _acl()},
+        "else": {
+            "if": {"type": "object", "required": ["kind"]},
+            "then": {"properties": {"kind": {"enum": ["KafkaUser", "List"]}}},
+            "else": _mapping(DOCUMENT_KEYS, parts),
+        },
+    }
+
+
+def _expectations() -> Schema:
+    """Questions and claims: what stands under ``allow`` and ``deny`` may be either."""
+    types = "|".join(_any_case(word.replace("_", "")) for word in words_for(ResourceType))
+    resource = {"type": "string", "pattern": f"^(({types}):|{_any_case('cluster')}$|any)"}
+    who = _some({"type": "string", "pattern": "^([^:]+:|any|super[.]users$)"})
+    values = {
+        "principal": who,
+        "principals": who,
+        "operation": _some(_word(Operation)),
+        "resource": _some(resource),
+        "host": _some(_TEXT),
+    }
+    sections = {}
+    for word in CLAIM_WORDS:
+        keys = dict.fromkeys((*claim_keys(word), *(KEYS if word in RULES else ())))
+        required = [key for key in keys if key in values and key != "host"]
+        rules = {"rule": {"enum": list(RULES.get(word, ()))}}
+        sections[word] = _entries(_mapping(keys, values | rules, required))
+    return _mapping(sections, sections)
+
+
+def _owners() -> Schema:
+    owns = {"type": "array", "items": _own(), "minItems": 1}
+    return {"type": "object", "additionalProperties": owns, "minProperties": 1}
+
+
+def _names() -> Schema:
+    text = {"type": "string", "minLength": 1}
+    url = text | {"pattern": "^[^@]"}
+    source = _mapping(SOURCE_KEYS, dict.fromkeys(SOURCE_KEYS, text) | {"url": url}, ("url",))
+    dotted: dict[str, list[str]] = {}
+    for key in SOURCE_KEYS:
+        table, dot, name = key.partition(".")
+        if dot:
+            dotted.setdefault(table, []).append(name)
+    for table, names in dotted.items():
+        source["properties"][table] = _mapping(names, dict.fromkeys(names, text))
+    return {"type": "object", "properties": {"sources": {"additionalProperties": source}}}
+
+
+SCHEMAS: Final[Mapping[str, tuple[str, Callable[[], Schema]]]] = {
+    "acls": ("A file of ACLs", _acl_file),
+    "expectations": ("Expectations of metalog test", _expectations),
+    "owners": ("Owners of metalog pipeline report", _owners),
+    "metalog.toml": ("Names of SOURCEs", _names),
+}
+"""By the name that ``metalog schema`` takes."""
+
+
+def schema(name: str) -> Schema:
+    title, made = SCHEMAS[name]
+    return {"$schema": _DRAFT, "title": title, **made()}
