@@ -273,10 +273,10 @@ def _compared(sides: Sides, figure: str) -> list[str]:
     by_clock = [sides.ratio(figure, WALL, side=side) for side in ("pure", "compiled")]
     return [
         _ns(kafka),
-        *(_ns(pure), _short(sides.ratio(figure, CPU))),
-        *(_ns(compiled), _short(sides.ratio(figure, CPU, side="compiled"))),
+        _ns(pure), _short(sides.ratio(figure, CPU)),
+        _ns(compiled), _short(sides.ratio(figure, CPU, side="compiled")),
         *map(_short, by_clock),
-    ]
+    ]  # fmt: skip
 
 
 def _ns(value: float) -> str:

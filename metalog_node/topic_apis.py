@@ -81,15 +81,15 @@ class _Shape(NamedTuple):
 _NONE: Final = KafkaErrorCode.none
 _SHAPES: Final = {
     PRODUCE: _Shape(
-        *("Produce", 8, "topic_data", "name", "partition_data", "index"),
-        *("responses", "TopicProduceResponse", "partition_responses", "PartitionProduceResponse"),
+        "Produce", 8, "topic_data", "name", "partition_data", "index",
+        "responses", "TopicProduceResponse", "partition_responses", "PartitionProduceResponse",
         "index",
         {"error_code": _NONE, "base_offset": -1, "record_errors": ()},
         {},
     ),
     FETCH: _Shape(
-        *("Fetch", 11, "topics", "topic", "partitions", "partition"),
-        *("responses", "FetchableTopicResponse", "partitions", "PartitionData"),
+        "Fetch", 11, "topics", "topic", "partitions", "partition",
+        "responses", "FetchableTopicResponse", "partitions", "PartitionData",
         "partition_index",
         {
             "error_code": _NONE,
@@ -100,13 +100,13 @@ _SHAPES: Final = {
         {"error_code": _NONE},
     ),
     LIST_OFFSETS: _Shape(
-        *("ListOffsets", 5, "topics", "name", "partitions", "partition_index"),
-        *("topics", "ListOffsetsTopicResponse", "partitions", "ListOffsetsPartitionResponse"),
+        "ListOffsets", 5, "topics", "name", "partitions", "partition_index",
+        "topics", "ListOffsetsTopicResponse", "partitions", "ListOffsetsPartitionResponse",
         "partition_index",
         {"error_code": _NONE},
         {},
     ),
-}
+}  # fmt: skip
 
 
 def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:

@@ -38,9 +38,9 @@ _HERE: Final = "local"
 """How each master begins whose workers are on this machine."""
 _HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
 _SHIPPED: Final = (
-    *("metalog", "authorizer", "snapshot", "metalog_sources"),
-    *("metalog_spark", "pyspark_metalog"),
-)
+    "metalog", "authorizer", "snapshot", "metalog_sources",
+    "metalog_spark", "pyspark_metalog",
+)  # fmt: skip
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _ALWAYS: Final = {
     _TIME_ZONE: "UTC",

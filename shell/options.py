@@ -23,10 +23,10 @@ _LOG: Final = "--log"
 _NOT_UNICODE: Final = " is not Unicode: its bytes are not UTF-8; does the terminal send another?"
 PATHS: Final = frozenset(
     {
-        *("SOURCE", "B", "TARGET", "WANTED", "PROPOSED", "PATH", "FILE", "[MOMENT=]FILE"),
-        *("DIR", "DIR2", "OUT", "FOLDER", "FOLDER|TOPIC", "PARQUET"),
+        "SOURCE", "B", "TARGET", "WANTED", "PROPOSED", "PATH", "FILE", "[MOMENT=]FILE",
+        "DIR", "DIR2", "OUT", "FOLDER", "FOLDER|TOPIC", "PARQUET",
     }
-)
+)  # fmt: skip
 """The metavars of what may be a path, whose bytes need not be UTF-8."""
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 

@@ -27,13 +27,13 @@ _HEAD_IN_JSON: Final = "Principal "
 _JSON: Final = re.compile(r'\{\s*"')
 _DECODER: Final = json.JSONDecoder()
 _MESSAGES: Final = (
-    *("message", "log", "short_message", "msg", "event", "line", "text", "textPayload"),
-    *("@message", "MESSAGE", "full_message"),
-)
+    "message", "log", "short_message", "msg", "event", "line", "text", "textPayload",
+    "@message", "MESSAGE", "full_message",
+)  # fmt: skip
 _TIMES: Final = (
-    *("@timestamp", "timestamp", "instant", "timeMillis", "time", "ts", "date"),
-    *("epochMillis", "__REALTIME_TIMESTAMP"),
-)
+    "@timestamp", "timestamp", "instant", "timeMillis", "time", "ts", "date",
+    "epochMillis", "__REALTIME_TIMESTAMP",
+)  # fmt: skip
 _MOST_LAYERS: Final = 4
 _LONGEST_PREFIX: Final = 512
 
@@ -267,9 +267,9 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
         if month_name is not None:
             year, month, day = later_year, str(_MONTHS.index(month_name) + 1), later_day
         local = datetime(
-            *(int(year), int(month), int(day), int(hour), int(minute), int(second)),
+            int(year), int(month), int(day), int(hour), int(minute), int(second),
             microsecond=int((fraction or "0").ljust(6, "0")[:6]),
-        )
+        )  # fmt: skip
         if offset is not None:
             return Instant(_micros(local.replace(tzinfo=_fixed(offset))), True)
         if where in _UTC_NAMES:

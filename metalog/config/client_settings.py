@@ -15,12 +15,12 @@ from metalog.errors import InvalidRequest
 
 _SAME: Final = frozenset(
     (
-        *("security.protocol", "client.id", "client.dns.lookup", "sasl.kerberos.service.name"),
-        *("ssl.key.password", "metadata.max.age.ms", "connections.max.idle.ms"),
-        *("reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms"),
-        *("retry.backoff.max.ms", "socket.connection.setup.timeout.ms"),
+        "security.protocol", "client.id", "client.dns.lookup", "sasl.kerberos.service.name",
+        "ssl.key.password", "metadata.max.age.ms", "connections.max.idle.ms",
+        "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms",
+        "retry.backoff.max.ms", "socket.connection.setup.timeout.ms",
     )
-)
+)  # fmt: skip
 _RENAMED: Final = {
     "sasl.mechanism": "sasl.mechanisms",
     "request.timeout.ms": "socket.timeout.ms",
@@ -30,11 +30,11 @@ _RENAMED: Final = {
 }
 _SHAPED: Final = frozenset(
     (
-        *("sasl.jaas.config", "ssl.endpoint.identification.algorithm"),
-        *("ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.password"),
-        *("ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.password"),
+        "sasl.jaas.config", "ssl.endpoint.identification.algorithm",
+        "ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.password",
+        "ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.password",
     )
-)
+)  # fmt: skip
 _JAAS: Final = "sasl.jaas.config"
 _SECURITY: Final = ("ssl.", "sasl.", "security.")
 

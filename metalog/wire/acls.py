@@ -76,9 +76,9 @@ def read_described_acls(body: Body) -> DescribedAcls:
 
 def _unknown_code(resource: Any, entry: Any) -> str:
     codes = (
-        *(resource.resource_type, resource.pattern_type),
-        *(entry.operation, entry.permission_type),
-    )
+        resource.resource_type, resource.pattern_type,
+        entry.operation, entry.permission_type,
+    )  # fmt: skip
     named = zip(_CODES, codes, strict=True)
     return next(f"{what} {code}" for (what, known), code in named if code not in known)
 

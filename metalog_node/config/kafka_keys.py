@@ -60,26 +60,26 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     ),
 }
 OF_LISTENERS: Final = (
-    *("ssl.keystore.type", "ssl.keystore.location", "ssl.key.password", "ssl.client.auth"),
-    *("ssl.truststore.type", "ssl.truststore.location", "ssl.endpoint.identification.algorithm"),
+    "ssl.keystore.type", "ssl.keystore.location", "ssl.key.password", "ssl.client.auth",
+    "ssl.truststore.type", "ssl.truststore.location", "ssl.endpoint.identification.algorithm",
     "sasl.jaas.config",
-)
+)  # fmt: skip
 """Carried out, behind ``listener.name.NAME.`` too; beside those that ``settings`` names."""
 HARMLESS: Final = (
-    *("ssl.keystore.password", "ssl.truststore.password", "ssl.keymanager.algorithm"),
-    *("ssl.secure.random.implementation", "ssl.allow.dn.changes", "ssl.allow.san.changes"),
-    *("sasl.kerberos.*", "sasl.oauthbearer.*", "sasl.login.*", "sasl.server.max.receive.size"),
-    *("sasl.mechanism.inter.broker.protocol", "delegation.token.*"),
-    *("inter.broker.listener.name", "security.inter.broker.protocol"),
-    *("alter.*", "create.topic.policy.class.name", "client.quota.callback.class"),
-    *("auto.*", "delete.*", "unstable.*", "unclean.*", "queued.*", "max.request.*", "max.inc*"),
-    *("add.*", "background.*", "broker.*", "compression.*", "controlled.*", "controller.p*"),
-    *("controller.quota.*", "controller.socket.*", "controller.quorum.*", "cordoned.*"),
-    *("default.*", "fetch.*", "follower.*", "group.*", "initial.*", "internal.*", "kafka.*"),
-    *("leader.*", "log.*", "message.*", "metric.*", "metrics.*", "min.*", "num.*", "offset.*"),
-    *("offsets.*", "producer.*", "quota.*", "remote.*", "replica.*", "replication.*"),
-    *("server.*", "share.*", "socket.*", "telemetry.*", "transaction.*", "transactional.*"),
-)
+    "ssl.keystore.password", "ssl.truststore.password", "ssl.keymanager.algorithm",
+    "ssl.secure.random.implementation", "ssl.allow.dn.changes", "ssl.allow.san.changes",
+    "sasl.kerberos.*", "sasl.oauthbearer.*", "sasl.login.*", "sasl.server.max.receive.size",
+    "sasl.mechanism.inter.broker.protocol", "delegation.token.*",
+    "inter.broker.listener.name", "security.inter.broker.protocol",
+    "alter.*", "create.topic.policy.class.name", "client.quota.callback.class",
+    "auto.*", "delete.*", "unstable.*", "unclean.*", "queued.*", "max.request.*", "max.inc*",
+    "add.*", "background.*", "broker.*", "compression.*", "controlled.*", "controller.p*",
+    "controller.quota.*", "controller.socket.*", "controller.quorum.*", "cordoned.*",
+    "default.*", "fetch.*", "follower.*", "group.*", "initial.*", "internal.*", "kafka.*",
+    "leader.*", "log.*", "message.*", "metric.*", "metrics.*", "min.*", "num.*", "offset.*",
+    "offsets.*", "producer.*", "quota.*", "remote.*", "replica.*", "replication.*",
+    "server.*", "share.*", "socket.*", "telemetry.*", "transaction.*", "transactional.*",
+)  # fmt: skip
 """They let nobody in: they say how much, how fast or when, or are of mechanisms and of requests
 that a node does not have. ``*`` ends a family, of which another table may have members."""
 

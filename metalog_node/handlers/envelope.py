@@ -43,9 +43,9 @@ from metalog_node.handlers.request import (
 )
 
 _FORWARDED_KEYS: Final = (
-    *(acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM, quorum.DESCRIBE_QUORUM),
+    acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM, quorum.DESCRIBE_QUORUM,
     UNREGISTER_CONTROLLER,
-)
+)  # fmt: skip
 _FORWARDABLE: Final = {
     key: api
     for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS, **controllers.APIS}.items()

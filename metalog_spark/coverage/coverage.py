@@ -80,9 +80,9 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     every = every.na.fill(0).na.fill(False)
     sure = {name: f.col(name) & ~f.col("is_cut") for name in ("is_sure", "controller")}
     return every.withColumns(sure).selectExpr(
-        *("broker", "hour", "allowed", "denied", _STATE, "controller", "ambiguous"),
+        "broker", "hour", "allowed", "denied", _STATE, "controller", "ambiguous",
         "to_date(hour) AS day",
-    )
+    )  # fmt: skip
 
 
 def seen_hours(inside: Column) -> tuple[Column, ...]:

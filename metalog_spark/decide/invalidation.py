@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 ALWAYS: Final = 0
 """The time that makes everything different."""
 _LIVES: Final = (
-    *("id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host"),
-    *("operation", "permission_type", "from_known", "from_time"),
-)
+    "id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host",
+    "operation", "permission_type", "from_known", "from_time",
+)  # fmt: skip
 _ENDS: Final = ("to_known", "to_offset", "to_time")
 _STRETCHES: Final = ("kind", "from_offset", "from_time")
 _ERAS: Final = ("super_users", "allow_everyone", "kafka_version", "from_time")

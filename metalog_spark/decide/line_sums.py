@@ -33,9 +33,9 @@ HOUR_US: Final = 3_600_000_000
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
 ALIKE: Final = (
-    *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
-    *("result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day"),
-)
+    "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
+    "result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day",
+)  # fmt: skip
 _FEWER, _FEW = 3, 1_024
 """Equal rows are added up if that leaves one row of so many, or at most so few."""
 Numbers = NDArray[np.int64]

@@ -75,9 +75,9 @@ class Options(NamedTuple):
 
 
 _NAMES: Final = (
-    *("path", "committed", "skipDamaged", "secrets", "commandConfig"),
-    *("startingOffset", "maxOffsetsPerTrigger"),
-)
+    "path", "committed", "skipDamaged", "secrets", "commandConfig",
+    "startingOffset", "maxOffsetsPerTrigger",
+)  # fmt: skip
 
 
 def register(session: SparkSession) -> None:

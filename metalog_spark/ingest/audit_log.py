@@ -30,9 +30,9 @@ LOST: Final = "deleted unread"
 LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
 """The reason of a row that stands for so many records."""
 _TEXTS: Final = (
-    *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
+    "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
     "request_name",
-)
+)  # fmt: skip
 SCHEMA: Final = pa.schema(
     [
         ("time", pa.timestamp("us", tz="UTC")),

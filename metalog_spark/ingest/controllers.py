@@ -13,16 +13,16 @@ from authorizer.engine.decide import concerns
 from metalog.acl import Acl, Operation, ResourceType
 
 _PASSED_ON: Final = (
-    *("CreateTopics", "DeleteTopics", "CreatePartitions", "CreateAcls", "DeleteAcls"),
-    *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments"),
-    *("AlterClientQuotas", "AlterUserScramCredentials", "UpdateFeatures", "UnregisterBroker"),
-    *("UnregisterController", "DescribeQuorum", "AddRaftVoter", "RemoveRaftVoter"),
-)
+    "CreateTopics", "DeleteTopics", "CreatePartitions", "CreateAcls", "DeleteAcls",
+    "ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments",
+    "AlterClientQuotas", "AlterUserScramCredentials", "UpdateFeatures", "UnregisterBroker",
+    "UnregisterController", "DescribeQuorum", "AddRaftVoter", "RemoveRaftVoter",
+)  # fmt: skip
 _AMONG_NODES: Final = (
-    *("Envelope", "BrokerRegistration", "BrokerHeartbeat", "ControllerRegistration"),
-    *("AlterPartition", "AllocateProducerIds", "AssignReplicasToDirs", "UpdateRaftVoter"),
+    "Envelope", "BrokerRegistration", "BrokerHeartbeat", "ControllerRegistration",
+    "AlterPartition", "AllocateProducerIds", "AssignReplicasToDirs", "UpdateRaftVoter",
     "FetchSnapshot",
-)
+)  # fmt: skip
 REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
 """The requests that a line of an active controller's log may be about, and none of a broker's.
 Those by which voters elect it are not here: the others are asked them, too."""

@@ -36,8 +36,8 @@ ONLY_READ: Final = ("text", "reason", "possible", "start", "lines", "bytes", "si
 """The columns that REQUESTS has not."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
-    *("time", "principal", "host", "operation", "resource_type", "resource_name", "result"),
-)
+    "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
+)  # fmt: skip
 _LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or not UTF-8"
 _OUT_OF_TIME: Final = "its time is not of the years 1970 to 9999"
 _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {

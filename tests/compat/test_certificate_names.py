@@ -45,10 +45,10 @@ def test_a_name_is_written_as_java_writes_it(java: Any) -> None:
 
 
 ATOMS = [
-    *("a", "b", "K", ",", "=", "CN=", "OU=", r"\.", ".", r"\w", r"\d", r"\s", r"\S", r"\W"),
-    *("[ab]", "[^a]", "[^,]", "[a-c]", r"[^\w]", r"[\d-]", "é", r"\x41", r"\h", r"\v", r"\u212A"),
-    *(r"\p{Alpha}", r"\P{Upper}", r"\p{Punct}", "$", "^", r"\z", r"\Q.\E"),
-]
+    "a", "b", "K", ",", "=", "CN=", "OU=", r"\.", ".", r"\w", r"\d", r"\s", r"\S", r"\W",
+    "[ab]", "[^a]", "[^,]", "[a-c]", r"[^\w]", r"[\d-]", "é", r"\x41", r"\h", r"\v", r"\u212A",
+    r"\p{Alpha}", r"\P{Upper}", r"\p{Punct}", "$", "^", r"\z", r"\Q.\E",
+]  # fmt: skip
 LETTERS = "aabbcK,= .\n\r\u00e9\u212a\u0131\u017f\x85A_1\u2028\U0001f600\xa0\u0660"
 
 

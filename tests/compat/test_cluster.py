@@ -42,19 +42,19 @@ OPERATION_NAMES = {
 @pytest.fixture(scope="module")
 def cluster(scram_cluster: ScramKafka) -> ScramKafka:
     scram_cluster.kafka_acls(
-        *("--add", "--allow-principal", "User:app", "--operation", "Read"),
-        *("--topic", "payments", "--topic", "orders"),
-    )
+        "--add", "--allow-principal", "User:app", "--operation", "Read",
+        "--topic", "payments", "--topic", "orders",
+    )  # fmt: skip
     scram_cluster.kafka_acls(
-        *("--add", "--deny-principal", "User:app", "--deny-host", "10.0.0.9"),
-        *("--operation", "All", "--group", "pay", "--resource-pattern-type", "prefixed"),
-    )
+        "--add", "--deny-principal", "User:app", "--deny-host", "10.0.0.9",
+        "--operation", "All", "--group", "pay", "--resource-pattern-type", "prefixed",
+    )  # fmt: skip
     scram_cluster.kafka_acls(
-        *("--add", "--allow-principal", "User:app", "--operation", "DescribeTokens"),
-        *("--user-principal", "User:other"),
-    )
+        "--add", "--allow-principal", "User:app", "--operation", "DescribeTokens",
+        "--user-principal", "User:other",
+    )  # fmt: skip
     scram_cluster.kafka_acls(
-        *("--add", "--allow-principal", "User:reader", "--operation", "Describe", "--cluster")
+        "--add", "--allow-principal", "User:reader", "--operation", "Describe", "--cluster"
     )
     return scram_cluster
 
@@ -278,7 +278,7 @@ def test_a_saved_plan_is_finished_and_then_refused(
     wanted.write_text(WANTED)
     assert run(cluster, capsys, "plan", wanted, *SUPER, "--save", plan)[0] == 0
     cluster.kafka_acls(
-        *("--add", "--allow-principal", "User:a", "--operation", "Read", "--topic", "team-x")
+        "--add", "--allow-principal", "User:a", "--operation", "Read", "--topic", "team-x"
     )
     code, lines, _ = run(cluster, capsys, "apply", plan, *SUPER, "--json")
     assert (code, len(lines)) == (0, 4)

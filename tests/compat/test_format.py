@@ -36,9 +36,9 @@ SECURED = {
     "super.users": "User:ANONYMOUS;User:admin",
 }
 ACLS = (
-    *("--add-acl", "ALLOW User:app CREATE topic:payments. --prefixed"),
-    *("--add-acl", "DENY User:app ALL topic:payments.secret"),
-)
+    "--add-acl", "ALLOW User:app CREATE topic:payments. --prefixed",
+    "--add-acl", "DENY User:app ALL topic:payments.secret",
+)  # fmt: skip
 
 
 def client(kafka: RealKafka, user: str, password: str, mechanism: str) -> AdminClient:
@@ -89,10 +89,10 @@ def test_kafka_starts_closed_on_what_we_formatted(
 ) -> None:
     kafka = RealKafka(kafka_tools, tmp_path, SECURED, dynamic=imported)
     done = run(
-        *("format", "--config", kafka.config, "--add-scram-file", "-"),
+        "format", "--config", kafka.config, "--add-scram-file", "-",
         *(("--standalone", "--import", exported(run, tmp_path)) if imported else ACLS),
         stdin=ADMIN if imported else ADMIN + APP,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with kafka:
         app = client(kafka, "app", "app-secret", "SCRAM-SHA-512")

@@ -19,20 +19,20 @@ pytestmark = pytest.mark.xdist_group("real-kafka")
 
 MAIN = "org.apache.kafka.tools.AclCommand"
 ROLES = (
-    *("--add", "--allow-principal", "User:app", "--allow-principal", "Group:apps"),
-    *("--allow-host", "10.0.0.1", "--allow-host", "10.0.0.2", "--producer", "--idempotent"),
-    *("--topic", "side", "--transactional-id", "side-1", "--consumer", "--group", "side"),
-    *("--resource-pattern-type", "prefixed"),
-)
+    "--add", "--allow-principal", "User:app", "--allow-principal", "Group:apps",
+    "--allow-host", "10.0.0.1", "--allow-host", "10.0.0.2", "--producer", "--idempotent",
+    "--topic", "side", "--transactional-id", "side-1", "--consumer", "--group", "side",
+    "--resource-pattern-type", "prefixed",
+)  # fmt: skip
 ENTRIES = (
-    *("--add", "--allow-principal", "User:a", "--deny-principal", "User:b"),
-    *("--deny-host", "10.0.0.9", "--operation", "DescribeConfigs", "--operation", "all"),
-    *("--topic", "side-", "--topic", "sid", "--resource-pattern-type", "prefixed"),
-)
+    "--add", "--allow-principal", "User:a", "--deny-principal", "User:b",
+    "--deny-host", "10.0.0.9", "--operation", "DescribeConfigs", "--operation", "all",
+    "--topic", "side-", "--topic", "sid", "--resource-pattern-type", "prefixed",
+)  # fmt: skip
 REMOVED = (
-    *("--remove", "--topic", "side", "--topic", "side-", "--topic", "sid", "--group", "side"),
-    *("--transactional-id", "side-1", "--resource-pattern-type", "any"),
-)
+    "--remove", "--topic", "side", "--topic", "side-", "--topic", "sid", "--group", "side",
+    "--transactional-id", "side-1", "--resource-pattern-type", "any",
+)  # fmt: skip
 
 
 def lines_of(text: str) -> list[str]:

@@ -47,9 +47,9 @@ def test_a_new_acl_is_seen(real_kafka: RealKafka) -> None:
     assert (log.missing, log.may_be_missing) == (None, None)
     real_kafka.tools.run(
         "org.apache.kafka.tools.AclCommand",
-        *("--bootstrap-server", real_kafka.bootstrap, "--add", "--allow-principal", "User:live"),
-        *("--operation", "READ", "--topic", "live-directory"),
-    )
+        "--bootstrap-server", real_kafka.bootstrap, "--add", "--allow-principal", "User:live",
+        "--operation", "READ", "--topic", "live-directory",
+    )  # fmt: skip
     expected = batches[-1].next_offset
     for batch in news(log):
         assert batch.base_offset == expected

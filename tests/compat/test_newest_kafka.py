@@ -47,9 +47,9 @@ SMALL = LogConfig(
 
 def from_host(host: str, name: str = "t") -> Acl:
     return Acl(
-        *(ResourceType.TOPIC, name, PatternType.LITERAL),
-        *("User:a", host, Operation.READ, PermissionType.ALLOW),
-    )
+        ResourceType.TOPIC, name, PatternType.LITERAL,
+        "User:a", host, Operation.READ, PermissionType.ALLOW,
+    )  # fmt: skip
 
 
 def acls_in(source: str) -> set[Acl]:

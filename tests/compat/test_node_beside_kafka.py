@@ -39,14 +39,14 @@ def clusters(
 
 
 ADD_MANY = (
-    *("--add", "--allow-principal", "User:tool", "--deny-principal", "User:tool2"),
-    *("--deny-host", "10.0.0.9", "--operation", "Read", "--operation", "DescribeConfigs"),
-    *("--topic", "tool-", "--group", "tool-", "--resource-pattern-type", "prefixed"),
-)
+    "--add", "--allow-principal", "User:tool", "--deny-principal", "User:tool2",
+    "--deny-host", "10.0.0.9", "--operation", "Read", "--operation", "DescribeConfigs",
+    "--topic", "tool-", "--group", "tool-", "--resource-pattern-type", "prefixed",
+)  # fmt: skip
 ADD_ROLE = (
-    *("--add", "--allow-principal", "User:tool", "--producer", "--idempotent"),
-    *("--topic", "tool-x"),
-)
+    "--add", "--allow-principal", "User:tool", "--producer", "--idempotent",
+    "--topic", "tool-x",
+)  # fmt: skip
 MATCHING = ("--topic", "tool-x", "--group", "tool-", "--resource-pattern-type", "match")
 
 

@@ -15,11 +15,11 @@ from metalog.config.properties import parse_properties, properties_mapping
 
 PROGRAM = Path(__file__).parents[1] / "support" / "kafka" / "java" / "LoadProperties.java"
 PIECES = (
-    *(b"\\", b"\\\\", b"\n", b"\r", b"\r\n", b" ", b"\t", b"\f", b"\v", b"#", b"!", b"=", b":"),
-    *(b"a", b"key", b"b c", b"\xe9", b"\xc3\xa9", b"\xef\xbb\xbf", b"\0", b"\x1a", b"\x85"),
-    *(b"\\u00e9", b"\\U0041", b"\\u0", b"\\u000a", b"\\uD83D\\uDE00", b"\\n", b"\\t", b"\\#"),
-    *(b"\\\n", b"\\\r\n", b"\\\r", b"\\\n#", b"\n\\\n", b"\\ ", b"\\=", b"'", b'"', b"${a}"),
-)
+    b"\\", b"\\\\", b"\n", b"\r", b"\r\n", b" ", b"\t", b"\f", b"\v", b"#", b"!", b"=", b":",
+    b"a", b"key", b"b c", b"\xe9", b"\xc3\xa9", b"\xef\xbb\xbf", b"\0", b"\x1a", b"\x85",
+    b"\\u00e9", b"\\U0041", b"\\u0", b"\\u000a", b"\\uD83D\\uDE00", b"\\n", b"\\t", b"\\#",
+    b"\\\n", b"\\\r\n", b"\\\r", b"\\\n#", b"\n\\\n", b"\\ ", b"\\=", b"'", b'"', b"${a}",
+)  # fmt: skip
 TEXTS = 20_000
 
 

@@ -14,24 +14,35 @@ from tests.support.kafka.tools import KafkaTools
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
 FIRST = [
-    *("n,,n=alice,r=abc", "n,a=alice,n=alice,r=abc", "n,a=bob,n=alice,r=abc", "p=tls,,n=a,r=b"),
-    *("n,,n=al=2Cic=3De,r=abc", "n,,n=al=3D2Ci,r=abc", "n,,n=al=2ci,r=abc", "n,,n=al=ic,r=abc"),
-    *("n,,n=,r=abc", "n,,n=alice,r=", "n,,r=abc,n=alice", "n,,n=al\nice,r=abc", "n,,n=a\0b,r=c"),
-    *("n,,n=a,r=b,tokenauth=true", "n,,n=a,r=b,tokenauth=TRUE,x=y=z", "n,,n=a,r=b,x=", "n,,n=a"),
-    *(
-        "n,,n=a,r=b c",
-        "n,,n=a,r=b=c",
-        "n,,n=a,r=\u00e9",
-        "n,,n=a,r=b,1=2",
-        "n,,n=a,r=b,tokenauth=x",
-    ),
+    "n,,n=alice,r=abc",
+    "n,a=alice,n=alice,r=abc",
+    "n,a=bob,n=alice,r=abc",
+    "p=tls,,n=a,r=b",
+    "n,,n=al=2Cic=3De,r=abc",
+    "n,,n=al=3D2Ci,r=abc",
+    "n,,n=al=2ci,r=abc",
+    "n,,n=al=ic,r=abc",
+    "n,,n=,r=abc",
+    "n,,n=alice,r=",
+    "n,,r=abc,n=alice",
+    "n,,n=al\nice,r=abc",
+    "n,,n=a\0b,r=c",
+    "n,,n=a,r=b,tokenauth=true",
+    "n,,n=a,r=b,tokenauth=TRUE,x=y=z",
+    "n,,n=a,r=b,x=",
+    "n,,n=a",
+    "n,,n=a,r=b c",
+    "n,,n=a,r=b=c",
+    "n,,n=a,r=\u00e9",
+    "n,,n=a,r=b,1=2",
+    "n,,n=a,r=b,tokenauth=x",
 ]
 FINAL = [
-    *("c=biws,r=abc,p=AAAA", "c=eSws,r=abc,p=AAAA", "c=,r=abc,p=AAAA", "c=biws,r=abc,x=y,p=AAAA"),
-    *("c=biws,r=abc,p=", "c=biws,r=abc,p=AA", "c=biws,r=abc,p=AA==", "c=biws,r=abc,p=AB=="),
-    *("c=biws,r=abc,p=AAA=", "c=biws,r=abc,p=AAAA,x=y", "c=biws,p=AAAA", "c=biws,r=abc,p=AA=A"),
-    *("c=biws,r=abc,p=A===", "c=biws,r=abc,p====", "c=b*ws,r=abc,p=AAAA", "c=biws,r=a b,p=AAAA"),
-]
+    "c=biws,r=abc,p=AAAA", "c=eSws,r=abc,p=AAAA", "c=,r=abc,p=AAAA", "c=biws,r=abc,x=y,p=AAAA",
+    "c=biws,r=abc,p=", "c=biws,r=abc,p=AA", "c=biws,r=abc,p=AA==", "c=biws,r=abc,p=AB==",
+    "c=biws,r=abc,p=AAA=", "c=biws,r=abc,p=AAAA,x=y", "c=biws,p=AAAA", "c=biws,r=abc,p=AA=A",
+    "c=biws,r=abc,p=A===", "c=biws,r=abc,p====", "c=b*ws,r=abc,p=AAAA", "c=biws,r=a b,p=AAAA",
+]  # fmt: skip
 LETTERS = "nrapcx=,=2C=3D=biws\0\n AZ19+/~"
 
 

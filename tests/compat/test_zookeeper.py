@@ -33,19 +33,19 @@ CHROOT = "/kafka/prod"
 PASSWORD = "not-a-secret"
 USER = "alice smith+x*"
 LITERAL = (
-    *("--add", "--allow-principal", "User:alice", "--allow-principal", "User:b c"),
-    *("--deny-principal", "User:eve", "--deny-host", "10.0.0.9", "--operation", "All"),
-    *("--topic", "orders", "--topic", "*", "--group", "g:1 é", "--cluster"),
-    *("--transactional-id", "t", "--delegation-token", "tok"),
-)
+    "--add", "--allow-principal", "User:alice", "--allow-principal", "User:b c",
+    "--deny-principal", "User:eve", "--deny-host", "10.0.0.9", "--operation", "All",
+    "--topic", "orders", "--topic", "*", "--group", "g:1 é", "--cluster",
+    "--transactional-id", "t", "--delegation-token", "tok",
+)  # fmt: skip
 PREFIXED = (
-    *("--add", "--allow-principal", "User:alice", "--producer", "--topic", "pay-"),
-    *("--resource-pattern-type", "prefixed"),
-)
+    "--add", "--allow-principal", "User:alice", "--producer", "--topic", "pay-",
+    "--resource-pattern-type", "prefixed",
+)  # fmt: skip
 SCRAM = (
-    *("--alter", "--entity-type", "users", "--entity-name", USER, "--add-config"),
+    "--alter", "--entity-type", "users", "--entity-name", USER, "--add-config",
     f"SCRAM-SHA-256=[iterations=8192,password={PASSWORD}],SCRAM-SHA-512=[password={PASSWORD}]",
-)
+)  # fmt: skip
 WANTED = """\
 owns: [{resourceType: Topic, resourceName: orders}, {resourceType: Cluster}]
 acls:

@@ -32,10 +32,10 @@ MAY_WRITE = Acl(
 @pytest.mark.parametrize(
     "name",
     [
-        *("test_a_user_reads_what_its_acls_allow", "test_a_denial_says_why"),
+        "test_a_user_reads_what_its_acls_allow", "test_a_denial_says_why",
         "test_billing_could_read_once",
     ],
-)
+)  # fmt: skip
 def test_the_double_is_one_for_an_applications_tests(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,8 +64,8 @@ def test_the_broker_decides_by_the_folder_as_it_changes(tmp_path: Path) -> None:
             login, write = f"LOGIN app {PASSWORD}", "WRITE orders first"
             assert asked(ports["CLIENT"], "LOGIN app wrong", write) == ["REFUSED", "DENIED"]
             assert asked(ports["CLIENT"], login, write, "", "HELLO") == [
-                *("OK", "DENIED", "UNKNOWN", "UNKNOWN")
-            ]
+                "OK", "DENIED", "UNKNOWN", "UNKNOWN"
+            ]  # fmt: skip
             [created] = writer.create_acls(None, [MAY_WRITE])
             assert not created.result(60)
             assert eventually(lambda: asked(ports["CLIENT"], login, write)[1] == "OK first")

@@ -13,9 +13,9 @@ from tests.support.command.runs import run_python
 from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
 THIRD_PARTIES = (
-    *("confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic"),
-    *("pyspark", "pyarrow", "fastavro", "yaml"),
-)
+    "confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic",
+    "pyspark", "pyarrow", "fastavro", "yaml",
+)  # fmt: skip
 
 
 @cache

@@ -118,8 +118,8 @@ def test_the_tour_gets_an_answer_to_each_question() -> None:
     assert done.returncode == 0, done.stderr
     questions, answers = read_tour(done.stdout)
     assert [question.split()[1] for question in questions] == [
-        *("status", "acls", "explain", "explain", "shell", "acls", "acls")
-    ]
+        "status", "acls", "explain", "explain", "shell", "acls", "acls"
+    ]  # fmt: skip
     assert all(answers)
     for acl in kafka_case("demo").json("acls.json"):
         assert acl["principal"] in answers[1]

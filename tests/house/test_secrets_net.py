@@ -73,10 +73,10 @@ def test_planted_leaks_fail_their_tests(tmp_path: Path) -> None:
     (tmp_path / "test_planted.py").write_text(PLANTED.replace("OWN_CODE", own_code))
     (tmp_path / "conftest.py").write_text(CONFTEST)
     done = run_python(
-        *("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"),
-        *("--rootdir", tmp_path, "-c", "/dev/null", "-rAE", "--tb=line", tmp_path),
+        "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
+        "--rootdir", tmp_path, "-c", "/dev/null", "-rAE", "--tb=line", tmp_path,
         environment={"PYTHONPATH": str(REPOSITORY)},
-    )
+    )  # fmt: skip
     caught = set(re.findall(r"^ERROR \S*::(\w+)", done.stdout, re.M))
     planted = set(re.findall(r"def (test_\w+)", PLANTED))
     assert caught == planted - {"test_nothing"}, done.stdout

@@ -213,9 +213,9 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
         listing = threads.submit(
             kafka_tools.answer,
             "org.apache.kafka.tools.AclCommand",
-            *("--bootstrap-server", str(address)),
-            *("--command-config", settings, "--list"),
-        )
+            "--bootstrap-server", str(address),
+            "--command-config", settings, "--list",
+        )  # fmt: skip
         put_off = "connection closed: login put off: the node is not ready"
         assert eventually(lambda: caplog.text.count(put_off) > 2)
         metrics = scraped(node.watch_address)

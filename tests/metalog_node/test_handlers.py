@@ -226,11 +226,11 @@ REGISTERED = RegisterControllerRecord(controller_id=77)
         (33, 1, 42, "Controller cannot unregister itself while it is active."),
         (32, 1, 42, "Controller cannot unregister itself while it is active."),
         (
-            *(32, 77, 35),
+            32, 77, 35,
             "The current MetadataVersion is too old to support controller unregistration.",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_controller_is_unregistered_as_by_kafka_4_4(
     services: Services, level: int, wanted: int, code: int, message: str | None
 ) -> None:

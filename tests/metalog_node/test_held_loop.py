@@ -167,8 +167,8 @@ def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
 def test_what_is_authorized_item_by_item_is_never_the_loops_own_work() -> None:
     """Of a client without any right: 300 such requests of 118 bytes took more than a second."""
     assert [api.name for api in BROKERS.values() if api.short == 0] == [
-        *("DescribeUserScramCredentials", "Metadata"),
-    ]
+        "DescribeUserScramCredentials", "Metadata",
+    ]  # fmt: skip
 
 
 def test_clients_that_are_ready_at_once_are_served_in_several_rounds(tmp_path: Path) -> None:

@@ -32,15 +32,15 @@ AES128 = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
         (
             "TLSv1.3,TLSv1.2",
             ",".join((*SUITES_1_3, "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256")),
-            *(V1_2, V1_3, ("DHE-RSA-AES256-SHA256",)),
+            V1_2, V1_3, ("DHE-RSA-AES256-SHA256",),
         ),
         (
             "TLSv1.2",
             "TLS_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-            *(V1_2, V1_2, ("AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305")),
+            V1_2, V1_2, ("AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305"),
         ),
     ],
-)
+)  # fmt: skip
 def test_what_the_keys_come_to(
     versions: str | None,
     suites: str | None,

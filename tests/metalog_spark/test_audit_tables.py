@@ -101,8 +101,8 @@ def test_a_build_takes_tables_of_any_format(
     tables = Tables.open(spark, tmp_path / "out")
     found = tables.read(REQUESTS).select("broker", "principal").distinct().collect()
     assert sorted(map(tuple, found)) == [
-        *(("b1", "User:app"), ("lines", "User:app"), ("more", "User:other")),
-    ]
+        ("b1", "User:app"), ("lines", "User:app"), ("more", "User:other"),
+    ]  # fmt: skip
     assert {row.file for row in tables.read(REJECTED).collect()} == {str(folder)}
     assert {row.file for row in tables.read(POSSIBLE).collect()} <= {str(folder)}
     assert [row.path for row in tables.read(FILES).collect()] == [str(tmp_path / "b1.log")]

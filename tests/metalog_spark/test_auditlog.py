@@ -213,18 +213,22 @@ def test_a_session_with_large_texts_has_the_same_rows() -> None:
 
 PARTS = st.sampled_from(
     [
-        *(
-            "User:app",
-            "User:CN=d is e",
-            "x = y",
-            " = ",
-            "",
-            "gr\xf6n",
-            "a\tb",
-            " from host",
-            "p\xff",
-        ),
-        *("User:x is Denied operation", "t for request", "LITERAL:", "=", " ", "Principal", "=="),
+        "User:app",
+        "User:CN=d is e",
+        "x = y",
+        " = ",
+        "",
+        "gr\xf6n",
+        "a\tb",
+        " from host",
+        "p\xff",
+        "User:x is Denied operation",
+        "t for request",
+        "LITERAL:",
+        "=",
+        " ",
+        "Principal",
+        "==",
     ]
 )
 
@@ -240,13 +244,18 @@ PARTS = st.sampled_from(
     ),
     prefix=st.sampled_from(
         [
-            *(
-                "[2026-11-21 18:35:36,123] INFO ",
-                "2026-11-21T18:35:36.123 ",
-                "2026-11-21 18:35:36,123 ",
-            ),
-            *("[2026-11-21 18:65:36,123] INFO ", "[2026-11-21 18:35:66,123] ", "", "x", "[", "20"),
-            *("[2026-10-25 02:30:00,000] DEBUG ", "[2026-11-21 18:35:36,123] FATAL ", "é" * 9),
+            "[2026-11-21 18:35:36,123] INFO ",
+            "2026-11-21T18:35:36.123 ",
+            "2026-11-21 18:35:36,123 ",
+            "[2026-11-21 18:65:36,123] INFO ",
+            "[2026-11-21 18:35:66,123] ",
+            "",
+            "x",
+            "[",
+            "20",
+            "[2026-10-25 02:30:00,000] DEBUG ",
+            "[2026-11-21 18:35:36,123] FATAL ",
+            "é" * 9,
         ]
     ),
     encoding=st.sampled_from(["utf-8", "latin-1"]),

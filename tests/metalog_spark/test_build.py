@@ -76,11 +76,11 @@ class Pipeline:
     def build(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
         return run_here(
             self._capsys,
-            *("pipeline", "build", "--json", "--log", self.folder / "log"),
-            *("--config", self.folder / "server.properties"),
-            *("--audit", self.folder / "logs", "--out", self.folder / out),
+            "pipeline", "build", "--json", "--log", self.folder / "log",
+            "--config", self.folder / "server.properties",
+            "--audit", self.folder / "logs", "--out", self.folder / out,
             *arguments,
-        )
+        )  # fmt: skip
 
     def build_here(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
         """As where Spark is nowhere told to have its files elsewhere."""

@@ -49,8 +49,8 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     found = json.loads(done.stdout)
     b1, b2 = found["files"]
     assert (b1["broker"], b1["lines"], b1["from"], b1["to"]) == (
-        *("b1", 5, "2026-01-01T00:01Z", "2026-01-02T00:01Z"),
-    )
+        "b1", 5, "2026-01-01T00:01Z", "2026-01-02T00:01Z",
+    )  # fmt: skip
     assert (b2["packed"], b2["lines"], b2["from"]) == (True, 2, "2026-01-01T02:00Z")
     assert found["days"] == ["2026-01-01", "2026-01-02"]
     assert (found["gaps"], found["again"]) == ([], [])

@@ -104,8 +104,8 @@ def test_days_are_replaced_as_days(
     tables.replace_days(COUNTED, tables.read(COUNTED).where("false"), [first])
     assert days(Tables.open(spark, tmp_path)) == {second: 5}
     assert {path.name for path in (tmp_path / "counted").iterdir()} == {
-        *("place=a", "place=a1", "place=a2", "place=a3", "place=b", "place=b1", "place=b2")
-    }
+        "place=a", "place=a1", "place=a2", "place=a3", "place=b", "place=b1", "place=b2"
+    }  # fmt: skip
     with pytest.raises(InvalidRequest, match="history is not divided"):
         tables.replace_days(HISTORY, history(spark, "x"), [first])
 

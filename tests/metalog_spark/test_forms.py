@@ -59,7 +59,7 @@ def test_half_lines_are_those_without_an_end_that_was_shown_by_then(spark: Spark
     assert {(each.broker, each.line) for each in kept} == {each[:2] for each in LINES} - of
     may = possible_of(found).collect()
     assert {(each.resource_name, each.pattern_type) for each in may} == {
-        *(("", "PREFIXED"), ("ord", "PREFIXED"), ("c", "PREFIXED")),
-        *(("orders", "LITERAL"), ("e", "LITERAL")),
-    }
+        ("", "PREFIXED"), ("ord", "PREFIXED"), ("c", "PREFIXED"),
+        ("orders", "LITERAL"), ("e", "LITERAL"),
+    }  # fmt: skip
     assert divided(read, {}).where("reason IS NOT NULL OR possible").isEmpty()

@@ -70,8 +70,8 @@ def test_hosts_are_written_as_brokers_write_them(spark: SparkSession, tmp_path: 
     found = requests_of(read).orderBy("line").select("host").collect()
     local = "0:0:0:0:0:0:0:1"
     assert [row["host"] for row in found] == [
-        *("10.0.0.9", "10.0.0.9", local, "proxy-1", "\u00e4:b", local)
-    ]
+        "10.0.0.9", "10.0.0.9", local, "proxy-1", "\u00e4:b", local
+    ]  # fmt: skip
 
 
 def test_what_is_no_request_is_rejected_and_no_evidence(

@@ -73,9 +73,9 @@ def test_a_removal_that_would_take_more_than_it_says_is_refused(
 def test_the_options_of_the_draft(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     """KIP-11: --grantprincipal user:user1,group:kafka --granthost h1,h2 --revokeprincipal …"""
     draft = (
-        *("--grantprincipal", "user:user1,group:kafka", "--granthost", "h1,h2"),
-        *("--revokeprincipal", "user:user2", "--revokehost", "h3", "--action", "read,write"),
-    )
+        "--grantprincipal", "user:user1,group:kafka", "--granthost", "h1,h2",
+        "--revokeprincipal", "user:user2", "--revokehost", "h3", "--action", "read,write",
+    )  # fmt: skip
     assert main(["kafka-acls", folder, "--topic", "t", *draft]) == 0
     said = capsys.readouterr().err.splitlines()
     assert "note: --revokeprincipal of KIP-11's draft is --deny-principal" in said

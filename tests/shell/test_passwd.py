@@ -124,25 +124,23 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["known", "--delete", "--password-file", "one.txt"], "--delete needs no --password-file"),
         (["known", "--delete"], "not a terminal: to skip the prompt, pass --yes"),
         (
-            *(["known", "--delete", "--yes", "--caller", "User:known"],),
+            ["known", "--delete", "--yes", "--caller", "User:known"],
             "this removes the login of known, the caller; --allow-lockout does it",
         ),
         (
-            *(
-                [
-                    "known",
-                    "--delete",
-                    "--yes",
-                    "--super-users",
-                    "User:known",
-                    "--no-allow-everyone",
-                ],
-            ),
+            [
+                "known",
+                "--delete",
+                "--yes",
+                "--super-users",
+                "User:known",
+                "--no-allow-everyone",
+            ],
             "known is the last SCRAM user that may alter ACLs; name --super-users if others log in",
         ),
         (["knowm", "--delete"], "there is no SCRAM user knowm; did you mean known?"),
         (
-            *(["known", "--delete", "--mechanism", "SCRAM-SHA-512"],),
+            ["known", "--delete", "--mechanism", "SCRAM-SHA-512"],
             "known has no SCRAM-SHA-512 credential",
         ),
     ],

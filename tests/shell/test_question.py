@@ -59,8 +59,8 @@ def test_every_form_is_the_same_question(form: list[str], answer: Any) -> None:
         assert got_code == code
         asked = ("principal", "host", "operation", "resourceType", "resourceName", "result")
         assert [got[key] for key in asked] == [
-            *("User:billing", "10.0.4.12", "READ", "TOPIC", "payments", "ALLOWED")
-        ]
+            "User:billing", "10.0.4.12", "READ", "TOPIC", "payments", "ALLOWED"
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

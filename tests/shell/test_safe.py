@@ -20,8 +20,8 @@ def test_nothing_invisible_is_left(name: str) -> None:
     for character in safe(name):
         assert unicodedata.category(character) not in {"Cc", "Zl", "Zp", "Cs"}
         assert unicodedata.bidirectional(character) not in {
-            *("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
-        }
+            "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"
+        }  # fmt: skip
 
 
 @given(NAMES, NAMES)

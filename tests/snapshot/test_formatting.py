@@ -132,10 +132,10 @@ def test_meta_properties_come_last(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("release", "level"),
     [
-        *[("4.4", 33), ("4.4.0", 33), ("4.4-IV1", 32), ("4.3", 30), ("4.3.1", 30), ("4.3-IV0", 30)],
-        *[("3.7", 19), ("3.5-IV2", 11), ("3.3-IV3", 7)],
+        ("4.4", 33), ("4.4.0", 33), ("4.4-IV1", 32), ("4.3", 30), ("4.3.1", 30), ("4.3-IV0", 30),
+        ("3.7", 19), ("3.5-IV2", 11), ("3.3-IV3", 7),
     ],
-)
+)  # fmt: skip
 def test_releases(release: str, level: int) -> None:
     assert metadata_version_of(release) == level
 

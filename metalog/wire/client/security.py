@@ -74,11 +74,11 @@ PLAINTEXT: Final = ClientSettings(Security(), DEFAULT_CLIENT_ID, DEFAULT_TIMEOUT
 _OWN_KEYS: Final = ("default.api.timeout.ms",)
 _PASSED_OVER: Final = frozenset(
     (
-        *("client.dns.lookup", "sasl.kerberos.service.name", "metadata.max.age.ms"),
-        *("connections.max.idle.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
-        *("retry.backoff.ms", "retry.backoff.max.ms"),
+        "client.dns.lookup", "sasl.kerberos.service.name", "metadata.max.age.ms",
+        "connections.max.idle.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms",
+        "retry.backoff.ms", "retry.backoff.max.ms",
     )
-)
+)  # fmt: skip
 """What librdkafka makes use of, and this client does not."""
 
 

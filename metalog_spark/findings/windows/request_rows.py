@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 COLUMNS: Final = (
-    *("time", "broker", "principal", "host", "operation", "resource_type", "resource_name"),
-    *("result", "decided", "acl_id", "known", "file", "line"),
-)
+    "time", "broker", "principal", "host", "operation", "resource_type", "resource_name",
+    "result", "decided", "acl_id", "known", "file", "line",
+)  # fmt: skip
 FIRST: Final = 10
 """So many requests of a finding are shown beside it."""
 _ORDER: Final = ("time", "file", "line")

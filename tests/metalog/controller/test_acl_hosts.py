@@ -33,9 +33,9 @@ CODES = {
 
 def from_host(host: str) -> Acl:
     return Acl(
-        *(ResourceType.TOPIC, "t", PatternType.LITERAL),
-        *("User:a", host, Operation.READ, PermissionType.ALLOW),
-    )
+        ResourceType.TOPIC, "t", PatternType.LITERAL,
+        "User:a", host, Operation.READ, PermissionType.ALLOW,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

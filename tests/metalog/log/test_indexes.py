@@ -8,8 +8,8 @@ from metalog.log.folder.segment import SegmentReader
 from tests.support.kafka.cases import KafkaCase
 
 WRITTEN_BY_A_LEADER = (
-    *("basic-4.3", "large-4.3", "old-3.7", "old-3.9", "snapshots-4.3", "trimmed-4.3", "demo"),
-)
+    "basic-4.3", "large-4.3", "old-3.7", "old-3.9", "snapshots-4.3", "trimmed-4.3", "demo",
+)  # fmt: skip
 """A follower appends several batches at once, and has an entry for all of them."""
 
 

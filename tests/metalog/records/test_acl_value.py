@@ -17,9 +17,9 @@ texts = st.text(max_size=300)
 records = st.builds(
     AccessControlEntryRecord,
     st.binary(min_size=16, max_size=16).map(Uuid),
-    *(codes, texts, codes, texts, texts, codes, codes),
+    codes, texts, codes, texts, texts, codes, codes,
     st.sampled_from([(), ((0, b"x"),)]),
-)
+)  # fmt: skip
 
 
 @given(records)

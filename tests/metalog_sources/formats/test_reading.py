@@ -121,8 +121,8 @@ acls:
 - {principal: *who, operation: Write, resourceType: Topic, resourceName: t}
 """
     assert [acl.principal for acl in read_yaml(text, "a").acls] == [
-        *("User:a", "User:b", "User:c", "User:c")
-    ]
+        "User:a", "User:b", "User:c", "User:c"
+    ]  # fmt: skip
 
 
 RULE = "- {principal: User:a, operation: Read, resourceType: Topic, resourceName: t}"

@@ -93,8 +93,8 @@ def check_only_what_was_planned_disagrees(tables: Tables, truth: dict[str, Any])
     assert counted(decisions, f"count_if({unknown})", f"count_if({unsaid})") == (0, 0)
     said = decisions.where("disagrees").select(
         f.date_format("time", "yyyy-MM-dd HH:mm:ss,SSS"),
-        *("broker", "principal", "host", "operation", "resource_name"),
-    )
+        "broker", "principal", "host", "operation", "resource_name",
+    )  # fmt: skip
     found = sorted(map(tuple, said.collect()))
     assert found == sorted(tuple(each.values()) for each in truth["disagreements"])
     assert len(found) > 1

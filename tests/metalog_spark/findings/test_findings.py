@@ -315,9 +315,9 @@ def test_denials_are_by_what_was_asked_and_grants_by_hosts(
     tables = world.folder(spark, tmp_path / "asked")
     looked, altered = denied(tables, window_of(tables)).collect()
     assert (looked.operation, looked.requests, looked.hosts, looked.host) == (
-        *("DESCRIBE", 701),
-        *(2, there),
-    )
+        "DESCRIBE", 701,
+        2, there,
+    )  # fmt: skip
     assert "--operation Describe" in looked.remedy
     assert (altered.operation, altered.requests, altered.hosts) == ("ALTER", 264, 1)
     assert altered.remedy == (
@@ -442,9 +442,9 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
     assert {*least} == {
         allow("shop.", READ, BOB, prefixed=True),
         allow("new", READ, BOB),
-        *(AGAINST_DAVE, ERINS, PAYMENTS),
+        AGAINST_DAVE, ERINS, PAYMENTS,
         *POWERS,
-    }
+    }  # fmt: skip
     with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
         least_set(tables, day, used=strict)
 

@@ -61,9 +61,9 @@ DENIED = allow("orders", WRITE, IVAN)
 YOUNG = allow("kafka-cluster", IDEMPOTENT_WRITE, MALLORY, kind=CLUSTER)
 OLD = allow("orders", WRITE, MALLORY)
 TODAY = (
-    *(STANDS_BY, *NEVER_DONE, READS, GONE, WIDE, ON_CLUSTER, BESIDE, *PRODUCES),
-    *(TEAMS, DENIED, OLD, allow("logs", READ, ADMIN), allow("old", WRITE, ADMIN)),
-)
+    STANDS_BY, *NEVER_DONE, READS, GONE, WIDE, ON_CLUSTER, BESIDE, *PRODUCES,
+    TEAMS, DENIED, OLD, allow("logs", READ, ADMIN), allow("old", WRITE, ADMIN),
+)  # fmt: skip
 ASKS = (
     Ask(BOB, DESCRIBE, "orders"),
     Ask(CAROL, READ, "logs"),
@@ -94,19 +94,19 @@ def test_what_may_have_let_a_producer_start_stays_as_far_as_it_must(tables: Tabl
     day = window_of(tables)
     found = judged(tables, day)
     assert {who.principal for who in unseen_in(tables, day)} == {
-        *(BOB, CAROL, GRACE, HEIDI, IVAN, MALLORY)
-    }
+        BOB, CAROL, GRACE, HEIDI, IVAN, MALLORY
+    }  # fmt: skip
     going = {each.acl for each in found.verdicts if each.can_go and each.acl.principal != ADMIN}
     assert going == {NEVER_DONE[1], GONE, ON_CLUSTER, BESIDE, PRODUCES[1], OLD}
     unlogged = {each.acl for each in found.verdicts if each.reason is Reason.UNLOGGED}
     assert unlogged == {NEVER_DONE[0], DENIED}
     least = least_set(tables, day, used=found)
     assert {*least.acls} == {
-        *(STANDS_BY, NEVER_DONE[0], READS, PRODUCES[0], DENIED, YOUNG),
+        STANDS_BY, NEVER_DONE[0], READS, PRODUCES[0], DENIED, YOUNG,
         allow("logs", READ, ERIN),
         allow("team-x", READ, HEIDI),
         allow("team-x", WRITE, HEIDI),
-    }
+    }  # fmt: skip
 
 
 def test_what_if_names_who_could_start_none_any_more(

@@ -91,9 +91,9 @@ def test_unused_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -
     assert "# cannot remove ALLOW User:bob READ on LITERAL TOPIC '-x ' from" in done.stdout
     [removal] = pasted(done.stdout, tmp_path)
     assert removal[4:] == [
-        *("--remove", "--force", "--allow-principal", CAROL, "--operation", "Read"),
-        *("--topic", HOSTILE.resource_name),
-    ]
+        "--remove", "--force", "--allow-principal", CAROL, "--operation", "Read",
+        "--topic", HOSTILE.resource_name,
+    ]  # fmt: skip
 
 
 def test_least_privilege_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -> None:

@@ -356,8 +356,8 @@ def test_a_topic_is_followed_as_a_folder_is(
     done = follow(capsys, followed, *few)
     alerts = [json.loads(each) for each in done.stdout.splitlines()]
     assert [each["kind"] for each in alerts] == [
-        *("denied-storm", "super-user-like", "lines-lost", "no-broker"),
-    ]
+        "denied-storm", "super-user-like", "lines-lost", "no-broker",
+    ]  # fmt: skip
     assert all(began <= each["time"] <= now() for each in alerts[2:])
     assert f"{sent.address}/0: deleted unread: offsets 4 to 5; what" in done.stdout
     found = Found(spark, followed)

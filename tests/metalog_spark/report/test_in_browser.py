@@ -284,12 +284,11 @@ def test_on_paper_no_table_is_wider_than_the_sheet(opened: Browser, tmp_path: Pa
     """A4 without its margins; what is wider is cut off, where a screen would scroll."""
     columns = (
         *(Column(f"Word {number}") for number in range(6)),
-        *(Column("Name", ColumnKind.NAME), Column("Name again", ColumnKind.NAME)),
-        *(
-            Column("First", ColumnKind.MOMENT),
-            Column("Last", ColumnKind.MOMENT),
-            Column("Sum", ColumnKind.NUMBER),
-        ),
+        Column("Name", ColumnKind.NAME),
+        Column("Name again", ColumnKind.NAME),
+        Column("First", ColumnKind.MOMENT),
+        Column("Last", ColumnKind.MOMENT),
+        Column("Sum", ColumnKind.NUMBER),
     )
     seen = datetime(2025, 3, 1, 12, 30)
     row = (*("DESCRIBE_CONFIGS",) * 6, QUOTED, HOSTILE, seen, seen, 1_000_000)

@@ -104,9 +104,9 @@ def test_a_log_from_which_no_answer_may_be_taken_gives_none(
 
 def test_a_running_log_is_asked_as_it_is_now(tmp_path: Path) -> None:
     acl = Acl(
-        *(ResourceType.TOPIC, "t", PatternType.LITERAL),
-        *("User:a", "10.0.0.0/8", Operation.READ, PermissionType.ALLOW),
-    )
+        ResourceType.TOPIC, "t", PatternType.LITERAL,
+        "User:a", "10.0.0.0/8", Operation.READ, PermissionType.ALLOW,
+    )  # fmt: skip
     with running_in(formatted(tmp_path / "node", level=33)) as node:
         source = open_source(f"quorum://{node.addresses['CONTROLLER']}", environ={})
         replayed = replay_source(source, tolerant=True)

@@ -41,13 +41,13 @@ PERMISSION_TYPES = {2: "DENY", 3: "ALLOW"}
 OPERATIONS = dict(
     enumerate(
         (
-            *("ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE"),
-            *("CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"),
-            *("CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT"),
+            "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE",
+            "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE",
+            "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
         ),
         start=2,
     )
-)
+)  # fmt: skip
 
 
 class Decoded(NamedTuple):

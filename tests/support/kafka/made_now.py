@@ -15,9 +15,9 @@ from tests.support.kafka.tools import KafkaTools, RealKafka
 FIRST, GONE, STAYS = "kafkas-first", "gone", "stays"
 """An ACL's topic and two users, which are there at the end."""
 USERS = (
-    *("--add-scram", f"SCRAM-SHA-256=[name={GONE},password=gone-secret]"),
-    *("--add-scram", f"SCRAM-SHA-256=[name={STAYS},password=stays-secret]"),
-)
+    "--add-scram", f"SCRAM-SHA-256=[name={GONE},password=gone-secret]",
+    "--add-scram", f"SCRAM-SHA-256=[name={STAYS},password=stays-secret]",
+)  # fmt: skip
 
 
 class MadeNow(NamedTuple):
@@ -35,27 +35,27 @@ def made_now(tools: KafkaTools, folder: Path) -> MadeNow:
 
 def add_first(kafka: RealKafka) -> None:
     kafka.acls(
-        *("--add", "--allow-principal", "User:k", "--operation", "READ"),
-        *("--topic", FIRST, "--topic", "kafkas-second"),
-    )
+        "--add", "--allow-principal", "User:k", "--operation", "READ",
+        "--topic", FIRST, "--topic", "kafkas-second",
+    )  # fmt: skip
 
 
 def _story(kafka: RealKafka) -> None:
     """ACLs are added, of which one goes again; a user's password changes."""
     add_first(kafka)
     kafka.acls(
-        *("--add", "--allow-principal", "User:app", "--consumer", "--group", "app"),
-        *("--topic", "payments", "--resource-pattern-type", "prefixed"),
-    )
+        "--add", "--allow-principal", "User:app", "--consumer", "--group", "app",
+        "--topic", "payments", "--resource-pattern-type", "prefixed",
+    )  # fmt: skip
     kafka.acls(
-        *("--add", "--deny-principal", "User:app", "--operation", "Read"),
-        *("--topic", "payments-internal", "--deny-host", "10.0.0.7"),
-    )
+        "--add", "--deny-principal", "User:app", "--operation", "Read",
+        "--topic", "payments-internal", "--deny-host", "10.0.0.7",
+    )  # fmt: skip
     kafka.acls(
-        *("--remove", "--force", "--allow-principal", "User:app", "--operation", "Describe"),
-        *("--topic", "payments", "--resource-pattern-type", "prefixed"),
-    )
+        "--remove", "--force", "--allow-principal", "User:app", "--operation", "Describe",
+        "--topic", "payments", "--resource-pattern-type", "prefixed",
+    )  # fmt: skip
     kafka.configs(
-        *("--alter", "--entity-type", "users", "--entity-name", STAYS),
-        *("--add-config", "SCRAM-SHA-512=[iterations=8192,password=made-up]"),
-    )
+        "--alter", "--entity-type", "users", "--entity-name", STAYS,
+        "--add-config", "SCRAM-SHA-512=[iterations=8192,password=made-up]",
+    )  # fmt: skip

@@ -78,10 +78,10 @@ class ScramKafka(NamedTuple):
         """Kafka's own kafka-acls, run as admin unless told otherwise."""
         return self.kafka.tools.run(
             "org.apache.kafka.tools.AclCommand",
-            *("--bootstrap-server", self.kafka.bootstrap),
-            *("--command-config", settings or self.settings()),
+            "--bootstrap-server", self.kafka.bootstrap,
+            "--command-config", settings or self.settings(),
             *arguments,
-        )
+        )  # fmt: skip
 
 
 def jaas(user: str, password: str) -> str:

@@ -31,9 +31,9 @@ NEWEST_KAFKA = "4.4.0"
 NEWEST_JARS = BUILD / "kafka" / NEWEST_KAFKA / "jars"
 
 QUICK_START = (
-    *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m"),
-    *("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr"),
-)
+    "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m",
+    "-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr",
+)  # fmt: skip
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 NO_CLEANER = {"log.cleaner.enable": "false"}
 """Which takes 128 MB at each start, and has nothing to compact."""

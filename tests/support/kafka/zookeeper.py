@@ -70,10 +70,10 @@ class RealZookeeper(NamedTuple):
         """kafka-acls with AclAuthorizer itself, as before there was an Admin API."""
         return self.tools.run(
             "kafka.admin.AclCommand",
-            *("--authorizer", "kafka.security.authorizer.AclAuthorizer"),
-            *("--authorizer-properties", f"zookeeper.connect={self.address}"),
+            "--authorizer", "kafka.security.authorizer.AclAuthorizer",
+            "--authorizer-properties", f"zookeeper.connect={self.address}",
             *arguments,
-        )
+        )  # fmt: skip
 
     def configs(self, *arguments: str) -> str:
         """kafka-configs, which may still bootstrap SCRAM users so."""

@@ -21,9 +21,9 @@ from tests.support.kafka.cases import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "reference" / "api.md"
 FRONTS = (
-    *("authorizer", "authorizer.analysis", "metalog", "metalog.controller", "snapshot"),
-    *("metalog_sources", "metalog_node", "metalog_spark", "authorizer.compat.kip11"),
-)
+    "authorizer", "authorizer.analysis", "metalog", "metalog.controller", "snapshot",
+    "metalog_sources", "metalog_node", "metalog_spark", "authorizer.compat.kip11",
+)  # fmt: skip
 PACKAGES = tuple(dict.fromkeys(front.partition(".")[0] for front in FRONTS))
 HEAD = """# The public API
 

@@ -29,9 +29,9 @@ SHOWS_CREDENTIALS = "shows_credentials"
 """The mark of a test in which a person asked for credentials, and gets them."""
 
 PASSWORDS = (
-    *("adm;in-1", "admin-secret", "app-secret", "al-secret", "b0b-secret", "eve-secret"),
-    *("gone-secret", "stays-secret", "top-secret-1", "planted-secret"),
-)
+    "adm;in-1", "admin-secret", "app-secret", "al-secret", "b0b-secret", "eve-secret",
+    "gone-secret", "stays-secret", "top-secret-1", "planted-secret",
+)  # fmt: skip
 BELONG = {
     "*.log": "segments hold credentials as records",
     "*.checkpoint": "and so do snapshots",

@@ -60,7 +60,7 @@ def test_what_is_raised_has_four_fields() -> None:
     error = raised.value
     assert isinstance(error, DraftAuthorizationException)
     assert (error.principal, error.operation, error.host, error.resource) == (
-        *("User:bob", Operation.ALTER),
-        *("host1", "payments"),
-    )
+        "User:bob", Operation.ALTER,
+        "host1", "payments",
+    )  # fmt: skip
     assert str(error) == "User:bob is not authorized to ALTER payments from host1"
