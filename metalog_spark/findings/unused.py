@@ -71,7 +71,7 @@ _LOOK: Final = {
     ),
     Reason.DISAGREES: "find out why brokers decided differently from the log",
     Reason.WAS_SUPER: "look again over a window in which it was not a super user",
-    Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
+    Reason.SHADOW_GONE: "keep it: the ACL that decided instead is gone",
     Reason.COVERAGE: "log what is allowed on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,
     Reason.UNLOGGED: (

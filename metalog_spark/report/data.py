@@ -95,7 +95,7 @@ def contents(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
             _dangers(list(filter(whose.exposed, parts.exposure))),
-            Number(disagreeing.requests, "answers that the ACLs do not give", "disagreements"),
+            Number(disagreeing.requests, "answers that contradict the ACLs", "disagreements"),
         ),
         window=_window(found, whose, traffic),
         excess=tuple(map(_excess, excess[:TOP])),
@@ -307,8 +307,8 @@ def _excess_says(found: Gathered, excessive: int, principals: int) -> str:
         return "No principal is granted more than it uses."
     among = counted(principals, "principal")
     return (
-        f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. Counted are pairs of an "
-        "operation and a name that is known. ACLs are those in force at "
-        f"{log_end(found.parts.history, found.parts.window)}, and the fewest that allow all that "
-        "was done; the commands make it so."
+        f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. The counts are pairs of "
+        "an operation and a known name. The ACLs are those in force at "
+        f"{log_end(found.parts.history, found.parts.window)}, and the smallest set that allows "
+        "every allowed request of the window; the commands replace the first by the second."
     )

@@ -19,7 +19,7 @@ SEVERITIES: Final = ("ERROR", "WARNING", "INFO")
 _SIGHTS: Final = {
     "USED": "used",
     "SHADOWED": "shadowed",
-    "ONLY_DENIED": "only ever met by a DENY",
+    "ONLY_DENIED": "matched only denied requests",
     "NEVER": "not matched in the window",
 }
 _REASONS: Final = {
@@ -27,12 +27,12 @@ _REASONS: Final = {
     "GAP": "its requests fall into a gap of the log",
     "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
     "WAITS": "requests that wait, or are not counted yet, may be its uses",
-    "DISAGREES": "brokers answered otherwise",
-    "WAS_SUPER": "who used it was a super user then",
-    "SHADOW_GONE": "what stood in for it is gone",
+    "DISAGREES": "brokers decided differently",
+    "WAS_SUPER": "its user was a super user then",
+    "SHADOW_GONE": "the ACL that decided instead is gone",
     "COVERAGE": "allowed lines are missing",
     "CONTROLLER": "hours without a controller's log",
-    "UNLOGGED": "a producer may start by it, and no line tells",
+    "UNLOGGED": "an idempotent producer may need it, which no line shows",
     "OPENS": "without it the name is open to all",
 }
 _SEVERITY: Final = Column("Severity", ColumnKind.SEVERITY)
@@ -54,11 +54,12 @@ def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
     says = (
         f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
-        f"{end}, {can_go:,} can go: without them, all together, every answer of this window is the "
-        f"same. Of {unknown:,} that is unknown, and why is said."
+        f"{end}, {can_go:,} can go: without all of them every answer of this window stays the "
+        "same. "
+        f"Of {unknown:,} more the use is unknown; each row says why."
     )
     if later:
-        says += f" {later:,} more came after this window, and are not judged."
+        says += f" {later:,} more came after this window and are not judged."
     columns = (
         _SEVERITY,
         _PRINCIPAL,
@@ -112,10 +113,10 @@ def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
         return Section("least", title, f"No smaller set is proposed: {found.refused}.", ())
     today, needed = (sum(row[name] for row in rows) for name in ("acls_today", "acls_least"))
     says = (
-        f"{counted(needed, 'grant')} instead of the {today:,} in force at {end}, would allow all "
-        "that was done, and nothing that is not allowed today: replayed against this window, they "
-        "change no allowed answer. What was granted after this window stays. "
-        "Granted, used and left count pairs of an operation and a name that is known."
+        f"{counted(needed, 'grant')} instead of the {today:,} in force at {end} would allow every "
+        "allowed request of this window, as a replay has shown, and nothing that is not allowed "
+        "today. Grants that came after this window stay. "
+        "Granted, used and left count pairs of an operation and a known name."
     )
     columns = (
         _SEVERITY,
@@ -174,8 +175,8 @@ def access(rows: Sequence[Row], end: str) -> Section:
         for row in sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
     ]
     says = (
-        f"Who may read, write or administer what, by the ACLs in force at {end}; what else a "
-        "DENY takes away stands beside it. Requests are those of the window."
+        f"Who may read, write or administer what, by the ACLs in force at {end}; the "
+        "column Denied again lists what a DENY takes away. Requests are those of the window."
     )
     return Section("may", "Who may what", says, columns, cells, len(cells))
 
@@ -185,10 +186,10 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         sum(row["severity"] == severity for row in rows) for severity in ("ERROR", "WARNING")
     )
     says = (
-        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: what opens too much, or not "
-        f"what it says, by the ACLs in force at {end}; and super users at work in the window."
+        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: ACLs in force at {end} "
+        "that open too much, or not what they seem to, and super users active in the window."
         if rows
-        else "No ACL opens what lint or this traffic would call dangerous."
+        else "No ACL is dangerous by the checks of lint or by this traffic."
     )
     columns = (
         _SEVERITY,
@@ -260,8 +261,7 @@ def denied(found: Rows) -> Section:
 
 def drift(rows: Sequence[Row], since: str, end: str) -> Section:
     says = (
-        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; a remedy makes it as "
-        "it was meant."
+        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; a remedy undoes each."
         if rows
         else f"No ACL came or went {since}, up to {end}."
     )
@@ -297,10 +297,10 @@ def _moment(us: int | None) -> datetime | None:
 
 def disagreements(found: Rows) -> Section:
     says = (
-        "Every answer that a broker logged is the one that these ACLs give, as of its time."
+        "Every answer that a broker logged is the one that the ACLs of its time give."
         if not found.found
-        else f"{counted(found.requests, 'answer')} of brokers are not those that these ACLs give, "
-        "as of their time: by a wrong clock, a gap in the log, another authorizer or configuration."
+        else f"{counted(found.requests, 'answer')} of brokers contradict the ACLs of their time. "
+        "Causes are a wrong clock, a gap in the log, another authorizer or another configuration."
     )
     columns = (
         Column("Broker"),
@@ -345,7 +345,7 @@ def unseen(parts: Parts) -> Section:
             row["source"],
             f"offsets {edge(row['from_offset'])} to {edge(row['to_offset'])}",
             None,
-            f"{row['why'] or 'nobody has it'}; {between(row)}",
+            f"{row['why'] or 'not in the archive'}; {between(row)}",
         )
         for row in stretches
     ]
@@ -371,15 +371,15 @@ def unseen(parts: Parts) -> Section:
         Column("Why", ColumnKind.NAME),
     )
     says = (
-        "What lies in a gap is unknown, and is called so wherever it matters; a line that does not "
-        "parse was counted and kept."
+        "Changes in a gap are unknown, and each finding that depends on them says so. A line that "
+        "does not parse is counted and kept."
         if cells
         else "The metadata log has no gap, and every line of the audit logs was read."
     )
     return Section("unseen", "What could not be read", says, columns, cells, len(cells))
 
 
-_AMBIGUOUS: Final = "a name in it could have been made to look like the rest of the line"
+_AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
 
 
 def _line(number: int) -> str:

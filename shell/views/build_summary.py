@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _AN_HOUR: Final = timedelta(hours=1)
 _WIDE: Final = 13
 _CAUSES: Final = (
-    "; a few around a change of ACLs are usual, many come of super users that no --config names,"
-    " or of another --zone"
+    "; a few around a change of ACLs are usual, many come from super users that no --config"
+    " names, or from a wrong --zone"
 )
 
 
@@ -114,12 +114,12 @@ def followed_said(before: TableTotals, now: TableTotals) -> str:
 def _coverage_said(seen: WindowCoverage) -> str:
     from metalog_spark.findings.windows.window import broker_said
 
-    worst = f" ({broker_said(seen.worst)} lacks most, {seen.worst_hours:,})"
+    worst = f" (most are missing of {broker_said(seen.worst)}: {seen.worst_hours:,})"
     return (
-        f"hours of brokers: what was allowed is known in {seen.hours - seen.without_allowed:,},"
-        f" only what was denied in {seen.without_allowed - seen.without_any:,}, nothing in"
-        f" {seen.without_any:,}{worst if seen.without_allowed else ''}; what controllers allowed in"
-        f" {seen.clock_hours - seen.without_controller:,} of {seen.clock_hours:,}"
+        f"broker-hours: {seen.hours - seen.without_allowed:,} with allowed requests logged,"
+        f" {seen.without_allowed - seen.without_any:,} with denials only, {seen.without_any:,} with"
+        f" nothing{worst if seen.without_allowed else ''}; controllers logged allowed requests in"
+        f" {seen.clock_hours - seen.without_controller:,} of {counted(seen.clock_hours, 'hour')}"
     )
 
 

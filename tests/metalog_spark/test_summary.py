@@ -39,18 +39,19 @@ def hours(broker: str, begin: int, states: str, *, led: bool = False) -> Iterato
     [
         (
             [*hours("1", 0, "BBD"), *hours("two", 1, "BNNNB" * 6, led=True)],
-            "62  hours of brokers: what was allowed is known in 14, only what was denied in 1,"
-            " nothing in 47 (broker 1 lacks most, 29); what controllers allowed in 12 of 31",
+            "62  broker-hours: 14 with allowed requests logged, 1 with denials only, 47 with"
+            " nothing (most are missing of broker 1: 29); controllers logged allowed requests"
+            " in 12 of 31 hours",
         ),
         (
             [*hours("1", 3, "BB", led=True)],
-            "2  hours of brokers: what was allowed is known in 2, only what was denied in 0,"
-            " nothing in 0; what controllers allowed in 2 of 2",
+            "2  broker-hours: 2 with allowed requests logged, 0 with denials only, 0 with nothing;"
+            " controllers logged allowed requests in 2 of 2 hours",
         ),
         (
             [],
-            "0  hours of brokers: what was allowed is known in 0, only what was denied in 0,"
-            " nothing in 0; what controllers allowed in 0 of 0",
+            "0  broker-hours: 0 with allowed requests logged, 0 with denials only, 0 with nothing;"
+            " controllers logged allowed requests in 0 of 0 hours",
         ),
     ],
 )

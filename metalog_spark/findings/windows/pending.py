@@ -33,10 +33,12 @@ class Waiting(NamedTuple):
     known_ms: int | None
 
     def said(self) -> str:
-        """``2 requests wait: the log is known up to …, and its ACLs of later are not``."""
+        """``2 requests wait: the log is known up to …, and later ACLs are unknown``."""
         wait = counted(self.requests, "request waits", "requests wait")
-        upto = "nowhere" if self.known_ms is None else time_text(self.known_ms)
-        return f"{wait}: the log is known up to {upto}, and its ACLs of later are not"
+        if self.known_ms is None:
+            return f"{wait}: nothing of the log is known yet"
+        upto = time_text(self.known_ms)
+        return f"{wait}: the log is known up to {upto}, and later ACLs are unknown"
 
     def said_of_uses(self) -> str:
         """With what that means for whoever looks for uses."""

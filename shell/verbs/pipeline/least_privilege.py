@@ -158,7 +158,7 @@ def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, outpu
     today = sum(len(each.today) for each in shares)
     allows = plural(least, "ALLOW")
     are = plural(today, "is", "are")
-    output.prose(f"{least:,} {allows} would do where there {are} {today:,} today.")
+    output.prose(f"{least:,} {allows} would be enough; today there {are} {today:,}.")
     output.prose(_proof_said(found))
     output.line()
     most = None if arguments.all else _SHOWN

@@ -88,8 +88,8 @@ def run(arguments: Namespace, output: Output) -> int:
             output.record(_as_json(verdict, found))
     elif output.format == "commands":
         unknown = found.totals.unknown
-        is_used = plural(unknown, "it is used", "they are used")
-        said = [f"of {counted(unknown, 'grant')} whether {is_used}"] if unknown else []
+        is_used = plural(unknown, "is used", "are used")
+        said = [f"whether {counted(unknown, 'grant')} {is_used}"] if unknown else []
         asked = FindingOptions(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.totals.requests, said, output)
         print_remedies((found.advice(verdict)[1] for verdict in _going(found)), output)
@@ -107,7 +107,7 @@ def _going(found: ClassifiedAcls) -> list[Verdict]:
 
 def _print(found: ClassifiedAcls, arguments: Namespace, output: Output) -> None:
     totals = found.totals
-    unknown = f"; of {totals.unknown:,} that is not known" if totals.unknown else ""
+    unknown = f"; of {totals.unknown:,} more the use is not known" if totals.unknown else ""
     output.prose(
         f"{totals.used:,} of {counted(totals.grants, 'grant')}"
         f" {plural(totals.used, 'was', 'were')} used; "

@@ -90,17 +90,17 @@ def run(arguments: Namespace, output: Output) -> int:
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
     if seen.broken:
-        output.warn(f"{seen.said_broken()} that is not looked at")
+        output.warn(f"{seen.said_broken()}, which this answer leaves out")
     if seen.ambiguous:
-        output.warn(f"{seen.said_ambiguous()}: each is looked at in the likeliest way alone")
+        output.warn(f"{seen.said_ambiguous()}: only the likeliest reading is looked at")
     if seen.without_allowed:
-        output.warn(f"{seen.said()}: requests that it would break then is not known")
+        output.warn(f"{seen.said()}: what it would break in those hours is not known")
     if seen.without_controller:
-        output.warn(f"{seen.said_controllers()}: requests that it would break there is not known")
+        output.warn(f"{seen.said_controllers()}: what it would break in those hours is not known")
     if lost:
         output.warn(
-            f"{_names(lost)} could start no idempotent producer any more, of which no audit line"
-            " tells: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
+            f"{_names(lost)} could no longer start an idempotent producer, which no audit line"
+            " shows: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
         )
     if output.format == "json":
         for row in rows:

@@ -135,4 +135,4 @@ def test_where_there_is_nothing_to_propose_that_is_said(
     example = "metalog pipeline least-privilege DIR --from -90d"
     done = run_here(capsys, *as_printed(example, {"DIR": tables.path}))
     assert done.returncode == 0
-    assert done.stdout.startswith("0 ALLOWs would do where there are 0 today.")
+    assert done.stdout.startswith("0 ALLOWs would be enough; today there are 0.")

@@ -59,8 +59,8 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
     assert done.returncode == 1
     first, *rest = done.stdout.splitlines()
     assert first == (
-        "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; of 1 that is not "
-        "known."
+        "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; of 1 more the "
+        "use is not known."
     )
     assert "Another ACL decided every matching request (1)" in rest
     assert any(
@@ -74,7 +74,7 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
 
 @pytest.mark.parametrize(
     ("verb", "more"),
-    [("unused", ["# Not known: of 1 grant whether it is used."]), ("least-privilege", [])],
+    [("unused", ["# Not known: whether 1 grant is used."]), ("least-privilege", [])],
 )
 def test_commands_say_what_they_are_based_on(
     spark: SparkSession, tmp_path: Path, capsys: Captured, verb: str, more: list[str]
@@ -133,7 +133,7 @@ def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
     done = run_here(capsys, *as_printed(example, {"DIR": tables.path, "User:app": BOB}))
     assert done.returncode == 1
     assert done.stdout.splitlines()[:3] == [
-        "1 ALLOW would do where there are 2 today.",
+        "1 ALLOW would be enough; today there are 2.",
         "Replayed 1,528 requests: each of the 21 that were allowed and still are would be allowed, "
         "and none that is denied today; outside of it: 2 of super users, who need no ACL.",
         "",
@@ -226,7 +226,7 @@ def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
     first, _, _, *rows = (" ".join(line.split()) for line in done.stdout.splitlines())
     assert first == (
         f"2 ACLs came or went against {staging}, up to the log's end, 2 January 2026, after this"
-        " window; a remedy makes it as it was meant."
+        " window; a remedy undoes each."
     )
     command = f"kafka-acls {CONNECTION}"
     assert rows == [

@@ -256,11 +256,11 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
 def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFixture[str]) -> None:
     window = window_of(tables)
     assert window.end_us == time_ms(80) * 1000
-    said = "1 request waits: the log is known up to 2026-01-01T00:01:40.000Z, and its ACLs of later"
-    with pytest.raises(InvalidMoment, match=f"is decided yet; {said} are not$"):
+    said = "1 request waits: the log is known up to 2026-01-01T00:01:40.000Z, and later ACLs"
+    with pytest.raises(InvalidMoment, match=f"is decided yet; {said} are unknown$"):
         window_of(tables, "2026-01-01T00:01:20")
     done = run_here(capsys, "pipeline", "unused", tables.path)
-    assert f"warning: {said} are not; it may be a use" in done.stderr
+    assert f"warning: {said} are unknown; it may be a use" in done.stderr
 
 
 def check_a_node_s_configuration_is_taken_again(followed: Followed, tables: Tables) -> None:

@@ -136,7 +136,7 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
         assert contents(DARK._replace(parts=parts(seen=unled)), None).caveat.startswith(
             f"{without} of 48 hours have no unambiguous allowed line of a controller, which alone "
             "logs most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like, so no "
-            f"grant of that is called unused or left out; {advice}"
+            f"grant of these operations is called unused or left out; {advice}"
         )
     accepted = parts(seen=unled, tolerated=0.05)
     assert contents(DARK._replace(parts=accepted), None).caveat == ""
@@ -146,8 +146,8 @@ def test_a_request_that_waits_may_be_a_use() -> None:
     waiting = Waiting(2, WINDOW.end_us, WINDOW.start_us // 1000)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
     assert contents(found, None).caveat == (
-        "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and its ACLs of later "
-        "are not; each may be a use."
+        "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and later ACLs are "
+        "unknown; each may be a use."
     )
 
 
