@@ -116,9 +116,9 @@ def _coverage_said(seen: WindowCoverage) -> str:
 
     worst = f" (most are missing of {broker_said(seen.worst)}: {seen.worst_hours:,})"
     return (
-        f"broker-hours: {seen.hours - seen.without_allowed:,} with allowed requests logged,"
-        f" {seen.without_allowed - seen.without_any:,} with denials only, {seen.without_any:,} with"
-        f" nothing{worst if seen.without_allowed else ''}; controllers logged allowed requests in"
+        f"broker-hours: allowed requests logged in {seen.hours - seen.without_allowed:,}, denials"
+        f" alone in {seen.without_allowed - seen.without_any:,}, nothing in {seen.without_any:,}"
+        f"{worst if seen.without_allowed else ''}; controllers logged allowed requests in"
         f" {seen.clock_hours - seen.without_controller:,} of {counted(seen.clock_hours, 'hour')}"
     )
 

@@ -39,18 +39,18 @@ def hours(broker: str, begin: int, states: str, *, led: bool = False) -> Iterato
     [
         (
             [*hours("1", 0, "BBD"), *hours("two", 1, "BNNNB" * 6, led=True)],
-            "62  broker-hours: 14 with allowed requests logged, 1 with denials only, 47 with"
-            " nothing (most are missing of broker 1: 29); controllers logged allowed requests"
-            " in 12 of 31 hours",
+            "62  broker-hours: allowed requests logged in 14, denials alone in 1, nothing in 47"
+            " (most are missing of broker 1: 29); controllers logged allowed requests in"
+            " 12 of 31 hours",
         ),
         (
             [*hours("1", 3, "BB", led=True)],
-            "2  broker-hours: 2 with allowed requests logged, 0 with denials only, 0 with nothing;"
+            "2  broker-hours: allowed requests logged in 2, denials alone in 0, nothing in 0;"
             " controllers logged allowed requests in 2 of 2 hours",
         ),
         (
             [],
-            "0  broker-hours: 0 with allowed requests logged, 0 with denials only, 0 with nothing;"
+            "0  broker-hours: allowed requests logged in 0, denials alone in 0, nothing in 0;"
             " controllers logged allowed requests in 0 of 0 hours",
         ),
     ],

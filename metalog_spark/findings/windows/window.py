@@ -139,10 +139,7 @@ class WindowCoverage(NamedTuple):
 
     def said_of_kept(self) -> str:
         """With what that means for whoever looks for uses, and what helps."""
-        kept = (
-            f"{self.said_controllers()}, so no grant of these operations is called unused or left"
-            " out"
-        )
+        kept = f"{self.said_controllers()}, so no grant of these is called unused or left out"
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
         return f"{kept}; give the controllers' logs of then, or --tolerate {tolerance(self.unled)}"

@@ -136,7 +136,7 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
         assert contents(DARK._replace(parts=parts(seen=unled)), None).caveat.startswith(
             f"{without} of 48 hours have no unambiguous allowed line of a controller, which alone "
             "logs most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like, so no "
-            f"grant of these operations is called unused or left out; {advice}"
+            f"grant of these is called unused or left out; {advice}"
         )
     accepted = parts(seen=unled, tolerated=0.05)
     assert contents(DARK._replace(parts=accepted), None).caveat == ""
