@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from metalog.acl import (
@@ -22,6 +23,7 @@ from metalog.acl import (
     ResourceType,
     acl_fields,
 )
+from metalog.whole_numbers import whole_number
 from metalog_sources.formats.document import (
     NO_NOTES,
     AclNotes,
@@ -48,6 +50,9 @@ _SAVED_KEYS: Final = (
     "before",
     "steps",
 )
+
+
+_PROOF_KEYS: Final = ("onlyGain", "cells", "before", "after")
 
 
 class ChangeKind(Enum):
@@ -126,11 +131,27 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
     return acls
 
 
+class PlanProof(NamedTuple):
+    """That a plan lets nobody do more than ``claims`` (texts in YAML; none is nothing) state: so
+    many ``cells`` were asked, of the target's ACLs before it and after it, by their digests."""
+
+    claims: tuple[str, ...]
+    cells: int
+    before: str
+    after: str
+
+
+def acl_digest(acls: Iterable[Acl]) -> str:
+    """The same for the same ACLs, in whatever order."""
+    lines = (json.dumps(acl_fields(acl)) for acl in sorted(set(acls), key=acl_order))
+    return sha256("\n".join(lines).encode()).hexdigest()
+
+
 class SavedPlan(NamedTuple):
     """``before`` are the ACLs that the plan depends on, as its target had them: those that its
     files own (``owns``), and those that reach a resource which one of its steps reaches.
     ``super_users``, ``allow_everyone`` and ``kafka_version`` are the configuration by which its
-    effect was judged."""
+    effect was judged; ``proof`` is kept where it was asked for."""
 
     target: str
     super_users: tuple[str, ...]
@@ -139,6 +160,7 @@ class SavedPlan(NamedTuple):
     owns: tuple[Own, ...]
     before: tuple[Acl, ...]
     steps: tuple[PlanStep, ...]
+    proof: PlanProof | None = None
 
     @property
     def added(self) -> frozenset[Acl]:
@@ -188,7 +210,18 @@ def write_saved(plan: SavedPlan) -> str:
         "before": map(acl_fields, plan.before),
         "steps": map(step_fields, plan.steps),
     }
-    return head[:-1] + "".join(f',"{key}":{_list(lists[key])}' for key in lists) + "}\n"
+    proof = "" if plan.proof is None else f',"proof":{json.dumps(_proof_fields(plan.proof))}'
+    body = "".join(f',"{key}":{_list(lists[key])}' for key in lists)
+    return f"{head[:-1]}{proof}{body}}}\n"
+
+
+def _proof_fields(proof: PlanProof) -> dict[str, object]:
+    return {
+        "onlyGain": proof.claims,
+        "cells": str(proof.cells),
+        "before": proof.before,
+        "after": proof.after,
+    }
 
 
 def _list(items: Iterable[object]) -> str:
@@ -218,7 +251,7 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
             f"a saved plan of version {version}, and this metalog takes version {VERSION}; make a "
             "new one with metalog plan --save",
         )
-    found = fields_of(node, "a saved plan", _SAVED_KEYS)
+    found = fields_of(node, "a saved plan", (*_SAVED_KEYS, "proof"))
     for key in _SAVED_KEYS:
         if key not in found:
             raise fault(node.place, f"a saved plan has no {key}")
@@ -230,6 +263,21 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
         tuple(map(_read_own, items_of(found["owns"], "owns"))),
         tuple(map(_read_acl, items_of(found["before"], "before"))),
         tuple(map(_read_step, items_of(found["steps"], "steps"))),
+        _read_proof(found["proof"]) if "proof" in found else None,
+    )
+
+
+def _read_proof(node: Node) -> PlanProof:
+    found = fields_of(node, "a proof", _PROOF_KEYS)
+    for key in _PROOF_KEYS:
+        if key not in found:
+            raise fault(node.place, f"a proof has no {key}")
+    cells = whole_number(text_of(found["cells"], "cells"))
+    if cells is None:
+        raise fault(found["cells"].place, "cells is a whole number")
+    claims = tuple(text_of(each, "onlyGain") for each in items_of(found["onlyGain"], "onlyGain"))
+    return PlanProof(
+        claims, cells, text_of(found["before"], "before"), text_of(found["after"], "after")
     )
 
 

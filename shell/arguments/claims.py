@@ -238,17 +238,23 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
 
 
 def read_claims(words: Sequence[str]) -> list[StatedClaim]:
-    """Of the claims of a command: each a file or a folder of them, or itself one in YAML."""
-    found: list[StatedClaim] = []
+    """The claims of a command."""
+    texts = claim_texts(words, "claim")
+    found = [claim for text, file in texts for claim in claims_of(text, file)]
+    if not found:
+        raise InvalidRequest(f"{', '.join(words)}: claims nothing; {FORM}")
+    return found
+
+
+def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
+    """YAML with its name: of each of ``words``, a file or a folder of them, or YAML itself."""
+    found: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
         if ":" in word and not path.exists() and not _is_yaml(path):
-            found += claims_of(word, f"claim {number}")
+            found.append((word, f"{what} {number}"))
         else:
-            for text, file in yaml_texts(path):
-                found += claims_of(text, file)
-    if not found:
-        raise InvalidRequest(f"{', '.join(words)}: claims nothing; {FORM}")
+            found += yaml_texts(path)
     return found
 
 

@@ -20,6 +20,7 @@ from metalog_sources.targets.plan import (
     make_plan,
 )
 from metalog_sources.targets.target import likely_kafka
+from shell.arguments.claims import claim_texts, claims_of
 from shell.context import (
     add_command_config,
     add_config,
@@ -32,6 +33,7 @@ from shell.context import (
 from shell.inputs.acl_files import held_by
 from shell.inputs.lockout import add_lockout, caller_of
 from shell.tasks.plans.checks import PlanLimits, findings_of
+from shell.tasks.plans.gains import GainLimit, gain_limit
 from shell.tasks.plans.saved import made_with, refuse_other_config
 
 if TYPE_CHECKING:
@@ -56,6 +58,17 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
         "--prune", action="store_true", help="remove ACLs that the files own but do not list"
     )
     changed.add_argument("--max-removals", type=int, metavar="N", help="refuse to remove more")
+    changed.add_argument(
+        "--no-new-access",
+        action="store_true",
+        help="refuse to let anybody do anything more: with proof",
+    )
+    changed.add_argument(
+        "--only-gain",
+        action="append",
+        metavar="CLAIM",
+        help="refuse to let anybody do more than this: allow: {…} in YAML, or a file",
+    )
     add_lockout(parser)
     add_config(parser)
     parser.set_defaults(at=None, committed=False, salvage=None)
@@ -120,7 +133,31 @@ def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
     if removals is not None and removals < 0:
         raise InvalidRequest(f"--max-removals {removals}: give a number from 0 on")
     caller = None if arguments.allow_lockout else caller_of(source, arguments)
-    return PlanLimits(removals, arguments.allow_lockout, caller)
+    return PlanLimits(removals, arguments.allow_lockout, caller, _gains_of(arguments))
+
+
+def _gains_of(arguments: Namespace) -> GainLimit | None:
+    if arguments.only_gain is None:
+        return GainLimit() if arguments.no_new_access else None
+    if arguments.no_new_access:
+        raise InvalidRequest("--no-new-access and --only-gain: give one of them")
+    return gains_stated(claim_texts(arguments.only_gain, "--only-gain"))
+
+
+def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
+    """``limits`` with what ``plan`` was proven to give no more than."""
+    if plan.proof is None:
+        return limits
+    if limits.gains is not None:
+        raise InvalidRequest(f"{file}: a saved plan says already what may be gained")
+    texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
+    return limits._replace(gains=gains_stated(texts))
+
+
+def gains_stated(texts: Sequence[tuple[str, str]]) -> GainLimit:
+    """What may be gained, of texts in YAML with their names."""
+    claims = [claim for text, file in texts for claim in claims_of(text, file)]
+    return gain_limit(claims, [text for text, _ in texts])
 
 
 def config_of_saved(

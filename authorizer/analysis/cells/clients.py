@@ -52,11 +52,19 @@ class ClientClass(NamedTuple):
 
 
 class ClientClasses:
-    """Divides the clients of ``asked`` by the hosts of ACLs, as ``kafka`` matches them."""
+    """Divides the clients of ``asked`` by the hosts of ACLs, as ``kafka`` matches them; the hosts
+    ``told_apart`` have classes of their own."""
 
-    def __init__(self, named: Iterable[str], asked: HostSet, kafka: KafkaVersion) -> None:
+    def __init__(
+        self,
+        named: Iterable[str],
+        asked: HostSet,
+        kafka: KafkaVersion,
+        told_apart: frozenset[str] = frozenset(),
+    ) -> None:
         self._matches_blocks = kafka.matches_blocks
         self._asked = asked
+        self._told_apart = told_apart
         known = self._matched(named)
         self._unnamed = _unnamed_client(known)
         self._known: dict[frozenset[str], list[ClientClass]] = {}
@@ -75,7 +83,7 @@ class ClientClasses:
             for host in named
             if host != WILDCARD and (self._matches_blocks if "/" in host else can_be_a_client(host))
         }
-        return self._asked.hosts.union(hosts)
+        return self._asked.hosts.union(self._told_apart, hosts)
 
     def _divided(self, hosts: frozenset[str]) -> list[ClientClass]:
         asked = self._asked
@@ -92,8 +100,8 @@ class ClientClasses:
                 before: frozenset[str] = frozenset() if around is None else matching[around]
                 client = known.plain_client(region.client, region.matching)
                 clients = ClientClass(region.host, region.matching, client)
-                if around in found:
-                    own = region.matching - before
+                own = region.matching - before
+                if around in found and self._told_apart.isdisjoint(own):
                     clients = clients._replace(own=own, around=found[around].client)
                 found[region.host] = clients
         return list(found.values())

@@ -7,7 +7,7 @@ from, nor how a difference is shown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -70,7 +70,11 @@ class TypeChange(NamedTuple):
 
 
 class SetComparison:
-    """Compares two sets of ACLs under one configuration; ``cells`` are asked."""
+    """Compares two sets of ACLs under one configuration; ``cells`` are asked.
+
+    The requests ``told_apart`` have cells of their own, and so has what the ACLs ``dividing``
+    tell apart.
+    """
 
     def __init__(
         self,
@@ -78,16 +82,21 @@ class SetComparison:
         after: Collection[Acl],
         config: AuthorizerConfig,
         most_cells: int = MOST_CELLS,
+        *,
+        told_apart: Sequence[Requests] = (),
+        dividing: Iterable[Acl] = (),
     ) -> None:
         self._config = config
         self._sets = frozenset(before), frozenset(after)
         self._differing = self._sets[0] ^ self._sets[1]
         reached = MatchedNames(self._differing)
         self._near = [[acl for acl in acls if reached.meets(acl)] for acls in self._sets]
-        both = list(dict.fromkeys((*self._near[0], *self._near[1])))
+        both = list(
+            dict.fromkeys((*self._near[0], *self._near[1], *filter(reached.meets, dividing)))
+        )
         self._planned = planned(
             (
-                (requests, Sessions(both, config, requests, self._differing))
+                (requests, Sessions(both, config, requests, self._differing, told_apart))
                 for requests in map(_everything, self._kinds())
             ),
             most_cells,
@@ -124,6 +133,19 @@ class SetComparison:
                         for before, after in cells
                     ],
                 )
+
+    def beside(
+        self, others: tuple[Collection[Acl], Collection[Acl]]
+    ) -> Iterator[tuple[CellChange, AllowedTurn]]:
+        """The differences, with what is allowed by two ``others`` on the same cell."""
+        contexts = [self._context(acls) for acls in others]
+        for cell in self.differences():
+            session = cell.session
+            identity = session.clients.client, session.principal
+            before, after = (
+                each.scope(session.kind, identity).allowed_on(cell.name) for each in contexts
+            )
+            yield cell, (before, after)
 
     def answers_around(self, cell: CellChange) -> list[tuple[AllowedTurn, AllowedTurn | None]]:
         """What is allowed before and after on the cell's name to the sessions around its own, and

@@ -102,7 +102,8 @@ def asked_operations(kind: ResourceType) -> int:
 class Sessions:
     """The sessions of ``requests``, as ``acls`` (those of one set or of several) divide them.
 
-    With ``differing`` only cells that one of these ACLs can turn are listed.
+    With ``differing`` only cells that one of these ACLs can turn are listed. The requests of
+    ``told_apart`` have cells of their own, as those of ``requests`` have.
     """
 
     def __init__(
@@ -111,21 +112,28 @@ class Sessions:
         config: AuthorizerConfig,
         requests: Requests,
         differing: Collection[Acl] | None = None,
+        told_apart: Iterable[Requests] = (),
     ) -> None:
         self._config = config
         self._requests = requests
+        beside = [each for each in told_apart if each.kind is requests.kind]
+        self._apart = frozenset(name for each in beside for name in each.principals.names)
         near = requests.near(acls)
         self._by_who = _by_who(near, requests.operations)
         changed = None if differing is None else requests.near(differing)
         self._differing = None if changed is None else _by_who(changed, requests.operations)
-        self._excluded = [Patterns(requests.excluded)] if requests.excluded else []
+        patterns = [*requests.excluded]
+        for each in beside:
+            patterns += [each.names, *each.excluded]
+        self._dividing = [Patterns(patterns)] if patterns else []
         self._everything: list[Patterns] = []
         self._everything_differing: list[Patterns] = []
         if config.allow_everyone:
             self._everything = [Patterns.of(near)]
             self._everything_differing = [Patterns.of(changed or ())]
         hosts = {host for by_host in self._by_who.values() for host in by_host}
-        self._clients = ClientClasses(hosts, requests.hosts, config.kafka)
+        told = frozenset(host for each in beside for host in each.hosts.hosts)
+        self._clients = ClientClasses(hosts, requests.hosts, config.kafka, told)
 
     def __iter__(self) -> Iterator[Session]:
         """First that of everybody else, then those of named principals by name."""
@@ -134,11 +142,12 @@ class Sessions:
             yield from self._of(self._somebody, is_named=False, is_apart=False)
         for principal in self._named():
             if principal not in self._config.super_users:
-                yield from self._of(principal, is_named=True, is_apart=has_others)
+                is_apart = has_others and principal not in self._apart
+                yield from self._of(principal, is_named=True, is_apart=is_apart)
             elif self._differing is None:
                 for clients in self._clients.by(())[:1]:
-                    kind, names = self._requests.kind, self._touched((), self._excluded)
-                    yield Session(principal, True, clients, kind, names, self._excluded)
+                    kind, names = self._requests.kind, self._touched((), self._dividing)
+                    yield Session(principal, True, clients, kind, names, self._dividing)
 
     def without_names(self) -> Iterator[Session]:
         """Every session that own ACLs may set apart, and that of everybody else, without cells."""
@@ -155,13 +164,14 @@ class Sessions:
         asked = self._requests.principals
         if not asked.is_excluded:
             return sorted(asked.names)
-        named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users
+        named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users | self._apart
         return sorted(filter(asked.holds, named))
 
     @cached_property
     def _somebody(self) -> str:
         """A principal that nothing names."""
         named = {*self._by_who, *self._config.super_users, *self._requests.principals.names}
+        named |= self._apart
         name = _SOMEBODY
         while name in named:
             name += "-else"
@@ -184,7 +194,7 @@ class Sessions:
                 conditions.append(apart)
             if self._differing is not None:
                 conditions.append(self._turning(principal, hosts, is_first=not conditions))
-            dividing = [*matching, *self._everything, *self._excluded]
+            dividing = [*matching, *self._everything, *self._dividing]
             names = self._touched(conditions, dividing)
             if names:
                 yield Session(

@@ -19,6 +19,7 @@ from shell.tasks.acl_words import resource_kind, sentence
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog_sources.formats.document import Document, FilePosition
+    from shell.tasks.plans.gains import GainLimit
     from shell.tasks.plans.planned import Planned
 
 
@@ -30,11 +31,13 @@ class Refusal(NamedTuple):
 
 
 class PlanLimits(NamedTuple):
-    """``caller`` makes the change; None where it is not known."""
+    """``caller`` makes the change; None where it is not known. ``gains`` is None where anybody may
+    gain anything."""
 
     max_removals: int | None
     allow_lockout: bool
     caller: str | None
+    gains: GainLimit | None = None
 
 
 class PlanFinding(NamedTuple):
@@ -51,8 +54,14 @@ class PlanFinding(NamedTuple):
 
 
 def refusal_of(made: Planned, limits: PlanLimits, target: object) -> Refusal | None:
-    """Why the plan is refused: what ``target`` cannot hold, too many removals, a lock-out."""
-    return _unwritable(made, target) or _too_many(made, limits) or _locked_out(made, limits)
+    """Why the plan is refused: what ``target`` cannot hold, too many removals, a lock-out, or more
+    access than it may give."""
+    return (
+        _unwritable(made, target)
+        or _too_many(made, limits)
+        or _locked_out(made, limits)
+        or _gives_more(made, limits)
+    )
 
 
 def _unwritable(made: Planned, target: object) -> Refusal | None:
@@ -89,6 +98,13 @@ def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
         if lockout_said(made.current, acls, made.config, caller) is not None:
             return Refusal(said, (step,))
     return Refusal(said, ())
+
+
+def _gives_more(made: Planned, limits: PlanLimits) -> Refusal | None:
+    from shell.tasks.plans.gains import gains_refused
+
+    said = None if limits.gains is None else gains_refused(made, limits.gains)
+    return None if said is None else Refusal(said, ())
 
 
 def findings_of(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from authorizer.analysis.changes.effect import OtherEffect
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog_sources.targets.plan import Plan
+    from metalog_sources.targets.plan import Plan, PlanProof
 
 _ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
 
@@ -58,7 +58,11 @@ def _begins_as_plan(path: Path) -> bool:
 
 
 def plan_to_save(
-    target: str, current: Collection[Acl], plan: Plan, config: AuthorizerConfig
+    target: str,
+    current: Collection[Acl],
+    plan: Plan,
+    config: AuthorizerConfig,
+    proof: PlanProof | None = None,
 ) -> SavedPlan:
     from authorizer.analysis.changes.effect import reached_by
 
@@ -71,7 +75,7 @@ def plan_to_save(
         super_users=config.super_users,
         allow_everyone=config.allow_everyone,
         kafka_version=config.kafka.value,
-    )
+    )._replace(proof=proof)
 
 
 def made_with(plan: SavedPlan) -> AuthorizerConfig:

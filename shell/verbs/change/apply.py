@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown
-from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, remaining, step_fields
+from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, after, remaining, step_fields
 from metalog_sources.targets.target import carry_out, likely_kafka, target_of
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import opened_source
 from shell.inputs.credential_migration import add_credentials, moves
-from shell.inputs.planning import add_planning, config_of_saved, current_state, limits_of, planned
+from shell.inputs.planning import (
+    add_planning,
+    config_of_saved,
+    current_state,
+    gains_of_saved,
+    limits_of,
+    planned,
+)
 from shell.output.output import Output
 from shell.tasks.plans.checks import default_findings, refusal_of
+from shell.tasks.plans.gains import losses_refused
 from shell.tasks.plans.planned import Planned
 from shell.tasks.plans.saved import changed_since, plan_to_save, saved_plan
 from shell.views.other_kafka import say_other_plan
@@ -44,7 +52,8 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
 have changed, if it would change other decisions than before, or if the super users or the
-default rule differ. Other changes do not matter.
+default rule differ. Other changes do not matter. One that was proven by --no-new-access or
+--only-gain is proven again instead, for the target as it is.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 
@@ -72,10 +81,14 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     steps = made.plan.steps
     credentials = moves(made.users, target, arguments, output)
     limits = limits_of(made.source, arguments)
+    if plan is not None:
+        limits = gains_of_saved(plan, arguments.wanted[0], limits)
     refusal = refusal_of(made, limits, target)
     if output.is_text:
         print_steps(steps, output, credentials, refusal)
-    if plan is not None:
+    if plan is not None and plan.proof is not None:
+        _refuse_unproven(plan, made)
+    elif plan is not None:
         _refuse_changed(plan, made.current, made.config, output)
     _refuse(refusal)
     count = len(steps) + len(credentials)
@@ -106,6 +119,18 @@ def _refuse_changed(
         more = f", and {counted(len(found) - 1, 'more such change')}" if len(found) > 1 else ""
         raise InvalidRequest(
             f"the target has changed since this plan was made: {found[0]}{more}; {advice}"
+        )
+
+
+def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
+    """``InvalidRequest`` where the plan takes more now than when it was made. That it gives no more
+    than was stated is one of its limits; what else has changed does not matter."""
+    planned_sets = plan.before, after(plan.before, plan.steps)
+    said = losses_refused(made, planned_sets, made.config)
+    if said is not None:
+        raise InvalidRequest(
+            f"the target has changed since this plan was made: {said}; make a new one with"
+            " metalog plan"
         )
 
 

@@ -22,6 +22,7 @@ from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.plans.audit import Audit, asked_words, audited
 from shell.tasks.plans.checks import Refusal, refusal_of
+from shell.tasks.plans.gains import proof_of
 from shell.tasks.plans.planned import Planned, summary
 from shell.tasks.plans.saved import plan_to_save
 from shell.tasks.questions import QuestionGroup
@@ -35,6 +36,7 @@ PAGED: Final = True
 EPILOG: Final = """\
 metalog plan cluster://broker:9092 acls/ --command-config admin.properties
 metalog plan /var/kafka/metadata acls/ --audit kafka-authorizer.log   what it would break
+metalog plan @prod acls/ --no-new-access              refused, if anybody could do anything more
 metalog plan @prod acls/ --prune --save plan.json
 metalog apply @prod plan.json                                         no more than that
 
@@ -80,7 +82,8 @@ def run(arguments: Namespace, output: Output) -> int:
     made = planned(arguments, output)
     if arguments.save is not None and output.missing:
         raise InvalidRequest("--save: a plan that lacks what could not be read is not saved")
-    refusal = refusal_of(made, limits_of(made.source, arguments), made.source.opened)
+    limits = limits_of(made.source, arguments)
+    refusal = refusal_of(made, limits, made.source.opened)
     audit, groups = _audited(made, arguments, output) if has_requests else (None, ())
     if output.format not in _ANNOTATING:
         for finding in made.findings:
@@ -102,8 +105,9 @@ def run(arguments: Namespace, output: Output) -> int:
     if refusal is not None:
         raise InvalidRequest(refusal.message)
     if arguments.save is not None:
-        text = write_saved(plan_to_save(arguments.source, made.current, made.plan, made.config))
-        write_out(Path(arguments.save), text.encode())
+        proof = None if limits.gains is None else proof_of(made, limits.gains)
+        plan = plan_to_save(arguments.source, made.current, made.plan, made.config, proof)
+        write_out(Path(arguments.save), write_saved(plan).encode())
     if audit is not None and audit.bad:
         return 2
     return _code(made, audit, arguments)

@@ -1,0 +1,89 @@
+"""Proves that a change of ACLs lets nobody do more than is stated, and takes no more than planned.
+
+This module must not know where a change comes from, nor how a proof is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from authorizer.analysis.cells.difference import BY_TYPE, CellChange, SetComparison
+from authorizer.analysis.cells.sessions import Requests, Session
+from authorizer.config import AuthorizerConfig
+from authorizer.trace import Question
+from metalog.acl import Acl, Operation
+
+
+class GainProof(NamedTuple):
+    """The cells that were asked, at most, and requests that nobody stated: one for each session
+    and class of names that gains one."""
+
+    cells: int
+    witnesses: tuple[Question, ...]
+
+
+def prove_gains(
+    before: Collection[Acl],
+    after: Collection[Acl],
+    config: AuthorizerConfig,
+    stated: Sequence[Requests] = (),
+) -> GainProof:
+    """What is allowed ``after`` and not ``before``, and is not among the ``stated`` requests."""
+    compared = SetComparison(before, after, config, told_apart=stated)
+    witnesses = list(_gains(compared, stated))
+    return GainProof(compared.cells, tuple(witnesses))
+
+
+def _gains(compared: SetComparison, stated: Sequence[Requests]) -> Iterator[Question]:
+    for cell in compared.differences():
+        gained = cell.after & ~cell.before
+        for each in stated:
+            if gained and _holds(each, cell):
+                gained &= ~each.operations
+        if gained:
+            yield _question(cell.session, gained, cell.name)
+    operation, kind = BY_TYPE
+    for change in compared.by_type():
+        is_stated = any(
+            each.kind is kind
+            and each.operations >> operation & 1
+            and _holds_session(each, change.session)
+            for each in stated
+        )
+        if change.allowed and not is_stated:
+            yield _question(change.session, 1 << operation, "")
+
+
+def unplanned_losses(
+    now: Collection[Acl],
+    then: Collection[Acl],
+    planned: tuple[Collection[Acl], Collection[Acl]],
+    config: AuthorizerConfig,
+) -> Iterator[Question]:
+    """What a change takes that turns ``now`` into ``then``, and that the ``planned`` change of
+    another set did not take."""
+    compared = SetComparison(now, then, config, dividing=(*planned[0], *planned[1]))
+    for cell, (before, after) in compared.beside(planned):
+        lost = cell.before & ~cell.after & ~(before & ~after)
+        if lost:
+            yield _question(cell.session, lost, cell.name)
+
+
+def _holds(requests: Requests, cell: CellChange) -> bool:
+    """Whether all requests of the cell are among ``requests``, but for operations: they tell its
+    names and clients apart."""
+    if requests.kind is not cell.session.kind or not _holds_session(requests, cell.session):
+        return False
+    excluded = any(each.holds_all(cell.names) for each in requests.excluded)
+    return requests.names.holds_all(cell.names) and not excluded
+
+
+def _holds_session(requests: Requests, session: Session) -> bool:
+    is_of = requests.principals.holds(session.principal)
+    return is_of and requests.hosts.holds(session.clients.matching)
+
+
+def _question(session: Session, operations: int, name: str) -> Question:
+    operation = next(each for each in Operation if operations >> each & 1)
+    return Question(session.principal, operation, session.kind, name, session.clients.client)

@@ -1,0 +1,95 @@
+"""Holds a plan against what it may give: nothing, or no more than is stated.
+
+The proof is kept with a saved plan, and made again for the target as it is when the plan is
+applied. This module must not know how a claim is read, nor change a target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from authorizer.analysis.cells.claims import ClaimKind
+from authorizer.analysis.cells.gains import GainProof, prove_gains, unplanned_losses
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog.visible_text import shown
+from metalog_sources.targets.plan import PlanProof, acl_digest
+from shell.tasks.acl_words import resource_kind
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from authorizer.trace import Question
+    from metalog.acl import Acl
+    from shell.tasks.plans.planned import Planned
+    from shell.tasks.proofs import StatedClaim
+
+_NAMED = 4
+
+
+class GainLimit(NamedTuple):
+    """The requests that may be gained, as claims and as the texts that they were read from; none
+    is no new access at all."""
+
+    claims: tuple[StatedClaim, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit:
+    """``InvalidRequest`` for a claim that states nothing that may be gained."""
+    for each in claims:
+        if each.kind is not ClaimKind.ALLOW:
+            raise InvalidRequest(
+                f"{each.place}: --only-gain states what may be gained; write it as"
+                " allow: {principal: User:x, operation: Read, resource: topic:pay-*}"
+            )
+    return GainLimit(tuple(claims), tuple(texts))
+
+
+def gain_proof(made: Planned, limit: GainLimit) -> GainProof:
+    config = made.config
+    stated = [each for claim in limit.claims for each in claim.claim(config).requests]
+    return prove_gains(made.current, made.after, config, stated)
+
+
+def gains_refused(made: Planned, limit: GainLimit) -> str | None:
+    """Who would gain what is not stated; None where nobody would."""
+    found = gain_proof(made, limit).witnesses
+    if not found:
+        return None
+    said = "no new access is to be given" if not limit.claims else "no more is to be gained"
+    return f"{said}, but {questions_said(found, 'would gain')}"
+
+
+def proof_of(made: Planned, limit: GainLimit) -> PlanProof:
+    """What a saved plan keeps; the plan was not refused."""
+    cells = gain_proof(made, limit).cells
+    return PlanProof(limit.texts, cells, acl_digest(made.current), acl_digest(made.after))
+
+
+def losses_refused(
+    made: Planned, planned: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
+) -> str | None:
+    """Who would lose what the plan was not to take when it was made; None where nobody would."""
+    found = list(unplanned_losses(made.current, made.after, planned, config))
+    return f"{questions_said(found, 'would lose')}, which was not planned" if found else None
+
+
+def questions_said(questions: Sequence[Question], does: str) -> str:
+    """The first of them, and how many more there are."""
+    said = [_said(question, does) for question in questions[:_NAMED]]
+    more = len(questions) - len(said)
+    return _listed([*said, counted(more, "more such cell")] if more else said)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return "; ".join(words)
+
+
+def _said(question: Question, does: str) -> str:
+    kind = resource_kind(question.resource_type)
+    what = f"{kind} {shown(question.resource_name)}" if question.resource_name else f"some {kind}"
+    return (
+        f"{shown(question.principal)} {does} {question.operation.name} on {what}"
+        f" from {question.host}"
+    )

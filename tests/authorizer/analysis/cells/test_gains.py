@@ -1,0 +1,90 @@
+"""What a change gives beyond what is stated, or takes beyond what was planned, is found."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+from authorizer.analysis.cells.gains import prove_gains, unplanned_losses
+from authorizer.analysis.cells.sessions import Requests, asked_operations
+from metalog.acl import Acl
+from tests.support.worlds.random_worlds import (
+    CLIENTS,
+    PRINCIPALS,
+    Answers,
+    World,
+    acl,
+    acls,
+    is_from,
+    requests,
+    world,
+)
+
+
+def gained(small: World, before: Answers, after: Answers, stated: list[Requests]) -> bool:
+    """Asks every combination."""
+    asked = asked_operations(small.kind)
+    for principal, client in product(PRINCIPALS, CLIENTS):
+        who = small.kind, principal, client, small.names
+        near = [
+            each
+            for each in stated
+            if each.principals.holds(principal) and is_from(each.hosts, client)
+        ]
+        for name, was, is_now in zip(small.names, before.on(*who), after.on(*who), strict=True):
+            gains = is_now & ~was & asked
+            for each in near if gains else ():
+                if each.has_name(name):
+                    gains &= ~each.operations
+            if gains:
+                return True
+    return False
+
+
+def changed(random: Random, small: World, before: list[Acl]) -> list[Acl]:
+    after = [each for each in before if random.random() < 0.8]
+    return [*after, *(acl(random, small) for _ in range(random.randint(0, 2)))]
+
+
+def test_a_gain_beyond_what_is_stated_is_that_of_every_combination() -> None:
+    random = Random(4)
+    seen = set()
+    for number in range(80):
+        small = world(random, 3)
+        before = acls(random, small)
+        after = changed(random, small, before)
+        stated = [requests(random, small) for _ in range(random.randint(0, 3))]
+        found = prove_gains(before, after, small.config, stated)
+        sides = [Answers(each, small.config) for each in (before, after)]
+        # Which names a topic can have, and what is asked by type, are other tests'.
+        is_gained = gained(small, sides[0], sides[1], stated)
+        questions = [each for each in found.witnesses if each.resource_name]
+        assert bool(questions) is is_gained, (number, stated, before, after)
+        for question in questions:
+            who = question.resource_type, question.principal, question.host or ""
+            was, is_now = (each.on(*who, [question.resource_name])[0] for each in sides)
+            assert (is_now & ~was) >> question.operation & 1
+        seen.add((bool(stated), is_gained))
+    assert len(seen) == 4
+
+
+def test_a_loss_that_was_not_planned_is_that_of_every_combination() -> None:
+    random = Random(9)
+    seen = set()
+    for number in range(80):
+        small = world(random, 3)
+        sets = [acls(random, small)]
+        sets.append(changed(random, small, sets[0]))  # as planned
+        sets.append(changed(random, small, sets[0]))  # as it is now
+        sets.append(changed(random, small, sets[2]))
+        answers = [Answers(each, small.config) for each in sets]
+        found = list(unplanned_losses(sets[2], sets[3], (sets[0], sets[1]), small.config))
+        asked = asked_operations(small.kind)
+        is_lost = False
+        for principal, client in product(PRINCIPALS, CLIENTS):
+            columns = [each.on(small.kind, principal, client, small.names) for each in answers]
+            for planned, then, now, after in zip(*columns, strict=True):
+                is_lost = is_lost or bool(now & ~after & ~(planned & ~then) & asked)
+        assert bool(found) is is_lost, (number, sets)
+        seen.add(is_lost)
+    assert len(seen) == 2
