@@ -24,7 +24,7 @@ from authorizer.engine.decide import (
     concerns,
     decide,
     decision_order,
-    session,
+    subject,
 )
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
@@ -46,7 +46,7 @@ class Question(NamedTuple):
     def subject(self, kafka: KafkaVersion) -> Subject:
         """What an ACL must be about for ``kafka`` to match it with this session."""
         host = WILDCARD if self.host is None else self.host
-        return session(host, self.principal, *self.additional_principals, kafka=kafka)
+        return subject(host, self.principal, *self.additional_principals, kafka=kafka)
 
 
 class Attribute(Enum):

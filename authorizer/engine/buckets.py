@@ -89,7 +89,7 @@ class ManyAcls:
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that mean ``who``."""
         if self._is_looked_through(who):
-            return tuple([acl for acl in self if who.is_meant_by(acl)])
+            return tuple([acl for acl in self if who.matches(acl)])
         return tuple(chain.from_iterable(self._found(who)))
 
     def masks(self, who: Subject) -> Masks:

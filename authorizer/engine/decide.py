@@ -77,7 +77,7 @@ class Subject(NamedTuple):
     hosts: Collection[str]
     address: ClientAddress | None = None
 
-    def is_meant_by(self, acl: Acl) -> bool:
+    def matches(self, acl: Acl) -> bool:
         return acl.principal in self.principals and self.comes_from(acl.host)
 
     def comes_from(self, host: str) -> bool:
@@ -90,7 +90,7 @@ class Subject(NamedTuple):
         return block is not None and block.contains(self.address)
 
 
-def session(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
+def subject(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
     """A session of ``principals``, each ``Type:name``, from ``host``, as ``kafka`` sees it."""
     address = client_address(host) if kafka.matches_blocks else None
     everybody = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
@@ -159,7 +159,7 @@ def decide(
     allow: Acl | None = None
     for acl in candidates:
         reached = True
-        if concerns(acl, operation) and who.is_meant_by(acl):
+        if concerns(acl, operation) and who.matches(acl):
             if acl.permission_type is not ALLOW:
                 return Decision(DENIED, MATCHING_ACL, acl)
             allow = acl

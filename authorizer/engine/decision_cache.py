@@ -19,7 +19,7 @@ from authorizer.engine.decide import (
     ALLOWED_TO_SUPER_USER,
     Decision,
     Subject,
-    session,
+    subject,
 )
 from authorizer.engine.index import AclIndex
 from authorizer.engine.reach import NameReach
@@ -139,7 +139,7 @@ class DecisionContext:
         principals = reach.principals
         if principals is None or identity[1] in principals or len(identity) > _ONE_PRINCIPAL:
             if self._tells_blocks:
-                who = self.index.placed(session(*identity, kafka=self.kafka))
+                who = self.index.placed(subject(*identity, kafka=self.kafka))
             else:
                 who = Subject((WILDCARD_PRINCIPAL, *identity[1:]), (WILDCARD, identity[0]))
             allowed, denied = reach.masks(who)
@@ -172,7 +172,7 @@ class DecisionContext:
         refuse_any(resource_type)
         if self._is_super_user(identity):
             return ALLOWED_TO_SUPER_USER
-        who = session(*identity, kafka=self.kafka)
+        who = subject(*identity, kafka=self.kafka)
         return self.index.decide(
             who, operation, resource_type, name, allow_everyone=self.allow_everyone
         )

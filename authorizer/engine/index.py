@@ -245,7 +245,7 @@ class AclIndex:
 
 def meant(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
     """Of the ACLs that reach a resource ``name``, those that mean ``who``, in Kafka's order."""
-    found = [acl for bucket in buckets for acl in bucket.of(who) if who.is_meant_by(acl)]
+    found = [acl for bucket in buckets for acl in bucket.of(who) if who.matches(acl)]
     if len(found) > 1:
         found.sort(key=lambda acl: decision_order(acl, name))
     return found

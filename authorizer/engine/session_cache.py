@@ -25,7 +25,7 @@ from authorizer.engine.decide import (
     Masks,
     Subject,
     concerns,
-    session,
+    subject,
 )
 from authorizer.engine.index import PATTERN_TYPES, AclIndex
 from authorizer.engine.prefixes import Prefix, combined
@@ -247,7 +247,7 @@ class SessionCache:
             acl.permission_type is PermissionType.DENY
             and acl.pattern_type in PATTERN_TYPES
             and concerns(acl, operation)
-            and self._who.is_meant_by(acl)
+            and self._who.matches(acl)
             for acl in bucket.of(self._who)
         )
 
@@ -288,7 +288,7 @@ class SessionAnswers:
         if cache is None:
             refuse_any(resource_type)
             basis = self._basis
-            who = basis.acls.placed(session(*self._identity, kafka=basis.kafka))
+            who = basis.acls.placed(subject(*self._identity, kafka=basis.kafka))
             verdicts = self._names_of(resource_type)
             cache = SessionCache(basis, resource_type, who, self.is_super_user, verdicts)
             basis.remembered.count(1, TYPE_BYTES + getsizeof(who.hosts))

@@ -5,7 +5,7 @@ of those comes or goes can it turn. So a question has a ``DecisionTimeline`` ove
 instead of an answer for each version. Questions that are answered alike have the same numbers:
 resources that the same patterns reach, principals and hosts that no ACL names.
 
-The default rule and super users are not in a course; whoever knows the configuration of a
+The default rule and super users are not in a timeline; whoever knows the configuration of a
 moment adds them (``decision``). This module must not know where a history comes from.
 """
 
@@ -77,7 +77,7 @@ class _Reached(NamedTuple):
 
 
 class DecisionTimelines:
-    """The courses of all questions about one history."""
+    """The decision timelines of all questions about one history."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
@@ -151,7 +151,7 @@ class DecisionTimelines:
             names.update(self.principals[acl.principal] for acl in bucket)
         return None if 0 in names or len(names) > FEW else names
 
-    def course(
+    def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, reach: int
     ) -> DecisionTimeline:
         """By the numbers that ``principals`` has, or 0, and those of ``host`` and ``reach``."""
@@ -166,7 +166,7 @@ class DecisionTimelines:
             found = self._meant[asking] = meant(reached.buckets, who, reached.name)
         return self._decided(found, operation, reached)
 
-    def course_of(self, question: Question, kafka: KafkaVersion) -> DecisionTimeline:
+    def timeline_of(self, question: Question, kafka: KafkaVersion) -> DecisionTimeline:
         reached = self._reached[self.reach(question.resource_type, question.resource_name)]
         who = self._index.placed(question.subject(kafka))
         found = meant(reached.buckets, who, reached.name)
@@ -176,7 +176,7 @@ class DecisionTimelines:
         """The result with its rule, as of a version of the timeline."""
         if question.principal in config.super_users:
             return ALLOWED_TO_SUPER_USER
-        by = self.course_of(question, config.kafka).at(version)
+        by = self.timeline_of(question, config.kafka).at(version)
         if by >= 0:
             acl = self.timeline.lives[by].acl
             return Decision(ALLOWED if acl.permission_type is ALLOW else DENIED, MATCHING_ACL, acl)
@@ -196,8 +196,8 @@ class DecisionTimelines:
         ranked = [self._held[acl] for acl in (*denies, *allows)]
         if len(ranked[0].by) == 1:
             return ranked[0]
-        since = sorted({version for course in (*ranked, unmatched) for version in course.since})
-        return _course(since, [_first(ranked, version, unmatched) for version in since])
+        since = sorted({version for each in (*ranked, unmatched) for version in each.since})
+        return _without_repeats(since, [_first(ranked, version, unmatched) for version in since])
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
         """Where any ACL reaches, though none matches, and where none does."""
@@ -212,7 +212,7 @@ class DecisionTimelines:
                 was_there = by >= 0
         since = sorted({0, *turns})
         reaching = accumulate(turns[version] for version in since)
-        return _course(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
+        return _without_repeats(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
 
 
 def _held(spans: list[_Span], versions: int) -> DecisionTimeline:
@@ -231,10 +231,10 @@ def _held(spans: list[_Span], versions: int) -> DecisionTimeline:
             del alive[number]
         alive.update(dict.fromkeys(begun.get(version, ())))
         by.append(next(iter(alive), UNREACHED))
-    return _course(since, by)
+    return _without_repeats(since, by)
 
 
-def _course(since: list[int], by: list[int]) -> DecisionTimeline:
+def _without_repeats(since: list[int], by: list[int]) -> DecisionTimeline:
     """Without the edges at which nothing turns."""
     turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1])]
     return DecisionTimeline(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
@@ -242,8 +242,8 @@ def _course(since: list[int], by: list[int]) -> DecisionTimeline:
 
 def _first(ranked: list[DecisionTimeline], version: int, otherwise: DecisionTimeline) -> int:
     """By the first of ``ranked`` in which a life is there."""
-    for course in ranked:
-        by = course.at(version)
+    for each in ranked:
+        by = each.at(version)
         if by >= 0:
             return by
     return otherwise.at(version)

@@ -17,7 +17,7 @@ NO_EPOCHS = LeaderEpochs("")
 _NEVER = 2**63
 
 
-class Succession:
+class Continuity:
     """The place that a reader has reached, and the check of each batch that comes next.
 
     ``next_offset`` and ``epoch`` are None before the first batch of a log whose

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.image.features import DEFAULT_METADATA_VERSION, METADATA_VERSION
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
 from metalog.records.batch import Batch, build_batch
 from metalog.records.message import ControlMessage, Message
@@ -40,13 +40,13 @@ class MemoryLog:
     ) -> None:
         self._batches = tuple(batches)
         self._snapshots = dict(snapshots or {})
-        succession = Succession()
+        continuity = Continuity()
         for batch in self._batches:
-            succession.admit(batch)
+            continuity.admit(batch)
         newest = max(self._snapshots, default=SnapshotId(0, 0))
         start = self._batches[0].base_offset if self._batches else newest.end_offset
-        end = newest.end_offset if succession.next_offset is None else succession.next_offset
-        epoch = newest.epoch if succession.epoch is None else succession.epoch
+        end = newest.end_offset if continuity.next_offset is None else continuity.next_offset
+        epoch = newest.epoch if continuity.epoch is None else continuity.epoch
         committed = end if high_watermark is None else high_watermark
         self._bounds = LogBounds(start, end, epoch, committed, "given with the batches")
 

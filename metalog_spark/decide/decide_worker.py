@@ -36,7 +36,12 @@ from metalog.gc_pause import gc_paused
 from metalog.ids import uuid_text
 from metalog.plurals import counted
 from metalog.records.primitives.text import decode_text
-from metalog_spark.decide.course_columns import BEFORE_LIVES, CourseColumns, Numbers, NumberSlots
+from metalog_spark.decide.timeline_columns import (
+    BEFORE_LIVES,
+    Numbers,
+    NumberSlots,
+    TimelineColumns,
+)
 from metalog_spark.history.configuration import Era
 from metalog_spark.history.state import FolderState, unpacked
 
@@ -103,9 +108,9 @@ class DecideWorker:
     def __init__(self, state: FolderState, eras: Sequence[Era]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._moments = _Moments(state, eras)
-        self._courses = DecisionTimelines(timeline)
-        self._sessions = len(self._courses.principals), self._courses.host_numbers
-        self._principals = _in_bytes(self._courses.principals)
+        self._timelines = DecisionTimelines(timeline)
+        self._sessions = len(self._timelines.principals), self._timelines.host_numbers
+        self._principals = _in_bytes(self._timelines.principals)
         self._versions = [era.config.kafka for era in eras]
         self._of_host: dict[KafkaVersion, dict[bytes, int]] = {each: {} for each in KafkaVersion}
         self._super_users = [set(map(str.encode, era.config.super_users)) for era in eras]
@@ -116,7 +121,7 @@ class DecideWorker:
         self._answers = np.array([_NOT_BY_DEFAULT] * BEFORE_LIVES + by_lives, np.int32)
         ids = [None] * BEFORE_LIVES + [uuid_text(life.id) for life in lives]
         self._ids = pa.array(ids, pa.string())
-        self._turns = CourseColumns(len(timeline))
+        self._turns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
         """By the number of a reach: whether an ACL for ``User:*`` may match there."""
         self._named: set[int] = set()
@@ -176,11 +181,11 @@ class DecideWorker:
 
     def _numbers_of(self, hosts: _Coded, kafka: KafkaVersion) -> Mapping[bytes, int]:
         """The number of each of ``hosts`` for the version ``kafka``."""
-        known, courses = self._of_host[kafka], self._courses
+        known, timelines = self._of_host[kafka], self._timelines
         texts: list[bytes] = hosts.different.to_pylist()
 
         def number(text: bytes) -> int:
-            return courses.host(decode_text(text), kafka)
+            return timelines.host(decode_text(text), kafka)
 
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
@@ -206,8 +211,8 @@ class DecideWorker:
         asked = pa.array(questions).dictionary_encode()
         alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
         different = alike.dictionary.to_pylist()
-        courses = np.array(_remembered(self._of_question, different, self._course), np.int64)
-        of_rows: Numbers = courses[_places(alike)][_places(asked)]
+        timelines = np.array(_remembered(self._of_question, different, self._timeline_of), np.int64)
+        of_rows: Numbers = timelines[_places(alike)][_places(asked)]
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
@@ -220,13 +225,15 @@ class DecideWorker:
         nobody = reaches * (of_principals * of_hosts * len(_BY_NUMBER))
         return np.where(may_match, questions, nobody)
 
-    def _course(self, question: int) -> int:
+    def _timeline_of(self, question: int) -> int:
         of_principals, of_hosts = self._sessions
         rest, operation = divmod(question, len(_BY_NUMBER))
         rest, host = divmod(rest, of_hosts)
         reach, principal = divmod(rest, of_principals)
-        course = self._courses.course(principal, host, _BY_NUMBER[operation], reach)
-        return self._turns.number(course)
+        timeline = self._timelines.timeline_by_numbers(
+            principal, host, _BY_NUMBER[operation], reach
+        )
+        return self._turns.number(timeline)
 
     def _reaches(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
         """The ACLs that reach each resource; equal sets are examined once."""
@@ -247,10 +254,10 @@ class DecideWorker:
         return of_rows
 
     def _reach(self, resource_type: ResourceType, name: str) -> int:
-        reach = self._courses.reach(resource_type, name)
+        reach = self._timelines.reach(resource_type, name)
         if reach == len(self._is_open):
             self._check_has_numbers(reach)
-            named = self._courses.named(reach)
+            named = self._timelines.named(reach)
             self._is_open.append(named is None)
             self._named.update(reach * self._sessions[0] + each for each in named or ())
         return reach

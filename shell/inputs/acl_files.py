@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NAMED = 5
 
 
-class HeldDocument(NamedTuple):
+class SourceDocument(NamedTuple):
     """What a SOURCE holds; a store's own document, with its notes and what it owns."""
 
     source: Source
@@ -32,14 +32,14 @@ class HeldDocument(NamedTuple):
     image: MetadataImage | None
 
 
-def held_by(
+def read_document(
     text: str,
     arguments: Namespace,
     output: Output,
     *,
     is_whole: bool = False,
     rests_on_users: bool = False,
-) -> HeldDocument:
+) -> SourceDocument:
     """All that ``text`` holds as of now, or of a log's ``--at``; what is odd about it is said.
 
     ``rests_on_users``: the SCRAM users are used, and not only the ACLs. ACLs that Kafka would
@@ -50,11 +50,11 @@ def held_by(
     if source.store is not None and arguments.at is None and not arguments.committed:
         store = source.store
         document = store_document(store, arguments, output, rests_on_users=rests_on_users)
-        return HeldDocument(source, document, None)
+        return SourceDocument(source, document, None)
     image = replayed_source(arguments, output, source, is_whole=is_whole).image
     document = document_of(image)
     if is_whole:
-        return HeldDocument(source, document, image)
+        return SourceDocument(source, document, image)
     refused = [acl for acl in document.acls if why_not(acl)]
     for acl in refused[:_NAMED]:
         output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
@@ -63,4 +63,4 @@ def held_by(
     entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
     if refused and not entries:
         raise InvalidSource(f"{text}: Kafka would refuse to create any of its ACLs; none is left")
-    return HeldDocument(source, document._replace(entries=entries), image)
+    return SourceDocument(source, document._replace(entries=entries), image)

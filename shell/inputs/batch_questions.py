@@ -26,7 +26,7 @@ _NAMED: Final = 20
 _LINES_A_LOOK: Final = 1000
 
 
-class Many:
+class BatchQuestions:
     """The questions of ``--audit FILE`` or ``--requests FILE``; ``bad`` counts bad lines."""
 
     def __init__(self, arguments: Namespace) -> None:

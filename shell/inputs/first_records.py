@@ -36,10 +36,11 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     from metalog.controller.transaction import transaction_batches
     from metalog.image.features import METADATA_VERSION
     from metalog_sources.formats.document import joined
-    from shell.inputs.acl_files import held_by
+    from shell.inputs.acl_files import read_document
 
     imported = joined(
-        held_by(text, arguments, output, rests_on_users=True).document for text in arguments.imports
+        read_document(text, arguments, output, rests_on_users=True).document
+        for text in arguments.imports
     )
     typed = [_credential(line, place) for line, place in _credential_lines(arguments, output)]
     users = {user[:2]: user for user in (*_with_credentials(imported.users, output), *typed)}

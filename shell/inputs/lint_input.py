@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _YAML = (".yaml", ".yml")
 
 
-class Looked(NamedTuple):
+class LintInput(NamedTuple):
     """``places`` tells where in a file an ACL stands first, ``named_places`` where what a finding
     names; a log's ``acls`` know their ids. Commands that mend a finding go to ``target``."""
 
@@ -52,7 +52,7 @@ class Looked(NamedTuple):
         return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
 
 
-def looked_at(arguments: Namespace, output: Output) -> Looked:
+def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
     source = opened_source(arguments, output)
     context = read_config(arguments, source, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
@@ -76,7 +76,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
         topics=image.topics.by_name.keys(),
         users={user for users in image.scram.mechanisms.values() for user in users},
     )
-    return Looked(
+    return LintInput(
         subject,
         {},
         image.acls,
@@ -86,7 +86,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
     )
 
 
-def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:
+def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> LintInput:
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     outside = added_outside(document)
@@ -108,7 +108,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     places = {each.acl: each.place for each in entries if each.place}
     places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
     named = {str(place): place for place, _ in twice if place}
-    return Looked(subject, places, None, CommandTarget.of(source), named)
+    return LintInput(subject, places, None, CommandTarget.of(source), named)
 
 
 def _has_notes(source: Source, document: Document) -> bool:

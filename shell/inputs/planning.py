@@ -30,7 +30,7 @@ from shell.context import (
     replayed_source,
     store_document,
 )
-from shell.inputs.acl_files import held_by
+from shell.inputs.acl_files import read_document
 from shell.inputs.lockout import add_lockout, caller_of
 from shell.tasks.plans.checks import PlanLimits, findings_of
 from shell.tasks.plans.gains import GainLimit, gain_limit
@@ -78,7 +78,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     """The plan from TARGET to WANTED; ``refusal_of`` tells whether it may be applied."""
     moves_users = getattr(arguments, "include_credentials", False)
     wanted = joined(
-        held_by(text, arguments, output, rests_on_users=moves_users).document
+        read_document(text, arguments, output, rests_on_users=moves_users).document
         for text in arguments.wanted
     )
     source = opened_source(arguments, output)

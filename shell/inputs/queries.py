@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 from shell.tasks.queries import Queries
 
 
-def judge_of(
+def queries_of(
     arguments: Namespace,
     output: Output,
     lines: Sequence[AuditLine] = (),

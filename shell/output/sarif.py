@@ -13,7 +13,7 @@ from urllib.parse import quote
 from authorizer.analysis.lint.checks import CheckResult
 from authorizer.analysis.lint.finding import Finding, Severity
 from metalog.visible_text import safe, shown
-from shell.inputs.lint_input import Looked
+from shell.inputs.lint_input import LintInput
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.version import VERSION
@@ -22,7 +22,7 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def print_sarif(results: Sequence[CheckResult], looked: Looked, output: Output) -> None:
+def print_sarif(results: Sequence[CheckResult], looked: LintInput, output: Output) -> None:
     rules = [
         {"id": result.check.id, "shortDescription": {"text": result.check.title}}
         for result in results
@@ -48,7 +48,7 @@ def _invocation(missing: Sequence[str]) -> dict[str, Any]:
     return {"executionSuccessful": True, "toolExecutionNotifications": notifications}
 
 
-def _result(rule: int, check: str, finding: Finding, looked: Looked) -> dict[str, Any]:
+def _result(rule: int, check: str, finding: Finding, looked: LintInput) -> dict[str, Any]:
     subject = shown(finding.name) if finding.acl is None else sentence(finding.acl)
     return {
         "ruleId": check,
@@ -59,7 +59,7 @@ def _result(rule: int, check: str, finding: Finding, looked: Looked) -> dict[str
     }
 
 
-def _location(subject: str, finding: Finding, looked: Looked) -> dict[str, Any]:
+def _location(subject: str, finding: Finding, looked: LintInput) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": subject}]}
     place = looked.place_of(finding)
     if place is not None:

@@ -15,7 +15,7 @@ from metalog.acl import ResourceType
 from metalog.files import is_descriptor
 from metalog.plurals import counted
 from shell.arguments.question import add_question, read_question
-from shell.inputs.batch_questions import Many, asks_many
+from shell.inputs.batch_questions import BatchQuestions, asks_many
 from shell.inputs.checklist import asks_checklist, read_checklist
 from shell.output.output import Output
 from shell.tasks.checklist import Checklist
@@ -49,7 +49,7 @@ def explain(
     ``judge_for`` is called once the words were read, with the audit lines among them.
     """
     if asks_many(arguments):
-        many = Many(arguments)
+        many = BatchQuestions(arguments)
         groups = many.groups(output)
         judge = judge_for(lines_of(groups))
         return _explain_many(many, groups, judge, arguments, output)
@@ -95,7 +95,7 @@ def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output
 
 
 def _explain_many(
-    many: Many,
+    many: BatchQuestions,
     groups: Iterable[QuestionGroup],
     judge: Queries,
     arguments: Namespace,

@@ -9,7 +9,7 @@ import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import buckets, prefixes
-from authorizer.engine.decide import session
+from authorizer.engine.decide import subject
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
@@ -59,7 +59,7 @@ def test_invariants_hold_after_every_step(
         name, operation = choose.choice(NAMES), choose.choice(OPERATIONS)
         _hold_against_spec(index, by_id, name, operation)
         if step % 50 == 0:
-            who = session("1.1.1.1", "User:a", kafka=KafkaVersion.V4_4)
+            who = subject("1.1.1.1", "User:a", kafka=KafkaVersion.V4_4)
             next(index.allowing(who, operation, ResourceType.TOPIC), None)
 
 
@@ -85,7 +85,7 @@ def _hold_against_spec(
     topic = ResourceType.TOPIC
     for kafka in KafkaVersion:
         expected = spec.decide(acls, who, operation, topic, name, True, kafka)
-        asked = session("1.1.1.1", "User:a", kafka=kafka)
+        asked = subject("1.1.1.1", "User:a", kafka=kafka)
         assert index.decide(asked, operation, topic, name, allow_everyone=True) == expected
     reaching = sorted(
         (acl for acl in acls if spec.reaches(acl, topic, name)),

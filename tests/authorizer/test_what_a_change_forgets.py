@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-import spec
 
 from authorizer import (
     Acl,
@@ -21,6 +20,7 @@ from authorizer import (
 from authorizer.engine import remembered
 from authorizer.kafka_version import KafkaVersion
 from metalog.ids import Uuid
+from tests.support.worlds import spec
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

@@ -24,7 +24,7 @@ from metalog.config.jaas import login_modules
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import MetalogError
 from metalog.ids import SnapshotId
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.log.folder import layout
 from metalog.log.folder.reach import find_reaches
 from metalog.log.folder.segment import SegmentReader
@@ -117,12 +117,12 @@ def xerial(block: bytes) -> Hostile:
 
 def segment(data: bytes) -> None:
     file = MemoryReadable(data)
-    for each in SegmentReader(file, "a.log", Succession(0), may_be_torn=True):
+    for each in SegmentReader(file, "a.log", Continuity(0), may_be_torn=True):
         each.parts()
 
 
 def checkpoint(data: bytes) -> None:
-    batches = SegmentReader(MemoryReadable(data), "a.checkpoint", Succession(0))
+    batches = SegmentReader(MemoryReadable(data), "a.checkpoint", Continuity(0))
     for each in check_snapshot(batches, 1):
         each.parts()
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from authorizer.analysis.access.host_regions import HostRegion
-from authorizer.engine.decide import ALLOWS, DENIES, session
+from authorizer.engine.decide import ALLOWS, DENIES, subject
 from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
@@ -197,7 +197,7 @@ class AllowedPatterns:
 
     def _hosts_of(self, client: str) -> list[str]:
         """The hosts of ACLs that match ``client``."""
-        who = session(client, kafka=self._kafka)
+        who = subject(client, kafka=self._kafka)
         named = {host for by_host in self._allows.values() for host in by_host}
         named.update(host for host, _ in self._denies)
         return sorted(filter(who.comes_from, {WILDCARD, *named}))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from authorizer.analysis.access.host_regions import host_regions
 from authorizer.analysis.access.hosts import HostAnswer
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.decide import concerns, decision_order, session
+from authorizer.engine.decide import concerns, decision_order, subject
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
@@ -107,7 +107,7 @@ class _Resource:
         self._everyones = _ByHost(everyones)
         self._asked = asked
         self._kafka = kafka
-        client = session(WILDCARD if asked is None else asked, kafka=kafka)
+        client = subject(WILDCARD if asked is None else asked, kafka=kafka)
         self._hosts = {WILDCARD, *filter(client.comes_from, {acl.host for acl in reaching})}
         self._for_everyone: dict[bool, tuple[HostAnswer, ...]] = {}
 

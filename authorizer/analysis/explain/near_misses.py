@@ -55,7 +55,7 @@ def sort_out(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> Mi
     for acl in acls:
         if reaches(acl, wanted_type, name):
             candidates.append(acl)
-        elif who.is_meant_by(acl) and concerns(acl, question.operation):
+        elif who.matches(acl) and concerns(acl, question.operation):
             is_wanted = acl.resource_type is wanted_type
             (by_pattern if is_wanted else by_resource_type).append(acl)
     return MissScan(candidates, by_pattern, by_resource_type)

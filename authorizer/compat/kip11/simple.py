@@ -40,7 +40,7 @@ from authorizer.engine.decide import (
     Subject,
     decision_order,
 )
-from authorizer.engine.decide import session as session_of
+from authorizer.engine.decide import subject as subject_of
 from authorizer.engine.index import LITERAL, AclIndex
 from authorizer.engine.prefixes import up_from
 from authorizer.kafka_version import KafkaVersion
@@ -133,7 +133,7 @@ class SimpleAclAuthorizer(Authorizer):
             if _denies(entry, who, action.operation):
                 return Decision(DENIED, MATCHING_ACL, entry)
             if entry.permission_type is ALLOW and entry.operation in granting:
-                allow = entry if who.is_meant_by(entry) else allow
+                allow = entry if who.matches(entry) else allow
         if allow is not None:
             return Decision(ALLOWED, MATCHING_ACL, allow)
         is_open = self._rules.is_open_without_acls and not buckets
@@ -229,7 +229,7 @@ class SimpleAclAuthorizer(Authorizer):
 def _subject(context: RequestContext) -> Subject:
     """Whom ``context`` means; the authorizer of KIP-11's days knows no CIDR blocks."""
     principals = context.principal, *context.additional_principals
-    return session_of(context.host, *principals, kafka=KafkaVersion.V4_3)
+    return subject_of(context.host, *principals, kafka=KafkaVersion.V4_3)
 
 
 def _covering(
@@ -249,7 +249,7 @@ def _denies(entry: Entry, who: Subject, operation: Operation) -> bool:
     return (
         entry.permission_type is not ALLOW
         and entry.operation in (Operation.ALL, operation)
-        and who.is_meant_by(entry)
+        and who.matches(entry)
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.files import ReadableFile
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.records.batch import (
     CRC_PLACE,
     HEADER_SIZE,
@@ -66,20 +66,20 @@ class SegmentReader:
     iteration stopped, which follows a file that grows.
     """
 
-    __slots__ = ("_file", "_may_be_torn", "_name", "_succession", "position", "torn_tail")
+    __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")
 
     def __init__(
         self,
         file: ReadableFile,
         name: str,
-        succession: Succession,
+        continuity: Continuity,
         *,
         position: int = 0,
         may_be_torn: bool = False,
     ) -> None:
         self._file = file
         self._name = name
-        self._succession = succession
+        self._continuity = continuity
         self._may_be_torn = may_be_torn
         self.position = position
         self.torn_tail: TornTail | None = None
@@ -87,7 +87,7 @@ class SegmentReader:
     def __iter__(self) -> Iterator[Batch]:
         self.torn_tail = None
         end = self._file.size()
-        admit = self._succession.admit
+        admit = self._continuity.admit
         for buffer, start, position, size in whole_frames(self._file, self.position, end):
             try:
                 batch = decode_batch(buffer, start, file=self._name, file_position=position)
@@ -104,14 +104,14 @@ class SegmentReader:
 
     def _damage(self, problem: str, position: int) -> CorruptLog:
         """The error for the batch at ``position``; its offset is the one that must stand there."""
-        offset = self._succession.next_offset
+        offset = self._continuity.next_offset
         return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=_ADVICE)
 
     def _judge_tail(self, end: int) -> None:
         size = end - self.position
         tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
         written = _end_hole(tail, self.position) if len(tail) == size else len(tail)
-        problem = _why_no_torn_batch(tail, self._succession.next_offset, written)
+        problem = _why_no_torn_batch(tail, self._continuity.next_offset, written)
         if problem is None and not self._holds_zeros(self.position + len(tail), end):
             problem = f"something stands behind {len(tail)} bytes of zeros"
         if problem is None and not self._may_be_torn:
@@ -121,7 +121,7 @@ class SegmentReader:
         self.torn_tail = self._torn(size)
 
     def _torn(self, size: int) -> TornTail:
-        return TornTail(self._name, self.position, size, self._succession.next_offset)
+        return TornTail(self._name, self.position, size, self._continuity.next_offset)
 
     def _has_hole(self, frame: bytes) -> bool:
         """Whether ``frame``, at ``position`` and the file's last, lacks sectors of a batch.
@@ -132,7 +132,7 @@ class SegmentReader:
         hole = _first_hole(frame, self.position)
         if not self._may_be_torn or hole == len(frame) or _is_whole_but_for_a_bit(frame):
             return False
-        return _why_no_torn_batch(frame, self._succession.next_offset, hole) is None
+        return _why_no_torn_batch(frame, self._continuity.next_offset, hole) is None
 
     def _holds_zeros(self, start: int, end: int) -> bool:
         return not any(

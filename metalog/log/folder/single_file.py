@@ -13,7 +13,7 @@ from typing import NamedTuple
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
 from metalog.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.ids import SnapshotId
-from metalog.log.continuity import NO_EPOCHS, Succession
+from metalog.log.continuity import NO_EPOCHS, Continuity
 from metalog.log.folder import layout
 from metalog.log.folder.commit import NOT_ON_DISK, Proven
 from metalog.log.folder.layout import LeaderEpochs
@@ -37,10 +37,10 @@ def read_segment(
     path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files
 ) -> Iterator[Batch]:
     """The batches of one segment, which may be torn at its end."""
-    succession = Succession(base_offset, None, epochs)
+    continuity = Continuity(base_offset, None, epochs)
     try:
         with opened(files, path) as file:
-            yield from SegmentReader(file, str(path), succession, may_be_torn=True)
+            yield from SegmentReader(file, str(path), continuity, may_be_torn=True)
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -51,7 +51,7 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
         with opened(files, path) as file:
             if file.size() == 0:
                 raise CorruptSnapshot("the snapshot is empty", file=str(path), byte=0)
-            yield from SegmentReader(file, str(path), Succession(0))
+            yield from SegmentReader(file, str(path), Continuity(0))
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -144,10 +144,10 @@ class SegmentLog:
         start = end = self._base_offset or 0
         epoch = 0
         first = True
-        succession = Succession(self._base_offset, None, self._epochs)
+        continuity = Continuity(self._base_offset, None, self._epochs)
         try:
             with opened(self._files, self.path) as file:
-                reader = SegmentReader(file, str(self.path), succession, may_be_torn=True)
+                reader = SegmentReader(file, str(self.path), continuity, may_be_torn=True)
                 for batch in reader:
                     if first:
                         start, first = batch.base_offset, False

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from metalog.errors import CorruptLog
 from metalog.files import Files, opened
 from metalog.ids import SnapshotId
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.log.folder.location import LogFolder, unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail
 from metalog.records.batch import Batch
@@ -43,18 +43,18 @@ class SegmentWalk:
 
     def __iter__(self) -> Iterator[Batch]:
         last = self._folder.segments[-1]
-        succession = Succession(
+        continuity = Continuity(
             self.place.next_offset, self.place.epoch, self._folder.leader_epochs
         )
         for segment in segments_from(self._folder, self.place.segment):
             path = self._folder.segment_path(segment)
             byte = self.place.byte if segment == self.place.segment else 0
             if segment != self.place.segment:
-                _expect_segment(segment, succession.next_offset, str(path))
+                _expect_segment(segment, continuity.next_offset, str(path))
             try:
                 with opened(self._files, path) as file:
                     reader = SegmentReader(
-                        file, str(path), succession, position=byte, may_be_torn=segment == last
+                        file, str(path), continuity, position=byte, may_be_torn=segment == last
                     )
                     for batch in reader:
                         self.place = ReadPosition(

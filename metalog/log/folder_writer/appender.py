@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from metalog.files import Files, WritableFile, opened
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.log.folder.indexes import IndexBuilder
 from metalog.log.folder.layout import index_name, segment_name, time_index_name
 from metalog.log.folder.segment import SegmentReader
@@ -106,7 +106,7 @@ class Appender:
         self._log.sync()
         self._create_indexes(base_offset)
         with opened(self._files, path) as file:
-            for batch in SegmentReader(file, str(path), Succession(base_offset)):
+            for batch in SegmentReader(file, str(path), Continuity(base_offset)):
                 self._count(batch, batch.size)
         self._files.sync_folder(self._folder)
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from metalog.errors import CorruptLog, ErrorCode, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.log.epochs import Epochs
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_size, decode_batch
@@ -61,7 +61,7 @@ class Follower:
         ``before`` it."""
         self.position = offset
         self._epochs = Epochs(offset, before)
-        self._succession = Succession(None if before is None else offset, before)
+        self._continuity = Continuity(None if before is None else offset, before)
         self._told_mark = -1
 
     def begin_with(self, address: Address) -> None:
@@ -167,7 +167,7 @@ class Follower:
         else:
             self.position = self._epochs.common_end(epoch, end)
             self._epochs.truncate(self.position)
-            self._succession = Succession(self.position, self._epochs.at(self.position - 1))
+            self._continuity = Continuity(self.position, self._epochs.at(self.position - 1))
         if self.high_watermark is not None and self.position < self.high_watermark:
             self.high_watermark = None
         return Truncated(self.position)
@@ -202,11 +202,11 @@ class Follower:
             raise self._damage(asked, error.problem) from None
 
     def _admit(self, asked: Address, batch: Batch) -> None:
-        is_first = self._succession.next_offset is None
+        is_first = self._continuity.next_offset is None
         if is_first and batch.base_offset > self.position:
             raise self._damage(asked, f"the log goes on at offset {batch.base_offset} only")
         try:
-            self._succession.admit(batch)
+            self._continuity.admit(batch)
         except CorruptLog as error:
             raise self._damage(asked, error.problem) from None
         self._epochs.extend(batch.epoch, batch.next_offset)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.records.batch import Batch, batch_size, decode_batch
 from metalog.wire.fetch import Chunk
 from metalog.wire.schema import error_name
@@ -25,7 +25,7 @@ class Download:
         self._name = name
         self._size: int | None = None
         self._rest = b""
-        self._succession = Succession(0)
+        self._continuity = Continuity(0)
 
     @property
     def is_done(self) -> bool:
@@ -54,7 +54,7 @@ class Download:
         while (size := batch_size(data, at)) is not None and at + size <= len(data):
             try:
                 batch = decode_batch(data, at, file=self._file, file_position=begin + at)
-                self._succession.admit(batch)
+                self._continuity.admit(batch)
             except CorruptLog as error:
                 raise self._damage(error.problem, begin + at) from None
             at += size
@@ -69,5 +69,5 @@ class Download:
 
     def _damage(self, problem: str, byte: int | None = None) -> CorruptSnapshot:
         return CorruptSnapshot(
-            problem, file=self._file, offset=self._succession.next_offset, byte=byte
+            problem, file=self._file, offset=self._continuity.next_offset, byte=byte
         )

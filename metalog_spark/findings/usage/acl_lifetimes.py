@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from authorizer.engine.decide import session
+from authorizer.engine.decide import subject
 from authorizer.engine.index import AclIndex
 from authorizer.history.timeline import AclLifetime
 from authorizer.kafka_version import KafkaVersion
@@ -134,5 +134,5 @@ def _order(life: AclLifetime) -> tuple[object, ...]:
 def matching(index: AclIndex, asked: Asked, kafka: KafkaVersion) -> list[Acl]:
     """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
     principal, host, operation, kind, name = asked
-    who = session(host, principal, kafka=kafka)
+    who = subject(host, principal, kafka=kafka)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

@@ -26,7 +26,7 @@ from metalog.principal import parse_principal
 from metalog.visible_text import shown
 from shell.arguments.question import as_java_writes
 from shell.context import add_config, add_source
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.queries import Queries
@@ -61,7 +61,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     principal = str(parse_principal(arguments.principal))
     host = as_java_writes(arguments.host)
-    judge = judge_of(arguments, output)
+    judge = queries_of(arguments, output)
     question = Question(principal, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME, host)
     judge.check_ready(question)
     for unknown in judge.unknown(question):

@@ -17,9 +17,9 @@ from authorizer.trace import Question
 from metalog.visible_text import shown
 from shell.arguments.question import add_question, read_question
 from shell.context import add_config, add_source
-from shell.inputs.batch_questions import Many, asks_many
+from shell.inputs.batch_questions import BatchQuestions, asks_many
 from shell.inputs.checklist import asks_checklist, read_checklist
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.queries import Queries
@@ -57,20 +57,20 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
-        many = Many(arguments)
+        many = BatchQuestions(arguments)
         groups = many.groups(output)
         questions = (each.asked.question for each in groups) if isinstance(groups, list) else None
-        judge = judge_of(arguments, output, lines_of(groups), questions)
+        judge = queries_of(arguments, output, lines_of(groups), questions)
         return _answer_many(many, groups, judge, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
-        code = answer_checklist(checklist, judge_of(arguments, output), output)
+        code = answer_checklist(checklist, queries_of(arguments, output), output)
         if code and output.is_text:
             _print_next(arguments, None, output)
         return code
     asked = read_question(arguments)
     question = [asked.question]
-    code = _answer(asked, judge_of(arguments, output, asked.lines, question, question), output)
+    code = _answer(asked, queries_of(arguments, output, asked.lines, question, question), output)
     if code and output.is_text:
         _print_next(arguments, asked.question, output)
     return code
@@ -117,7 +117,7 @@ def _print_next(arguments: Namespace, question: Question | None, output: Output)
 
 
 def _answer_many(
-    many: Many, groups: Iterable[QuestionGroup], judge: Queries, output: Output
+    many: BatchQuestions, groups: Iterable[QuestionGroup], judge: Queries, output: Output
 ) -> int:
     denied = False
     asked: list[Question] = []

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from shell.context import add_config, add_source
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Output
 from shell.views.explaining import add_explaining, explain
 
@@ -32,4 +32,4 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    return explain(arguments, partial(judge_of, arguments, output), output)
+    return explain(arguments, partial(queries_of, arguments, output), output)

@@ -14,7 +14,7 @@ from metalog.acl import WILDCARD_PRINCIPAL
 from shell.arguments.question import as_java_writes
 from shell.arguments.words import parse_operation, parse_resource
 from shell.context import add_config, add_source
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Output
 from shell.views.holders import differing_acls, holder_records, print_holders
 from shell.views.other_kafka import say_other_result
@@ -44,7 +44,7 @@ def run(arguments: Namespace, output: Output) -> int:
     host = as_java_writes(arguments.host)
     operation, resource = parse_operation(arguments.operation), parse_resource(arguments.resource)
     question = Question(WILDCARD_PRINCIPAL, operation, *resource, host)
-    judge = judge_of(arguments, output)
+    judge = queries_of(arguments, output)
     judge.check_ready(question)
     acls = judge.image.acls.by_id.values()
     found = who_can(acls, judge.context.config, operation, *resource, host)

@@ -25,7 +25,7 @@ from metalog.visible_text import safe
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.document import Document, ScramUser, in_order
 from shell.context import add_source
-from shell.inputs.acl_files import HeldDocument, held_by
+from shell.inputs.acl_files import SourceDocument, read_document
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.views.export_omissions import ExportOmissions
@@ -102,7 +102,7 @@ def _for_who_asked(arguments: Namespace) -> Iterator[None]:
 
 def _export(arguments: Namespace, output: Output) -> int:
     is_snapshot = output.format in _SNAPSHOTS
-    held = held_by(
+    held = read_document(
         arguments.source,
         arguments,
         output,
@@ -333,7 +333,7 @@ def _file_name(text: str) -> str:
     return escaped
 
 
-def _write_snapshot(held: HeldDocument, arguments: Namespace, output: Output) -> None:
+def _write_snapshot(held: SourceDocument, arguments: Namespace, output: Output) -> None:
     from metalog_sources.store import image_of
     from snapshot.writer import write_snapshot
 
@@ -359,7 +359,7 @@ def _write_snapshot(held: HeldDocument, arguments: Namespace, output: Output) ->
 
 
 def _quorum_records(
-    held: HeldDocument, image: MetadataImage
+    held: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
     """What the log said of its voters by then, which is not part of an image."""
     from metalog.log.quorum.voters import quorum_at, quorum_records

@@ -24,8 +24,8 @@ from metalog.host_block import host_block
 from metalog.plurals import counted, plural
 from metalog.visible_text import safe, shown
 from shell.context import add_config, add_source
-from shell.inputs.batch_questions import Many
-from shell.inputs.lint_input import Looked, looked_at
+from shell.inputs.batch_questions import BatchQuestions
+from shell.inputs.lint_input import LintInput, read_lint_input
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.upgrade_audit import turned_requests
@@ -83,7 +83,7 @@ def run(arguments: Namespace, output: Output) -> int:
     checks, version = _chosen(arguments), _version(arguments)
     if version is not None:
         checks = upgrade_checks(version)
-    looked = looked_at(arguments, output)
+    looked = read_lint_input(arguments, output)
     with gc_paused():
         results = lint(looked.subject, checks)
     _say_left_out(results, output)
@@ -130,7 +130,7 @@ def _say_other(
         say_other_result(filter(named.__contains__, subject.acls), config.kafka, output)
 
 
-def _say_upgrade(looked: Looked, to: KafkaVersion, arguments: Namespace, output: Output) -> int:
+def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, output: Output) -> int:
     """How many logged requests ``to`` answers otherwise than the other version; 0 without a log."""
     level = looked.metadata_version
     if looked.subject.config.kafka is to:
@@ -142,7 +142,7 @@ def _say_upgrade(looked: Looked, to: KafkaVersion, arguments: Namespace, output:
         )
     if arguments.audit is None:
         return 0
-    many = Many(Namespace(audit=arguments.audit, requests=None, question=[]))
+    many = BatchQuestions(Namespace(audit=arguments.audit, requests=None, question=[]))
     turned, requests = turned_requests(looked.subject, to, many.groups(output))
     said = f"{turned:,} of {counted(requests, 'logged request')} would get another answer."
     if output.is_text:
@@ -195,7 +195,9 @@ def _each(results: Iterable[CheckResult]) -> Iterator[tuple[Check, Finding]]:
     return ((check, finding) for check, found in results for finding in found or ())
 
 
-def _print(results: Sequence[CheckResult], looked: Looked, output: Output, *, whole: bool) -> None:
+def _print(
+    results: Sequence[CheckResult], looked: LintInput, output: Output, *, whole: bool
+) -> None:
     for check, found in results:
         if not found:
             continue
@@ -224,7 +226,7 @@ def _print_said(said: tuple[Severity, str, str], output: Output) -> None:
         output.line(f"  {' ' * 9}{output.paint(safe(advice), 'faint')}")
 
 
-def _print_subject(finding: Finding, looked: Looked, output: Output) -> None:
+def _print_subject(finding: Finding, looked: LintInput, output: Output) -> None:
     where = [output.paint(text, "faint") for text in _where(finding, looked)]
     output.line("  ".join([f"    {_subject(finding)}", *where]))
     if finding.by is not None:
@@ -237,7 +239,7 @@ def _subject(finding: Finding) -> str:
     return shown(finding.name) if finding.acl is None else sentence(finding.acl)
 
 
-def _where(finding: Finding, looked: Looked) -> list[str]:
+def _where(finding: Finding, looked: LintInput) -> list[str]:
     """Its place in a file; its ids only where they are more than one."""
     if finding.acl is None:
         return []
@@ -260,7 +262,7 @@ def _summary(results: Iterable[CheckResult], acls: int) -> str:
     return f"{', '.join(said)} in {among}."
 
 
-def _as_json(check: Check, finding: Finding, looked: Looked) -> dict[str, Any]:
+def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any]:
     acl = finding.acl
     ids = [] if acl is None else looked.ids(acl)
     place = looked.place_of(finding)
@@ -297,7 +299,7 @@ def _keyed(acl: Acl) -> dict[str, str]:
     return dict(zip(KEYS[1:], words_of(acl), strict=True))
 
 
-def _print_annotations(results: Sequence[CheckResult], looked: Looked, output: Output) -> None:
+def _print_annotations(results: Sequence[CheckResult], looked: LintInput, output: Output) -> None:
     from shell.output.ci_reports import annotation
 
     for check, finding in _each(results):

@@ -16,7 +16,7 @@ from metalog.errors import InvalidRequest
 from metalog.files import write_out
 from metalog.plurals import counted
 from metalog_sources.targets.plan import step_fields, write_saved
-from shell.inputs.batch_questions import Many
+from shell.inputs.batch_questions import BatchQuestions
 from shell.inputs.planning import add_planning, limits_of, planned
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandTarget
@@ -122,7 +122,9 @@ def _audited(
     made: Planned, arguments: Namespace, output: Output
 ) -> tuple[Audit, list[QuestionGroup]]:
     """What the plan does to the requests of a file, and those that the other Kafka is to answer."""
-    many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
+    many = BatchQuestions(
+        Namespace(audit=arguments.audit, requests=arguments.requests, question=[])
+    )
     kept: list[QuestionGroup] = []
     keeps = made.of_other_kafka is not None
 

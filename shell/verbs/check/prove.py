@@ -12,7 +12,7 @@ from typing import Final
 from metalog.plurals import counted
 from shell.arguments.claims import read_claims
 from shell.context import add_config, add_source
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Output
 from shell.tasks.proofs import proofs
 from shell.views.proofs import point_out_unknown, print_proofs, proof_json, say_other_proofs
@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     claims = read_claims(arguments.claims)
-    judge = judge_of(arguments, output)
+    judge = queries_of(arguments, output)
     proved = proofs(claims, judge)
     point_out_unknown(claims, judge, output)
     say_other_proofs(proved, judge, output)

@@ -17,7 +17,7 @@ from metalog.plurals import counted, plural
 from metalog.visible_text import safe, shown
 from shell.arguments.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.proofs import ProvenClaim, StatedClaim, proofs
@@ -78,7 +78,7 @@ def run(arguments: Namespace, output: Output) -> int:
     expected = [each for each in read if isinstance(each, Expected)]
     claims = [each for each in read if isinstance(each, StatedClaim)]
     expectations = [each.expectation for each in expected]
-    judge = judge_of(
+    judge = queries_of(
         arguments,
         output,
         questions=None if claims else (each.question for each in expectations),

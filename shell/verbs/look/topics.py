@@ -20,7 +20,7 @@ from metalog.plurals import counted
 from metalog.visible_text import shown
 from metalog_sources.source_kinds import WITH_TOPICS
 from shell.context import add_config, add_source, opened_source, replayed_source
-from shell.inputs.queries import judge_of
+from shell.inputs.queries import queries_of
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.queries import Queries
@@ -69,7 +69,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if arguments.describe:
-        judge = judge_of(arguments, output, is_whole=True)
+        judge = queries_of(arguments, output, is_whole=True)
         judge.check_ready(_question("", Operation.READ))
         topics = _topics(judge.source, judge.image, arguments.topic)
         _describe(topics, judge, output)

@@ -20,7 +20,7 @@ from metalog_sources.formats.document import Document, joined
 from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.context import add_command_config, add_config, read_properties
-from shell.inputs.acl_files import held_by
+from shell.inputs.acl_files import read_document
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
 from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
@@ -123,7 +123,9 @@ def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
             )
     plan = saved_plan(arguments.proposed[0])
     if plan is None:
-        return joined(held_by(text, arguments, output).document for text in arguments.proposed)
+        return joined(
+            read_document(text, arguments, output).document for text in arguments.proposed
+        )
     if len(arguments.proposed) > 1:
         raise InvalidRequest(f"{arguments.proposed[0]}: a saved plan is looked at alone")
     return plan

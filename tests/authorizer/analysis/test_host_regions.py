@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from authorizer.analysis.access.host_regions import HostRegion, MeetingHosts, host_regions
-from authorizer.engine.decide import session
+from authorizer.engine.decide import subject
 from authorizer.kafka_version import KafkaVersion
 
 V4_3, V4_4 = KafkaVersion
@@ -42,7 +42,7 @@ def test_in_each_region_just_those_hosts_match_that_it_says() -> None:
         hosts += [f"10.0.0.{random.randrange(8)}" for _ in range(random.randrange(3))]
         by_host: dict[str | None, HostRegion] = {}
         for region in host_regions(hosts, V4_4):
-            client = session(region.client, kafka=V4_4)
+            client = subject(region.client, kafka=V4_4)
             assert region.matching == {*filter(client.comes_from, hosts)}
             assert region.around is None or region.matching > by_host[region.around].matching
             by_host[region.host] = region

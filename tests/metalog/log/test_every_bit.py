@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
-from metalog.log.continuity import NO_EPOCHS, Succession
+from metalog.log.continuity import NO_EPOCHS, Continuity
 from metalog.log.folder.layout import LeaderEpochs, parse_leader_epochs
 from metalog.log.folder.segment import SegmentReader
 from metalog.records.batch import Batch, assemble_batch, encode_batch
@@ -37,8 +37,8 @@ def _epochs(case: KafkaCase) -> LeaderEpochs:
     return parse_leader_epochs(path.read_bytes(), str(path))
 
 
-def _batches(data: bytes, succession: Succession) -> list[Batch]:
-    return list(SegmentReader(MemoryReadable(data), "log", succession, may_be_torn=True))
+def _batches(data: bytes, continuity: Continuity) -> list[Batch]:
+    return list(SegmentReader(MemoryReadable(data), "log", continuity, may_be_torn=True))
 
 
 def _facts(batches: list[Batch]) -> list[tuple[object, ...]]:
@@ -54,7 +54,7 @@ def test_every_bit_of_a_log(with_checkpoint: bool, figure: Callable[[str, int], 
     case = kafka_case("quorum-4.3/node-11")
     epochs = _epochs(case) if with_checkpoint else NO_EPOCHS
     log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
-    whole = _batches(log, Succession(0, None, epochs))
+    whole = _batches(log, Continuity(0, None, epochs))
     assert len(log) > 19_000
     before = (0, None)
     silent = []
@@ -63,7 +63,7 @@ def test_every_bit_of_a_log(with_checkpoint: bool, figure: Callable[[str, int], 
         for bit in range(batch.size * 8):
             tail[bit >> 3] ^= 1 << (bit & 7)
             try:
-                read = _batches(tail, Succession(*before, epochs))
+                read = _batches(tail, Continuity(*before, epochs))
             except CorruptLog:
                 pass
             else:
@@ -81,7 +81,7 @@ def test_every_cut_of_a_log_leaves_out_one_torn_batch_only(
 ) -> None:
     case = kafka_case("quorum-4.3/node-11")
     log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
-    whole = _batches(log, Succession(0))
+    whole = _batches(log, Continuity(0))
     ends = [0, *(batch.position + batch.size for batch in whole)]
     epochs: tuple[int | None, ...] = (None, *(batch.epoch for batch in whole))
     for place, (start, end) in enumerate(pairwise(ends)):
@@ -89,7 +89,7 @@ def test_every_cut_of_a_log_leaves_out_one_torn_batch_only(
             file = MemoryReadable(log[start:cut])
             next_offset = whole[place].base_offset
             reader = SegmentReader(
-                file, "log", Succession(next_offset, epochs[place]), may_be_torn=True
+                file, "log", Continuity(next_offset, epochs[place]), may_be_torn=True
             )
             assert list(reader) == []
             if cut == start:
@@ -108,7 +108,7 @@ def snapshot() -> bytes:
 
 
 def _snapshot_facts(data: bytes | bytearray) -> list[tuple[object, ...]]:
-    reader = SegmentReader(MemoryReadable(data), "checkpoint", Succession(0))
+    reader = SegmentReader(MemoryReadable(data), "checkpoint", Continuity(0))
     return _facts(list(check_snapshot(reader)))
 
 
@@ -141,7 +141,7 @@ def test_every_cut_of_a_snapshot(snapshot: bytes, figure: Callable[[str, int], N
 def test_any_damage_leaves_a_prefix_of_the_records(data: st.DataObject) -> None:
     case = kafka_case("quorum-4.3/node-11")
     log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
-    whole = _facts(_batches(log, Succession(0)))
+    whole = _facts(_batches(log, Continuity(0)))
     start = data.draw(st.integers(0, len(log)))
     end = data.draw(st.integers(start, min(start + 200, len(log))) | st.just(len(log)))
     patch = data.draw(
@@ -149,7 +149,7 @@ def test_any_damage_leaves_a_prefix_of_the_records(data: st.DataObject) -> None:
     )
     read = []
     reader = SegmentReader(
-        MemoryReadable(log[:start] + patch + log[end:]), "log", Succession(0), may_be_torn=True
+        MemoryReadable(log[:start] + patch + log[end:]), "log", Continuity(0), may_be_torn=True
     )
     with suppress(CorruptLog):
         read.extend(reader)
@@ -169,7 +169,7 @@ def test_every_bit_of_a_last_batch_that_ends_in_zeros(
     first = _batch_of(0, b"x" * (SECTOR - 61 - 70 - 30))
     last = _batch_of(1, b"y" * 20 + bytes(zeros))
     log = first + last + bytes(padding)
-    whole = _batches(log, Succession(0))
+    whole = _batches(log, Continuity(0))
     assert len(whole) == 2
     assert len(first) + len(last) - zeros <= SECTOR <= len(first) + len(last) - 16
     silent = []
@@ -178,7 +178,7 @@ def test_every_bit_of_a_last_batch_that_ends_in_zeros(
     for bit in bits:
         damaged[bit >> 3] ^= 1 << (bit & 7)
         with suppress(CorruptLog):
-            if _facts(_batches(damaged, Succession(0))) != _facts(whole):
+            if _facts(_batches(damaged, Continuity(0))) != _facts(whole):
                 silent.append(bit)
         damaged[bit >> 3] ^= 1 << (bit & 7)
     figure("damages", len(bits))
@@ -195,7 +195,7 @@ def test_every_cut_of_a_last_batch_that_ends_in_zeros(
     for cut in range(1, len(last) - 601):
         for tail in (last[:cut], last[:cut] + bytes(len(last) - cut + padding)):
             file = MemoryReadable(first + tail)
-            reader = SegmentReader(file, "log", Succession(0), may_be_torn=True)
+            reader = SegmentReader(file, "log", Continuity(0), may_be_torn=True)
             with suppress(CorruptLog):
                 assert len(list(reader)) == 1
                 assert reader.torn_tail is not None

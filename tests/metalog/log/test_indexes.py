@@ -1,7 +1,7 @@
 """The index files are, byte for byte, those that Kafka made for the same segments."""
 
 from metalog.files import LOCAL_FILES, opened
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.log.folder.indexes import IndexBuilder
 from metalog.log.folder.layout import index_name, segments, time_index_name
 from metalog.log.folder.segment import SegmentReader
@@ -27,7 +27,7 @@ def _indexed(case: KafkaCase, base: int) -> tuple[bytes, bytes]:
     builder = IndexBuilder(base)
     offsets = times = b""
     with opened(LOCAL_FILES, path) as file:
-        reader = SegmentReader(file, str(path), Succession(base), may_be_torn=True)
+        reader = SegmentReader(file, str(path), Continuity(base), may_be_torn=True)
         position = 0
         for batch in reader:
             offset_entry, time_entry = builder.add(batch, position)

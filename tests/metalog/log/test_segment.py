@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metalog.errors import CorruptLog
-from metalog.log.continuity import Succession
+from metalog.log.continuity import Continuity
 from metalog.log.folder import segment
 from metalog.log.folder.layout import segment_name
 from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader
@@ -33,7 +33,7 @@ def batch(offset: int, size: int) -> bytes:
 
 
 def read(file: MemoryReadable) -> list[Batch]:
-    return list(SegmentReader(file, "log", Succession(0)))
+    return list(SegmentReader(file, "log", Continuity(0)))
 
 
 @pytest.mark.parametrize("block", [1, 12, 61, 100, 1000, 5000])
@@ -69,13 +69,13 @@ def test_a_length_that_is_damaged_does_not_fill_the_memory() -> None:
 
 def test_reading_is_lazy() -> None:
     file = Watched(batch(0, 10) + batch(1, 2 * BLOCK_SIZE))
-    assert next(iter(SegmentReader(file, "log", Succession(0)))).base_offset == 0
+    assert next(iter(SegmentReader(file, "log", Continuity(0)))).base_offset == 0
     assert file.sizes == [BLOCK_SIZE]
 
 
 def test_a_reader_goes_on_where_the_file_has_grown() -> None:
     data = bytearray(batch(0, 10))
-    reader = SegmentReader(MemoryReadable(data), "log", Succession(0), may_be_torn=True)
+    reader = SegmentReader(MemoryReadable(data), "log", Continuity(0), may_be_torn=True)
     assert [each.base_offset for each in reader] == [0]
     data += batch(1, 10)[:50]
     assert list(reader) == []
@@ -93,14 +93,14 @@ def test_zeros_are_a_torn_tail_only_to_the_end_of_the_file(
     monkeypatch.setattr(segment, "BLOCK_SIZE", 200)
     whole = batch(0, 100)
     torn = SegmentReader(
-        MemoryReadable(whole + bytes(1000)), "a.log", Succession(0), may_be_torn=True
+        MemoryReadable(whole + bytes(1000)), "a.log", Continuity(0), may_be_torn=True
     )
     assert len(list(torn)) == 1
     assert torn.torn_tail is not None
     assert torn.torn_tail.size == 1000
     hidden = whole + bytes(1000) + batch(1, 100) + behind
     with pytest.raises(CorruptLog, match="behind 300 bytes of zeros"):
-        list(SegmentReader(MemoryReadable(hidden), "a.log", Succession(0), may_be_torn=True))
+        list(SegmentReader(MemoryReadable(hidden), "a.log", Continuity(0), may_be_torn=True))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_sectors_that_never_came_to_the_disk_are_a_torn_tail(hole: slice, is_tor
     whole = batch(0, 100)
     torn = bytearray(whole + batch(1, 3000))
     torn[hole] = bytes(len(torn[hole]))
-    reader = SegmentReader(MemoryReadable(torn), "a.log", Succession(0), may_be_torn=True)
+    reader = SegmentReader(MemoryReadable(torn), "a.log", Continuity(0), may_be_torn=True)
     if is_torn:
         assert len(list(reader)) == 1
         assert reader.torn_tail is not None
@@ -128,4 +128,4 @@ def test_sectors_that_never_came_to_the_disk_are_a_torn_tail(hole: slice, is_tor
             list(reader)
     followed = torn + batch(2, 10)
     with pytest.raises(CorruptLog):
-        list(SegmentReader(MemoryReadable(followed), "a.log", Succession(0), may_be_torn=True))
+        list(SegmentReader(MemoryReadable(followed), "a.log", Continuity(0), may_be_torn=True))

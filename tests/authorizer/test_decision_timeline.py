@@ -69,13 +69,13 @@ def test_each_answer_at_each_version_is_the_specifications(
             known = {life.acl for life in timeline.alive(version)}
             who, operation, kind, name, host, _ = question
             expected = spec.decide(known, ({who}, str(host)), operation, kind, name, default, kafka)
-            by_numbers = courses.course(
+            by_numbers = courses.timeline_by_numbers(
                 courses.principals.get(who, 0),
                 courses.host(str(host), kafka),
                 operation,
                 courses.reach(kind, name),
             )
-            assert by_numbers == courses.course_of(question, kafka)
+            assert by_numbers == courses.timeline_of(question, kafka)
             if who == SUPER_USER:
                 expected = ALLOWED_TO_SUPER_USER
             assert courses.decision(question, version, config) == expected
@@ -88,7 +88,7 @@ def test_the_life_that_decides_is_alive_and_a_turn_is_one(
     timeline = Timeline(Edge(START, 100), lives(base, changes))
     courses = DecisionTimelines(timeline)
     for question in QUESTIONS[::5]:
-        course = courses.course_of(question, KafkaVersion.V4_4)
+        course = courses.timeline_of(question, KafkaVersion.V4_4)
         assert course.since[0] == 0
         assert list(course.since) == sorted(set(course.since))
         assert all(one != other for one, other in zip(course.by, course.by[1:], strict=False))
@@ -101,7 +101,7 @@ def test_further_principals_match_as_the_sessions_does() -> None:
     courses = DecisionTimelines(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
     alone = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
     with_group = alone._replace(additional_principals=("Group:a",))
-    assert [courses.course_of(each, KafkaVersion.V4_4).by for each in (alone, with_group)] == [
+    assert [courses.timeline_of(each, KafkaVersion.V4_4).by for each in (alone, with_group)] == [
         (-2,),
         (0,),
     ]
@@ -125,4 +125,4 @@ def test_whom_nothing_names_nothing_matches(
         reach = courses.reach(question.resource_type, question.resource_name)
         named = courses.named(reach)
         if named is not None and courses.principals.get(question.principal, 0) not in named:
-            assert max(courses.course_of(question, KafkaVersion.V4_4).by) < 0
+            assert max(courses.timeline_of(question, KafkaVersion.V4_4).by) < 0

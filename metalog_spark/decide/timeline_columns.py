@@ -45,7 +45,7 @@ class NumberSlots:
         return found
 
 
-class CourseColumns:
+class TimelineColumns:
     """Different decision timelines, each once, in columns."""
 
     def __init__(self, versions: int) -> None:
@@ -56,25 +56,25 @@ class CourseColumns:
         self._since = array("q")
         self._by = array("q")
 
-    def number(self, course: DecisionTimeline) -> int:
-        number = self._numbers.get(course)
+    def number(self, timeline: DecisionTimeline) -> int:
+        number = self._numbers.get(timeline)
         if number is None:
-            number = self._numbers[course] = len(self._firsts)
+            number = self._numbers[timeline] = len(self._firsts)
             self._firsts.append(len(self._by))
-            self._counts.append(len(course.by))
-            self._since.extend([number * self._versions + version for version in course.since])
-            self._by.extend([by + BEFORE_LIVES for by in course.by])
+            self._counts.append(len(timeline.by))
+            self._since.extend([number * self._versions + version for version in timeline.since])
+            self._by.extend([by + BEFORE_LIVES for by in timeline.by])
         return number
 
-    def at(self, courses: Numbers, versions: Numbers) -> Numbers:
-        """The result of each of ``courses``, given by number, at a version."""
+    def at(self, timelines: Numbers, versions: Numbers) -> Numbers:
+        """The result of each of ``timelines``, given by number, at a version."""
         firsts, counts, since, by = map(
             _column, (self._firsts, self._counts, self._since, self._by)
         )
-        places = firsts[courses]
-        turning = np.flatnonzero(counts[courses] > 1)
+        places = firsts[timelines]
+        turning = np.flatnonzero(counts[timelines] > 1)
         if len(turning):
-            asked = courses[turning] * self._versions + versions[turning]
+            asked = timelines[turning] * self._versions + versions[turning]
             places[turning] = np.searchsorted(since, asked, "right") - 1
         return by[places]
 
