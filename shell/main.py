@@ -108,6 +108,9 @@ VERBS: Final = {
         "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, …",
         "shell.verbs.pipeline",
     ),
+    "mcp": Verb(
+        "Run", "Answer an assistant's questions (Model Context Protocol)", "shell.verbs.mcp"
+    ),
     "schema": Verb(
         "Set up", "Print the JSON Schema of a file that people write", "shell.verbs.schema"
     ),

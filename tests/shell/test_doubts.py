@@ -83,6 +83,7 @@ ELSEWHERE = {
     "archive": "keeps the bytes of a log as they are, with what nobody can read in them",
     "serve": "its replica is strict: see test_where_an_answer_stops_a_strict_loader_stops",
     "completion": "reads no source",
+    "mcp": "asks the other verbs: see tests/shell/test_mcp.py",
     "schema": "reads no source",
     "pipeline build": "an archive ends where a strict loader stops: tests/metalog_spark",
     "pipeline unused": "reads what build wrote",

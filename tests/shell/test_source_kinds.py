@@ -49,6 +49,7 @@ WITHOUT = {
     "format",
     "serve",
     "schema",
+    "mcp",
     "completion",
     *(f"pipeline {verb}" for verb in PIPELINE.split()),
 }
