@@ -18,6 +18,18 @@ dist: $(RELEASE)/ready ## The sdist and wheel of HEAD in dist/: the same bytes t
 smoke: ## The wheel of dist/ in a clean environment of PYTHON: the tour, the README's table, a release's tests
 	@make/smoke "$(PYTHON)" dist/*.whl
 
+# systemd wants commands that are there: in the copies, ours stands for the installed one.
+.PHONY: check-units
+check-units: .venv/ready ## The units of examples/systemd, by systemd-analyze
+	@rm -rf build/units && cp -r examples/systemd build/units
+	@sed -i -e 's:/usr/local/bin/metalog:$(CURDIR)/$(BIN)/metalog:' -e '/^Documentation=/d' -e '/^User=/d' build/units/*
+	systemd-analyze verify build/units/*
+
+.PHONY: check-man
+check-man: .venv/ready ## The manual pages, by mandoc
+	@rm -rf build/man && $(BIN)/metalog man --to build/man
+	mandoc -T lint -W error build/man/*.1
+
 .PHONY: check-tag
 check-tag: ## TAG is v and the version of pyproject.toml, which CHANGELOG.md has a heading for
 	@version=$$("$(PYTHON)" -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])'); \

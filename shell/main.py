@@ -17,7 +17,7 @@ from metalog.visible_text import safe, shortened
 from shell.output.output import prepare_streams
 from shell.run_verb import run_verb
 from shell.verb_table import Verb, VerbTable
-from shell.version import KAFKA_VERSION, VERSION
+from shell.version import VERSION_LINE
 
 YES: Final = 0
 NO: Final = 1
@@ -114,6 +114,7 @@ VERBS: Final = {
     "schema": Verb(
         "Set up", "Print the JSON Schema of a file that people write", "shell.verbs.schema"
     ),
+    "man": Verb("Set up", "Print the manual page of a verb", "shell.verbs.man"),
     "completion": Verb(
         "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
     ),
@@ -200,8 +201,8 @@ def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[st
 
 def _without_verb(arguments: list[str], table: VerbTable) -> int:
     out, _ = prepare_streams(json=False)
-    if table is TABLE and "--version" in arguments:
-        out.write(f"metalog {VERSION} (held against Apache Kafka {KAFKA_VERSION})\n")
+    if "--version" in arguments:
+        out.write(f"{VERSION_LINE}\n")
         out.flush()
         return YES
     unknown = [text for text in arguments if text not in ("-h", "--help")]

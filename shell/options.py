@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from metalog.errors import InvalidRequest
 from metalog.whole_numbers import whole_number
 from shell.output.output import COLORS
+from shell.version import VERSION_LINE
 
 if TYPE_CHECKING:
     from shell.verb_table import VerbModule
@@ -103,6 +104,9 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
         "--no-pager", action="store_false", dest="pager", help="do not use $PAGER on a terminal"
     )
     common.add_argument("-q", "--quiet", action="store_true", help="print no notes on stderr")
+    common.add_argument(
+        "--version", action="version", version=VERSION_LINE, help="the version of metalog"
+    )
     common.add_argument("-h", "--help", action="help", help="this text")
     return parser
 
@@ -161,6 +165,15 @@ def _joined(arguments: list[str]) -> list[str]:
     return joined
 
 
+def invocation(action: Action) -> str:
+    """``-o, --output FORMAT``, whichever Python formats it."""
+    if not action.option_strings:
+        return str(action.metavar)
+    names = ", ".join(action.option_strings)
+    value = action.metavar if isinstance(action.metavar, str) else None
+    return names if action.nargs == 0 or value is None else f"{names} {value}"
+
+
 class _Formatter(HelpFormatter):
     """Help with the lines of an epilog kept as they are written."""
 
@@ -168,12 +181,7 @@ class _Formatter(HelpFormatter):
         super().__init__(prog, max_help_position=30, width=96)
 
     def _format_action_invocation(self, action: Action) -> str:
-        """``-o, --output FORMAT``, whichever Python formats it."""
-        if not action.option_strings:
-            return str(action.metavar)
-        names = ", ".join(action.option_strings)
-        value = action.metavar if isinstance(action.metavar, str) else None
-        return names if action.nargs == 0 or value is None else f"{names} {value}"
+        return invocation(action)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(indent + line for line in text.strip().splitlines())

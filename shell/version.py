@@ -7,3 +7,4 @@ from typing import Final
 
 VERSION: Final = "0.1.0"
 KAFKA_VERSION: Final = "4.3.1"
+VERSION_LINE: Final = f"metalog {VERSION} (held against Apache Kafka {KAFKA_VERSION})"

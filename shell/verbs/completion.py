@@ -35,7 +35,7 @@ _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
 
 
 _OPTIONS: Final = ("--help", "--version")
-"""Without a verb; where a verb has verbs of its own, the first of them alone."""
+"""Where a verb is still to come."""
 
 
 class _Option(NamedTuple):
@@ -161,7 +161,7 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
     first = " ".join(_verb_lines())
     inner = [
         f"    if [[ $verb == {name} ]]; then\n"
-        f"        verb+=\" ${{COMP_WORDS[2]}}\" words='{' '.join(lines)} --help'\n"
+        f"        verb+=\" ${{COMP_WORDS[2]}}\" words='{' '.join((*lines, *_OPTIONS))}'\n"
         "        (( COMP_CWORD == 2 )) &&\n"
         '            { COMPREPLY=($(compgen -W "$words" -- "$current")); return; }\n'
         "    fi"
@@ -230,7 +230,7 @@ def _zsh(verbs: dict[str, _Completed]) -> list[str]:
     for name, inner in _inner_lines().items():
         lines += [
             f"    if [[ $verb == {name} ]]; then",
-            *_zsh_verb(inner, _OPTIONS[:1]),
+            *_zsh_verb(inner, _OPTIONS),
             '    verb+=" $words[2]"',
             "    shift words",
             "    (( CURRENT-- ))",
@@ -285,7 +285,7 @@ def _fish(verbs: dict[str, _Completed]) -> list[str]:
         *_fish_verbs("", _verb_lines(), _OPTIONS),
     ]
     for name, inner in _inner_lines().items():
-        lines += _fish_verbs(name, inner, _OPTIONS[:1])
+        lines += _fish_verbs(name, inner, _OPTIONS)
     for name, completed in verbs.items():
         seen = f"-n '__metalog_verb {name}'"
         others = " ".join(completed.words)

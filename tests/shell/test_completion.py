@@ -23,7 +23,7 @@ WORDS = {
     "metalog arch": {"archive"},
     "metalog -": {"--help", "--version"},
     "metalog pipeline bui": {"build"},
-    "metalog pipeline -": {"--help"},
+    "metalog pipeline -": {"--help", "--version"},
     "metalog pipeline build --skip": {"--skip-damaged"},
     "metalog acls --comm": {"--command-config", "--committed"},
     "metalog acls @": NAMES,
@@ -74,7 +74,7 @@ def test_a_shell_proposes_what_may_follow(shell: str, run: Run, tmp_path: Path) 
     for line, words in (WORDS | formats).items():
         assert found[line] == words, line
     assert found["metalog "] - {"--help", "--version"} == first
-    assert found["metalog pipeline "] - {"--help"} == inner
+    assert found["metalog pipeline "] - {"--help", "--version"} == inner
     assert found["metalog who-can SOURCE "] >= {*FILES, *OPERATIONS, "topic:", "group:"}
     assert {each.removeprefix("--operation=") for each in found[equal]} == {"Alter", "AlterConfigs"}
 

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from shell.main import TABLE, VERBS, main
 from shell.verb_table import Verb, VerbModule
-from shell.version import VERSION
+from shell.version import VERSION, VERSION_LINE
 from tests.support.command.runs import Run, run_metalog, run_python
 from tests.support.command.terminal import at_a_terminal
 from tests.support.kafka.cases import DEMO, OWN_KAFKA, REPOSITORY
@@ -33,6 +34,13 @@ def test_the_version_is_the_distributions() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["version"] == VERSION
     assert run_metalog("--version").stdout.startswith(f"metalog {VERSION} ")
+
+
+def test_each_verb_says_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ("", "pipeline", *(name for name, _, _ in TABLE.commands())):
+        with suppress(SystemExit):
+            main([*words.split(), "--version"])
+        assert capsys.readouterr().out == f"{VERSION_LINE}\n", words
 
 
 def test_help_shows_the_verbs_there_are_by_group(run: Run) -> None:

@@ -49,6 +49,7 @@ WITHOUT = {
     "format",
     "serve",
     "schema",
+    "man",
     "mcp",
     "completion",
     *(f"pipeline {verb}" for verb in PIPELINE.split()),
