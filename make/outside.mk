@@ -52,6 +52,10 @@ bench-pipeline: .venv/test-ready | jdk ## Requests decided on Spark, beside othe
 bench-builds: .venv/test-ready | jdk ## Whole builds, of one large file and of many small ones, into bench/builds.md
 	$(BIN)/python bench/builds.py $(if $(QUICK),--quick)
 
+.PHONY: bench-proofs
+bench-proofs: .venv/test-ready ## Proofs on up to 50,000 ACLs, into bench/proofs.md
+	$(BIN)/python bench/proofs.py $(if $(QUICK),--quick)
+
 .PHONY: bench-node
 bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
 	$(BIN)/python bench/node.py $(if $(QUICK),--quick)

@@ -1,0 +1,190 @@
+"""Measures proofs on large sets of ACLs, and writes bench/proofs.md.
+
+A change of ten among many ACLs, the equivalence of two sets that are written differently, and a
+claim about a prefix. Each job is a fresh process, so that its memory is its own. Every number in
+the page is put there by this program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from resource import RUSAGE_SELF, getrusage
+from typing import Final, NamedTuple
+
+import workloads
+
+from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, prove
+from authorizer.analysis.cells.clients import ANY_HOST
+from authorizer.analysis.cells.difference import SetComparison
+from authorizer.analysis.cells.names import NamePattern
+from authorizer.analysis.cells.sessions import PrincipalSet, Requests, asked_operations
+from authorizer.config import AuthorizerConfig
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+ROOT: Final = Path(__file__).parents[1]
+KINDS: Final = (ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.GROUP)
+CONFIG: Final = AuthorizerConfig(frozenset({"User:admin"}))
+FULL: Final = (10_000, 20_000, 50_000)
+QUICK: Final = (1_000, 2_000)
+
+
+class Job(NamedTuple):
+    """``most_s`` is what it may take at ``at`` ACLs."""
+
+    name: str
+    said: str
+    at: int
+    most_s: int
+
+
+JOBS: Final = (
+    Job("change", "a change of 10 ACLs: every request that it turns", 10_000, 2),
+    Job("same", "two sets, shuffled, one with each ALL written as its operations", 50_000, 60),
+    Job("claim", "nobody but its team may do anything on topics of a prefix", 50_000, 1),
+)
+
+
+def acls_of(number: int, random: Random) -> list[Acl]:
+    """Teams of fifty ACLs each, for their own names; one in thirty is for everybody, one in fifty
+    names a host."""
+    found: dict[Acl, None] = {}
+    while len(found) < number:
+        team = random.randrange(number // 50 + 1)
+        kind = random.choice(KINDS)
+        is_prefix = random.random() < 0.3
+        name = f"team{team:04d}-"
+        if not is_prefix or random.random() < 0.5:
+            name += f"{random.choice('abcdef')}{random.randrange(30)}"
+        everybody = random.random() < 0.03
+        acl = Acl(
+            kind,
+            name,
+            PatternType.PREFIXED if is_prefix else PatternType.LITERAL,
+            "User:*" if everybody else f"User:app{team:04d}-{random.randrange(5)}",
+            f"10.0.{team % 250}.{random.randrange(9)}" if random.random() < 0.02 else "*",
+            random.choice([*sorted(SUPPORTED_OPERATIONS[kind]), Operation.ALL]),
+            PermissionType.ALLOW if random.random() < 0.95 else PermissionType.DENY,
+        )
+        found[acl] = None
+    return list(found)
+
+
+def rewritten(acls: list[Acl], random: Random) -> list[Acl]:
+    """The same meaning in other ACLs and another order."""
+    found = []
+    for acl in acls:
+        is_all = acl.operation is Operation.ALL
+        operations = SUPPORTED_OPERATIONS[acl.resource_type] if is_all else [acl.operation]
+        found += [acl._replace(operation=each) for each in sorted(operations)]
+    random.shuffle(found)
+    return found
+
+
+def claim_of(team: int) -> AccessClaim:
+    """That nobody but the team's own principals may do anything on topics of its prefix."""
+    kind = ResourceType.TOPIC
+    holders = frozenset({"User:admin", *(f"User:app{team:04d}-{each}" for each in range(5))})
+    names = NamePattern(f"team{team:04d}-")
+    requests = Requests(PrincipalSet(holders), ANY_HOST, asked_operations(kind), kind, names)
+    return AccessClaim(ClaimKind.DENY, (requests,))
+
+
+def run(name: str, number: int) -> dict[str, float]:
+    random = Random(23)
+    acls = acls_of(number, random)
+    other = rewritten(acls, random) if name == "same" else acls[5:]
+    if name == "change":
+        new = Acl(
+            ResourceType.TOPIC,
+            "",
+            PatternType.PREFIXED,
+            "User:new",
+            "*",
+            Operation.READ,
+            PermissionType.ALLOW,
+        )
+        other += [new._replace(resource_name=f"team000{team}") for team in range(5)]
+    claims = (claim_of(team) for team in range(number // 50)) if name == "claim" else ()
+    claim = next((each for each in claims if prove(acls, CONFIG, each).is_proven), None)
+    begun, cpu = time.perf_counter(), time.process_time()
+    if claim is not None:
+        cells, found = prove(acls, CONFIG, claim).cells, 0
+    else:
+        compared = SetComparison(acls, other, CONFIG)
+        found = sum(1 for _ in compared.differences()) + len(list(compared.by_type()))
+        cells = compared.cells
+    return {
+        "seconds": time.perf_counter() - begun,
+        "cpu": time.process_time() - cpu,
+        "cells": cells,
+        "found": found,
+        "megabytes": getrusage(RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def page(figures: dict[tuple[str, int], dict[str, float]], command: str) -> str:
+    lines = [
+        "# Proofs on many ACLs",
+        "",
+        f"`{command}` writes this page. Teams have fifty ACLs each, for names of their own; one in",
+        "thirty is for everybody, one in fifty names a host. A cell is one operation of one kind",
+        "of request. Memory is the whole process's, with both sets.",
+        "",
+        "| what | ACLs | cells | seconds | CPU seconds | MB | at most |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for job in JOBS:
+        for (name, number), told in figures.items():
+            if name == job.name:
+                most = f"{job.most_s} s" if number == job.at else ""
+                lines.append(
+                    f"| {job.said} | {number:,} | {told['cells']:,.0f} | {told['seconds']:.2f} |"
+                    f" {told['cpu']:.2f} | {told['megabytes']:,.0f} | {most} |"
+                )
+    lines += [
+        "",
+        "The cells, and with them time and memory, grow with the ACLs that a change or a claim",
+        "touches, not with the product of principals, hosts and names: a principal is asked about",
+        "where its own ACLs reach, and a host where its own do. What everybody may do is asked",
+        "once for all. Looking through the ACLs once is the rest.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="rough, in seconds")
+    parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.job:
+        name, number = arguments.job
+        print(json.dumps(run(name, int(number))))
+        return
+    figures = {}
+    for job in JOBS:
+        for number in QUICK if arguments.quick else FULL:
+            command = [sys.executable, __file__, "--job", job.name, str(number)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            figures[job.name, number] = json.loads(done.stdout)
+    text = page(figures, "make bench-proofs" + (" QUICK=1" if arguments.quick else ""))
+    workloads.FOLDER.mkdir(parents=True, exist_ok=True)
+    target = workloads.FOLDER if arguments.quick else ROOT / "bench"
+    (target / "proofs.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
