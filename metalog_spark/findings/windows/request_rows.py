@@ -69,6 +69,13 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
     return rows.select(*COLUMNS).orderBy(*_ORDER)
 
 
+def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
+    """What prints the requests of ``window`` that ``wanted`` lets pass."""
+    start, end = (time_text(us // 1000) for us in window)
+    place = quoted(str(tables.path))
+    return f"metalog pipeline requests {place} --from {start} --to {end} {wanted.options()}"
+
+
 def with_first(
     tables: Tables,
     window: Window,
@@ -79,14 +86,11 @@ def with_first(
     """Each of ``rows``, with the ``command`` that prints the requests which have its values of the
     columns ``by`` and ``fixed``, and ``requests_first``, the first of them."""
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
-    place = quoted(str(tables.path))
-    start, end = (time_text(us // 1000) for us in window)
-    said = f"metalog pipeline requests {place} --from {start} --to {end}"
     found = []
     for row in rows:
         key = tuple(row[name] for name in by)
         wanted = RequestFilter(**dict(zip(by, key, strict=True)), **fixed)
-        command = f"{said} {wanted.options()}"
+        command = command_for(tables, window, wanted)
         found.append({**row, "command": command, "requests_first": firsts.get(key, [])})
     return found
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_spark.report.contents import CHANGES, Cell, Column, ColumnKind, Section
-from metalog_spark.report.triage.identity import FIELDS, FindingWords, fields_in, is_finding
+from metalog_spark.report.triage.identity import COMPARED, FindingWords, fields_in, is_finding
 
 _KIND: Final = "kraft-metalog report"
 _VERSION: Final = 1
@@ -43,7 +43,7 @@ def findings_of(window: str, sections: Iterable[Section]) -> Findings:
             if section.columns
             else None
             for section in sections
-            if section.id in FIELDS
+            if section.id in COMPARED
         },
     )
 

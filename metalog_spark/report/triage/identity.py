@@ -45,6 +45,8 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
     "unused": _ACL,
     "exposure": {**_PRINCIPAL, "kind": ("What", _kind), "by": ("By", _whole)},
     "denied": {**_PRINCIPAL, "operation": ("Wanted", _operation), **_RESOURCE},
+    "least": _PRINCIPAL,
+    "what-if": {**_PRINCIPAL, "operation": ("Operation", _whole), **_RESOURCE},
     "drift": {"change": ("Change", _whole), **_ACL},
     "disagreements": {
         "broker": ("Broker", _whole),
@@ -54,7 +56,12 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""By section: the keys of a finding, the column of each, and what of its text counts."""
+"""By section: the keys of a finding, the column of each, and what of its text counts. ``what-if``
+is no section of a report: a row of what ``metalog pipeline what-if`` prints."""
+
+
+COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
+"""The sections of which a report says what changed since the last one."""
 
 
 def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
@@ -73,5 +80,5 @@ def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
     titles = [column.title for column in section.columns]
     if section.id == "unused":
         return str(row[titles.index("Use")]).endswith("can go")
-    is_graded = section.id in ("exposure", "denied")
+    is_graded = section.id in ("exposure", "denied", "least")
     return not is_graded or row[titles.index("Severity")] in ("ERROR", "WARNING")

@@ -21,6 +21,12 @@ from shell.options import at_least
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import ANY_PLACE
+from shell.views.accepted_findings import (
+    AcceptedFindings,
+    accepted_json,
+    accepted_said,
+    add_accepted,
+)
 from shell.views.findings import (
     FindingOptions,
     add_tolerance,
@@ -36,6 +42,7 @@ if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep
     from metalog_spark.findings.least_privilege import LeastSet, Share
     from metalog_spark.findings.windows.window import Window
+    from metalog_spark.report.triage.accepted import Accepted
     from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
@@ -77,6 +84,7 @@ def configure(parser: ArgumentParser) -> None:
         help="share of unused known names that a prefix may cover, such as 10%% (default: 0)",
     )
     add_tolerance(group)
+    add_accepted(group)
     group.add_argument("--all", action="store_true", help="print long lists in full")
     add_spark(parser)
 
@@ -86,6 +94,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.least_privilege import least_set
     from metalog_spark.findings.usage.minimal_cover import CoverLimits
 
+    known = AcceptedFindings(arguments.accepted, "least")
     limits = CoverLimits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
@@ -99,19 +108,25 @@ def run(arguments: Namespace, output: Output) -> int:
             "allow.everyone.if.no.acl.found is true: set it to false once these ACLs are there, "
             "or what loses its last ACL is open to everyone"
         )
-    shares = _chosen(found, arguments.principal)
+    chosen = _chosen(found, arguments.principal)
+    shares, accepted = known.split(chosen, lambda each: {"principal": each.principal})
+    known.say_idle(output)
     if output.format == "json":
-        for each in shares:
-            output.record(_as_json(each))
+        for each, entry in [*((each, None) for each in shares), *accepted]:
+            output.record(_as_json(each, entry))
         output.note(_proof_said(found))
     elif output.format == "commands":
         asked = FindingOptions(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.proof.requests, (), output)
+        for each, entry in accepted:
+            output.line(f"# Kept: {shown(each.principal)}: {accepted_said(entry)}.")
         print_commands(_ordered(shares), ANY_PLACE, output)
     elif output.format == "yaml":
-        output.raw(_yaml(found, arguments.principal).encode())
+        output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:
         _print(found, shares, arguments, output)
+        for each, entry in accepted:
+            output.line(f"{shown(each.principal)} keeps its ACLs: {accepted_said(entry)}")
     return 1 if any(each.plan.steps for each in shares) else 0
 
 
@@ -208,7 +223,7 @@ def _proof_said(found: LeastSet) -> str:
     )
 
 
-def _as_json(each: Share) -> dict[str, Any]:
+def _as_json(each: Share, entry: Accepted | None) -> dict[str, Any]:
     from metalog_sources.targets.plan import step_fields
 
     return {
@@ -222,14 +237,20 @@ def _as_json(each: Share) -> dict[str, Any]:
         "requests": each.requests,
         "least": [acl_fields(acl) for acl in each.least],
         "steps": [step_fields(step) for step in each.plan.steps],
+        "accepted": accepted_json(entry),
     }
 
 
-def _yaml(found: LeastSet, principal: str | None) -> str:
-    """With what it owns, so that ``metalog plan --prune`` takes the rest away."""
+def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[Share]) -> str:
+    """With what it owns, so that ``metalog plan --prune`` takes the rest away; of ``accepted``
+    principals that is nothing."""
     from metalog_sources.formats.yaml import write_yaml
 
-    acls = [acl for acl in found.acls if principal in (None, acl.principal)]
+    proposed = {acl for each in accepted for acl in each.least}
+    today = {acl for each in accepted for acl in each.today}
+    acls = [acl for acl in found.acls if acl not in proposed - today]
+    acls += [acl for each in accepted for acl in each.today if acl not in acls]
+    acls = [acl for acl in acls if principal in (None, acl.principal)]
     entries = (
         AclEntry(acl, _NOTED if acl.resource_name == _HARDCODE else AclNotes()) for acl in acls
     )

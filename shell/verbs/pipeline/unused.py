@@ -18,6 +18,13 @@ from metalog.plurals import counted, plural
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
+from shell.views.accepted_findings import (
+    AcceptedFindings,
+    accepted_json,
+    accepted_said,
+    acl_words,
+    add_accepted,
+)
 from shell.views.findings import (
     FindingOptions,
     add_tolerance,
@@ -34,6 +41,7 @@ from shell.views.findings import (
 if TYPE_CHECKING:
     from metalog_spark.findings.unused import ClassifiedAcls
     from metalog_spark.findings.usage.usage_classes import Verdict
+    from metalog_spark.report.triage.accepted import Accepted
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--tolerate SHARE] [options]"
 FORMATS: Final = ("text", "json", "commands")
@@ -47,6 +55,8 @@ matches. All ACLs that can go may go at once: no decision of the window changes.
 called unused if that cannot be known: it is younger than the window, hours lack allowed lines
 (Kafka logs them at DEBUG only), the metadata log has gaps, or only controllers log its
 operation (CREATE, DELETE, ALTER, …) and their logs are missing.
+
+--accepted lists grants that stay although nobody used them; they do not count in the exit code.
 
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20
@@ -70,6 +80,7 @@ def configure(parser: ArgumentParser) -> None:
     add_window(parser)
     group = parser.add_argument_group("options")
     add_tolerance(group)
+    add_accepted(group)
     group.add_argument("--all", action="store_true", help="print long lists in full")
     add_spark(parser)
 
@@ -78,56 +89,74 @@ def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from metalog_spark.findings.unused import judged
 
+    known = AcceptedFindings(arguments.accepted, "unused")
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         with output.busy("counting uses"):
             found = judged(tables, window, tolerated=arguments.tolerate)
+        asked = FindingOptions(tables, window, arguments.tolerate)
     say_missing(found.seen, arguments.tolerate, output)
+    can_go = (verdict for verdict in found.verdicts if verdict.can_go)
+    going, accepted = known.split(can_go, lambda verdict: acl_words(verdict.acl))
+    known.say_idle(output)
     if output.format == "json":
+        by_verdict = {id(verdict): entry for verdict, entry in accepted}
         for verdict in found.verdicts:
-            output.record(_as_json(verdict, found))
+            output.record(_as_json(verdict, found, asked, by_verdict.get(id(verdict))))
     elif output.format == "commands":
         unknown = found.totals.unknown
         is_used = plural(unknown, "is used", "are used")
         said = [f"whether {counted(unknown, 'grant')} {is_used}"] if unknown else []
-        asked = FindingOptions(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.totals.requests, said, output)
-        print_remedies((found.advice(verdict)[1] for verdict in _going(found)), output)
+        print_remedies((found.advice(verdict)[1] for verdict in going), output)
+        for verdict, entry in accepted:
+            output.line(f"# kept: {sentence(verdict.acl)}: {accepted_said(entry)}")
         for verdict, why in _unknown(found):
             if is_allow(verdict.acl):
                 output.line(f"# kept: {sentence(verdict.acl)}: not known: {why}")
     else:
-        _print(found, arguments, output)
-    return 1 if _going(found) else 0
+        _print(found, going, accepted, arguments, output)
+    return 1 if going else 0
 
 
-def _going(found: ClassifiedAcls) -> list[Verdict]:
-    return [verdict for verdict in found.verdicts if verdict.can_go]
-
-
-def _print(found: ClassifiedAcls, arguments: Namespace, output: Output) -> None:
+def _print(
+    found: ClassifiedAcls,
+    going: Sequence[Verdict],
+    accepted: Sequence[tuple[Verdict, Accepted]],
+    arguments: Namespace,
+    output: Output,
+) -> None:
     totals = found.totals
+    more = f" ({len(accepted):,} more accepted)" if accepted else ""
     unknown = f"; of {totals.unknown:,} more the use is not known" if totals.unknown else ""
     output.prose(
         f"{totals.used:,} of {counted(totals.grants, 'grant')}"
         f" {plural(totals.used, 'was', 'were')} used; "
-        f"{totals.can_go:,} can go without changing one of "
+        f"{totals.can_go - len(accepted):,}{more} can go without changing one of "
         f"{counted(totals.requests, 'answer')}{unknown}."
     )
     shown = None if arguments.all else _SHOWN
-    for title, verdicts in _sections(found):
-        if verdicts:
+    sections = [
+        (title, [_cells(each, found) for each in verdicts])
+        for title, verdicts in _sections(found, going)
+    ]
+    sections.append(
+        ("Accepted", [[*_cells(each, found), accepted_said(entry)] for each, entry in accepted])
+    )
+    for title, rows in sections:
+        if rows:
             output.line()
-            output.line(f"{output.paint(title, 'strong')} ({len(verdicts):,})")
-            output.aligned((_cells(each, found) for each in verdicts[:shown]), indent="  ")
-            if shown is not None and len(verdicts) > shown:
-                output.line(f"  … and {len(verdicts) - shown:,} more (--all)")
+            output.line(f"{output.paint(title, 'strong')} ({len(rows):,})")
+            output.aligned(rows[:shown], indent="  ")
+            if shown is not None and len(rows) > shown:
+                output.line(f"  … and {len(rows) - shown:,} more (--all)")
 
 
-def _sections(found: ClassifiedAcls) -> Iterable[tuple[str, Sequence[Verdict]]]:
+def _sections(
+    found: ClassifiedAcls, going: Sequence[Verdict]
+) -> Iterable[tuple[str, Sequence[Verdict]]]:
     from metalog_spark.findings.usage.usage_classes import Sight, UsageState
 
-    going = _going(found)
     for sight, title in (
         (Sight.NEVER, "No request matched"),
         (Sight.ONLY_DENIED, "A DENY denied every matching request"),
@@ -167,8 +196,13 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
 
 
-def _as_json(verdict: Verdict, found: ClassifiedAcls) -> dict[str, Any]:
+def _as_json(
+    verdict: Verdict, found: ClassifiedAcls, asked: FindingOptions, entry: Accepted | None
+) -> dict[str, Any]:
+    from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
+
     life = verdict.lives[-1]
+    its = RequestFilter(acl_id=uuid_text(life.id))
     uses = verdict.uses
     severity, remedy = found.advice(verdict)
     return {
@@ -187,6 +221,8 @@ def _as_json(verdict: Verdict, found: ClassifiedAcls) -> dict[str, Any]:
         "canGo": verdict.can_go,
         "severity": severity.name,
         "remedy": remedy,
+        "accepted": accepted_json(entry),
+        "command": None if uses is None else command_for(asked.tables, asked.window, its),
     }
 
 

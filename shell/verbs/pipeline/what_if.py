@@ -25,6 +25,12 @@ from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
 from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
 from shell.tasks.plans.saved import changed_since, saved_plan
+from shell.views.accepted_findings import (
+    AcceptedFindings,
+    accepted_json,
+    accepted_said,
+    add_accepted,
+)
 from shell.views.explanation import result_cell
 from shell.views.findings import (
     acl_json,
@@ -38,6 +44,9 @@ from shell.views.findings import (
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
+    from metalog_spark.findings.windows.window import Window
+    from metalog_spark.report.triage.accepted import Accepted
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR PROPOSED… [--from MOMENT] [--to MOMENT] [options]"
 FORMATS: Final = ("text", "json", "commands")
@@ -64,6 +73,7 @@ def configure(parser: ArgumentParser) -> None:
         "proposed", nargs="+", metavar="PROPOSED", help="files of ACLs, a saved plan, any SOURCE"
     )
     add_command_config(group)
+    add_accepted(group)
     group.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)
     add_spark(parser)
@@ -77,6 +87,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.windows.state import acls_now, config_now
     from metalog_spark.findings.windows.window import answers_in, seen_in
 
+    known = AcceptedFindings(arguments.accepted, "what-if")
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
@@ -86,7 +97,10 @@ def run(arguments: Namespace, output: Output) -> int:
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)
             timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
-            rows = [row.asDict(recursive=True) for row in timed.collect()]
+            every = [
+                {**row, "command": _command(tables, window, row)}
+                for row in (each.asDict(recursive=True) for each in timed.collect())
+            ]
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
     if seen.broken:
@@ -102,13 +116,17 @@ def run(arguments: Namespace, output: Output) -> int:
             f"{_names(lost)} could no longer start an idempotent producer, which no audit line"
             " shows: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
         )
+    rows, accepted = known.split(every, _words)
+    known.say_idle(output)
     if output.format == "json":
-        for row in rows:
-            output.record(_as_json(row))
+        for row, entry in [*((row, None) for row in rows), *accepted]:
+            output.record(_as_json(row, entry))
     elif output.format == "commands":
         print_remedies((row["remedy"] for row in rows), output)
     else:
-        _print(rows, total, arguments, output)
+        _print(rows, total, sum(row["requests"] for row, _ in accepted), arguments, output)
+        for row, entry in accepted:
+            output.line(f"{_question(row)}: {accepted_said(entry)}")
     return 1 if rows or lost else 0
 
 
@@ -183,11 +201,16 @@ def _config(
 
 
 def _print(
-    rows: Sequence[Mapping[str, Any]], total: int, arguments: Namespace, output: Output
+    rows: Sequence[Mapping[str, Any]],
+    total: int,
+    accepted: int,
+    arguments: Namespace,
+    output: Output,
 ) -> None:
     turned = sum(row["requests"] for row in rows)
+    beside = f", beside {accepted:,} that are accepted" if accepted else ""
     output.prose(
-        f"{turned:,} of {counted(total, 'request')} would get another answer{_whose(rows)}."
+        f"{turned:,} of {counted(total, 'request')} would get another answer{_whose(rows)}{beside}."
     )
     if not rows:
         return
@@ -196,6 +219,8 @@ def _print(
     output.aligned(map(_cells, shown_rows))
     if len(shown_rows) < len(rows):
         output.line(f"… and {counted(len(rows) - len(shown_rows), 'more row')} (--all)")
+    output.line()
+    output.line(f"The first row's requests: {rows[0]['command']}")
 
 
 def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -239,7 +264,35 @@ def _because(row: Mapping[str, Any]) -> Cell | str:
     return Cell(f"{'without' if gone else 'by'} {acl_said(row['acl'])}", "faint")
 
 
-def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+def _words(row: Mapping[str, Any]) -> dict[str, str]:
+    """As an entry of --accepted names a row."""
+    return {
+        "principal": row["principal"],
+        "operation": row["operation"],
+        "resource": row["resource_type"],
+        "name": row["resource_name"],
+    }
+
+
+def _question(row: Mapping[str, Any]) -> str:
+    kind = resource_kind(ResourceType[row["resource_type"]])
+    return f"{shown(row['principal'])} {row['operation']} on {kind} {shown(row['resource_name'])}"
+
+
+def _command(tables: Tables, window: Window, row: Mapping[str, Any]) -> str:
+    """What prints the requests of a row."""
+    from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
+
+    wanted = RequestFilter(
+        principal=row["principal"],
+        operation=row["operation"],
+        resource_type=row["resource_type"],
+        resource_name=row["resource_name"],
+    )
+    return command_for(tables, window, wanted)
+
+
+def _as_json(row: Mapping[str, Any], entry: Accepted | None) -> dict[str, Any]:
     return {
         "principal": row["principal"],
         "operation": row["operation"],
@@ -254,4 +307,6 @@ def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
         "acl": acl_json(row["acl"]),
         "severity": row["severity"],
         "remedy": row["remedy"],
+        "accepted": accepted_json(entry),
+        "command": row["command"],
     }

@@ -128,6 +128,43 @@ def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
     )
 
 
+def test_what_is_accepted_stays_with_its_reason_and_does_not_count(
+    tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    """As in a report: by the words of a row, until a day. Rows lead to their requests."""
+    never = '"until": "9999-12-31"'
+    entries = [
+        f'{{"section": "unused", "name": "{name}", "reason": "a plan", {never}}}'
+        for name in {life.acl.resource_name for life in LIVES}
+    ]
+    entries.append(f'{{"section": "least", "principal": "{BOB}", "reason": "his", {never}}}')
+    entries.append(f'{{"section": "what-if", "principal": "{BOB}", "reason": "his", {never}}}')
+    entries.append(f'{{"section": "what-if", "principal": "User:x", "reason": "r", {never}}}')
+    accepted = tmp_path / "accepted.yaml"
+    accepted.write_text("".join(f"- {entry}\n" for entry in entries))
+    words = ("--accepted", accepted, "-o")
+    done = run_here(capsys, "pipeline", "unused", tables.path, *words, "json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stderr
+    going = [row for row in rows if row["canGo"]]
+    assert {row["accepted"]["reason"] for row in going} == {"a plan"}
+    used = next(row for row in rows if row["requests"])
+    assert used["command"].startswith(f"metalog pipeline requests {tables.path} --from ")
+    assert used["command"].endswith(f" --acl {used['id']}")
+
+    done = run_here(capsys, "pipeline", "least-privilege", tables.path, *words, "commands")
+    assert f"# Kept: {BOB}: accepted until 9999-12-31: his." in done.stdout.splitlines()
+    assert f"--allow-principal {BOB}" not in done.stdout
+
+    written(tmp_path / "acls.yaml", without(EVERY_TOPIC))
+    plan = ("pipeline", "what-if", tables.path, tmp_path / "acls.yaml")
+    done = run_here(capsys, *plan, *words, "text")
+    assert done.returncode == 0, done.stdout
+    assert "0 of 1,528 requests would get another answer, beside" in done.stdout
+    assert f"{BOB} READ on topic shop.carts: accepted until 9999-12-31: his" in done.stdout
+    assert "no finding of what-if matches; take the entry out or mend it" in done.stderr
+
+
 def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
     example = "metalog pipeline least-privilege DIR --principal User:app"
     done = run_here(capsys, *as_printed(example, {"DIR": tables.path, "User:app": BOB}))

@@ -1,0 +1,99 @@
+"""``--accepted`` of the verbs that show findings: which of them somebody accepted, and until when.
+
+The file is that of ``metalog pipeline report``. Accepted findings stand last and do not count in
+the exit code. This module must not know how anything is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from metalog.acl import Acl, words_of
+from metalog.visible_text import shown
+from shell.output.output import Output
+
+if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
+    from metalog_sources.formats.document import FilePosition
+    from metalog_spark.report.triage.accepted import Accepted
+    from metalog_spark.report.triage.identity import FindingWords
+
+T = TypeVar("T")
+
+
+def add_accepted(group: _ArgumentGroup) -> None:
+    group.add_argument(
+        "--accepted",
+        metavar="FILE",
+        help="YAML: findings that are accepted, each with a reason and a last day",
+    )
+
+
+class AcceptedFindings:
+    """The entries of a ``section``, read before Spark starts; none without a file."""
+
+    def __init__(self, file: str | None, section: str) -> None:
+        self._today = datetime.now(UTC).date()
+        self._entries: list[Accepted] = []
+        self._matched: set[FilePosition] = set()
+        if file is not None:
+            self._entries = [each for each in _read(Path(file)) if each.section == section]
+
+    def split(
+        self, findings: Iterable[T], words: Callable[[T], FindingWords]
+    ) -> tuple[list[T], list[tuple[T, Accepted]]]:
+        """The findings that stand, and those that are accepted, each by its last entry."""
+        left, accepted = [], []
+        for each in findings:
+            found = words(each)
+            matching = [entry for entry in self._entries if entry.covers(found)]
+            self._matched.update(entry.place for entry in matching)
+            last = max(matching, key=lambda entry: entry.until, default=None)
+            if last is None or last.until < self._today:
+                left.append(each)
+            else:
+                accepted.append((each, last))
+        return left, accepted
+
+    def say_idle(self, output: Output) -> None:
+        from metalog_spark.report.triage.accepted import idle_said
+
+        for entry in self._entries:
+            if entry.place not in self._matched:
+                output.warn(idle_said(entry))
+
+
+def acl_words(acl: Acl) -> FindingWords:
+    """As a row of the report's table ``unused`` names an ACL."""
+    from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
+    from metalog_spark.report.words import grant, resource
+
+    row = dict(zip(ACL_COLUMNS, words_of(acl), strict=True))
+    return {
+        "principal": acl.principal,
+        "acl": grant(row),
+        "resource": resource(row),
+        "name": acl.resource_name,
+    }
+
+
+def accepted_said(entry: Accepted) -> str:
+    return shown(f"accepted until {entry.until}: {entry.reason}")
+
+
+def accepted_json(entry: Accepted | None) -> dict[str, Any] | None:
+    return None if entry is None else {"until": entry.until.isoformat(), "reason": entry.reason}
+
+
+def _read(path: Path) -> Sequence[Accepted]:
+    from metalog.errors import InvalidRequest
+    from metalog_spark.report.triage.accepted import read_accepted
+
+    try:
+        return read_accepted(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{path}: not UTF-8 at byte {error.start}") from None
