@@ -19,10 +19,8 @@ from metalog.principal import KafkaPrincipal
 
 
 class _Value:
-    """Slots that are read and not set again; compared by value.
-
-    ``_fields`` are the arguments of ``__init__`` in its order.
-    """
+    """Slots that are set once, compared by value. ``_fields`` are the arguments of ``__init__``,
+    in order."""
 
     __slots__ = ()
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -45,7 +43,7 @@ class _Value:
 
 
 class ResourcePattern(_Value):
-    """``org.apache.kafka.common.resource.ResourcePattern``; that of an action is LITERAL."""
+    """``org.apache.kafka.common.resource.ResourcePattern``; an action's pattern is LITERAL."""
 
     _fields = ("resource_type", "name", "pattern_type")
     __slots__ = _fields
@@ -92,10 +90,10 @@ def user(name: str) -> ResourcePattern:
 
 
 class Action(_Value):
-    """One thing to be authorized.
+    """One operation on one resource, to be authorized.
 
-    The flags say how it is audited: an answer whose flag is off grants or refuses
-    nothing by itself (a filter, a list of authorized operations) and is logged at TRACE.
+    The flags say how it is audited: an answer whose flag is off grants or refuses nothing by
+    itself (a filter, a list of authorized operations) and is logged at TRACE.
     """
 
     _fields = (
@@ -123,12 +121,12 @@ class Action(_Value):
 
 
 class RequestContext(_Value):
-    """Who asks, and from where.
+    """The caller, and its address.
 
-    ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, kept in
-    Java's text (``metalog.client_host``). ``additional_principals``, such as ``Group:…``,
-    match ACLs as the session's does, but make nobody a super user; Kafka has none.
-    ``identity`` is all of this that a decision depends on.
+    ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
+    (``metalog.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like the
+    session's own, but make nobody a super user; Kafka has none. ``identity`` is the part of this
+    that a decision depends on.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")
@@ -164,5 +162,6 @@ class RequestContext(_Value):
         request_name: str = "",
         additional_principals: Iterable[str] = (),
     ) -> RequestContext:
-        """From a socket's ``getpeername()``, which has the zone of a link-local address apart."""
+        """From a socket's ``getpeername()``, which has the zone of a link-local address
+        separately."""
         return cls(principal, peer_host(peer), listener, request_name, additional_principals)

@@ -1,1 +1,1 @@
-"""A log and its replay on threads of their own."""
+"""A log and its replay on their own threads."""

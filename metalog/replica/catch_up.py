@@ -1,4 +1,4 @@
-"""Reads a log to its end into a loader, by an older snapshot where the newest is damaged.
+"""Reads a log to its end into a loader; if the newest snapshot is damaged, from an older one.
 
 This module must not know threads, nor whether the log is followed afterwards.
 """
@@ -27,7 +27,7 @@ def catch_up(loader: Loader, log: Log, is_over: Callable[[], bool]) -> None:
 
 
 def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
-    """False where the log must be read from elsewhere: an older snapshot was loaded."""
+    """Read to the end; False if an older snapshot was loaded, so that reading must begin again."""
     for event in log.read(loader.position):
         try:
             feed(loader, log, (event,))
@@ -42,7 +42,7 @@ def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
 
 
 def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
-    """Load the newest whole snapshot before ``damaged`` from which the log goes on."""
+    """Load the newest whole snapshot before ``damaged`` from which the log continues."""
     start = log.bounds().start
     for older in reversed(log.snapshots()):
         if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:

@@ -1,6 +1,6 @@
-"""A publisher that only tells when the first image is published, or why none is.
+"""A publisher that only reports when the first image is published, or why none is.
 
-This module must not know what an image holds.
+This module must not know what an image contains.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class LoadGate:
         self.loaded = InitialLoad()
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Keeps nothing of it."""
+        """Ignores the image."""
 
     def complete_initial_load(self) -> None:
         """The first image was published."""
         self.loaded.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """``fault`` keeps the log from being loaded."""
+        """Report ``fault``, which keeps the log from being loaded."""
         self.loaded.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """A log that was loaded stays so, however old its image becomes."""
+        """A loaded log stays loaded, however old its image becomes."""

@@ -1,11 +1,10 @@
 """Follows a log: reads it to its end, polls it for more, and feeds a loader.
 
-A fault does not end it: the last good image stays in force, and the log is read again from
-there after a pause, longer each time up to ``MAX_BACKOFF_S``. Where the log's leader is this
-node, the follower hands over to ``LogLeader`` and goes on when that returns.
-
-``run`` is for the replica's thread; any thread may read the properties. This module must not
-know what kind of log it has, nor what publishers do.
+A fault does not end it. The last good image stays in force, and the log is read again from there
+after a pause, which grows up to ``MAX_BACKOFF_S``. If this node leads the log, the follower hands
+over to ``LogLeader`` and continues when that returns. ``run`` is for the replica's thread; any
+thread may read the properties. This module must not know what kind of log it has, nor what
+publishers do.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ POLL_S: Final = 0.5
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A log's other end is heard twice a second; after so long without a word it is silent."""
+"""A log's remote end answers twice a second; after so long without an answer it is silent."""
 
 
 class LogFollower:
@@ -72,7 +71,7 @@ class LogFollower:
 
     @property
     def state(self) -> State:
-        """The loader's state; ``Stale`` also where the log's other end has gone silent."""
+        """The loader's state; also ``Stale`` if the log's remote end is silent."""
         state, silent_s = self._loader.state, self.silent_for_s or 0.0
         if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
             why = Unanswered(f"nothing was heard of the log for {silent_s:.0f} s")
@@ -81,15 +80,15 @@ class LogFollower:
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the log's other end last proved that it lives; None where it has none,
-        before the first proof, and while this node writes."""
+        """Seconds since the log's remote end last answered; None for a local log, before the first
+        answer, and while this node writes."""
         is_other = not self._leader.is_active and isinstance(self._log, Heard)
         return self._log.silent_for_s if is_other else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
-        """Seconds for which the image may have been older than the log, by a fault of the replay
-        or by the silence of the log's other end; None while neither is."""
+        """Seconds for which the image may have been out of date, because of a fault of the replay
+        or a silent remote end; None if neither is the case."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -128,7 +127,7 @@ class LogFollower:
         self._closing.set()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Tell the gates that are still shut, and so their callers, the reason."""
+        """Report the reason to the gates that are still shut, and so to their callers."""
         if isinstance(self._loader.state, Loading):
             for each in self._observers:
                 each.note_load_fault(fault)
@@ -145,7 +144,7 @@ class LogFollower:
         return fault
 
     def _stopped_by(self) -> Exception | None:
-        """Follow the log until a fault; None where it is over."""
+        """Follow the log until a fault, and return it; None at the log's end."""
         if self._closing.is_set():
             return None
         try:

@@ -1,11 +1,10 @@
-"""Leads a log: claims it, carries out the changes that wait, and hands the lead over.
+"""Leads a log: claims it, carries out queued changes, and hands the lead over.
 
-A ``WritableLog`` has one writer, which leads from the start to the end. With a ``Candidacy``
-this node leads after it is elected, until it is dismissed or fenced. Publishers that change
-ACLs (``UsesAclMutator``) get the leader while it leads, and None otherwise.
-
-``submit`` and its kin are for any thread; all else is for the replica's. This module must not
-know how a log is followed, nor what a change is about.
+A ``WritableLog`` has one writer, which leads from start to end. With a ``Candidacy`` this node
+leads after its election, until it is dismissed or fenced. Publishers that change ACLs
+(``UsesAclMutator``) get the leader while it leads, and None otherwise. ``submit`` and its variants
+are for any thread; all else is for the replica's thread. This module must not know how a log is
+followed, nor what a change is about.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class LogLeader(Submits):
 
     @property
     def is_active(self) -> bool:
-        """Whether changes are accepted here just now."""
+        """Whether this node accepts changes at present."""
         return self._queue is not None
 
     @property
@@ -80,7 +79,7 @@ class LogLeader(Submits):
         return self.active_queue()
 
     def active_queue(self) -> WriteQueue:
-        """The changes that wait; ``NotController`` while this node does not write the log."""
+        """The queue of changes; ``NotController`` while this node does not write the log."""
         queue = self._queue
         if queue is None and self._candidacy is not None:
             raise NotController("another node is active, or none is yet")
@@ -131,7 +130,7 @@ class LogLeader(Submits):
         _log.info("this node is not active and follows the log")
 
     def fail_waiting(self, fault: Exception | None) -> None:
-        """Fail the changes that wait: the log cannot be replayed just now."""
+        """Fail the queued changes, since the log cannot be replayed at present."""
         if self._queue is not None:
             self._queue.fail_waiting(fault)
 

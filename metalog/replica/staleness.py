@@ -1,7 +1,7 @@
-"""Tells the gates of a loader's publishers how old the image is, by a clock of its own.
+"""Tells the gates of a loader's publishers how old the image is, on its own thread.
 
-The replica's thread may wait for an answer that never comes; so the time is looked at here.
-This module must not know why an image is stale.
+The replica's thread may wait for an answer that never comes, so the time is checked here. This
+module must not know why an image is stale.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Staleness:
             self._thread.join()
 
     def look(self) -> None:
-        """Tell it at once."""
+        """Check and report now."""
         stale_s = self._stale_s()
         if stale_s is not None or self._was_stale:
             self._was_stale = stale_s is not None

@@ -1,4 +1,4 @@
-"""Changes of a log as a program asks for them: ACLs, SCRAM users, and any other change.
+"""The methods by which a program changes a log: ACLs, SCRAM users, and any other change.
 
 This module must not know how a change is carried out.
 """

@@ -1,15 +1,13 @@
-"""Changes to a log, carried out in groups by its one writer.
+"""Group commit: the only writer of a log carries out queued changes in groups.
 
-What waits is one group. Each request is decided on the image after those before it in the
-group; then all their records are appended as one batch and synced once, replayed, and only
-then answered. So what was answered is durable and in force, and a group whose append fails
-fails as a whole: the log is fenced, and no further change is accepted.
+The queued changes form one group. Each request is decided on the image after the requests before
+it. Then all records are appended as one batch, synced once and replayed, and only then answered.
+So an answered change is durable and in force. If an append fails, the whole group fails: the log
+is fenced, and no further change is accepted.
 
-A change of any size is carried out alone, as one metadata transaction of as many batches as
-it needs. Broken off, it is aborted by whoever leads next.
-
-``submit`` is for any thread; all else is for the replica's. This module must not know what
-a change is about.
+A large change is carried out alone, as one metadata transaction of several batches. If it breaks
+off, the next leader aborts it. ``submit`` is for any thread; all else is for the replica's thread.
+This module must not know what a change is about.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 Change = Callable[[MetadataImage], ControllerResult[R]]
-"""Pure: an image to records and an answer."""
+"""A pure function from an image to records and an answer."""
 
 NO_OP_SINCE: Final = 5
 """metadata.version 3.3-IV1, the first with NoOp records (KIP-835)."""
@@ -49,7 +47,7 @@ MAX_GROUP: Final = 1024
 
 
 class _Request(NamedTuple):
-    """``transaction`` names that of a change which may be larger than a batch."""
+    """``transaction`` is the name of a change that may be larger than a batch."""
 
     change: Change[Any]
     future: Future[Any]
@@ -62,7 +60,7 @@ class _Decided(NamedTuple):
 
 
 class WriteQueue:
-    """The changes to ``log``, whose images ``loader`` makes."""
+    """The queue of changes to ``log``; ``loader`` makes its images."""
 
     def __init__(self, log: WritableLog, loader: Loader) -> None:
         self._log = log
@@ -87,7 +85,7 @@ class WriteQueue:
 
     @property
     def refusal(self) -> Exception | None:
-        """Why no further change is accepted; None as long as they are."""
+        """Why no further change is accepted; None if changes are accepted."""
         return self._refusal
 
     @property
@@ -95,7 +93,7 @@ class WriteQueue:
         return self._refusal is not None
 
     def activate(self, first_words: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write what a new leader writes, once all of the log was replayed, and then
+        """Once the whole log was replayed, write a new leader's first records, then
         ``first_words``."""
         if self._refusal is not None:
             return
@@ -115,10 +113,10 @@ class WriteQueue:
             raise
 
     def carry_out_next(self, idle_s: float | None = None) -> None:
-        """Wait for a group and carry it out; returns after ``stop`` too.
+        """Wait for a group and carry it out; also returns after ``stop``.
 
-        After ``idle_s`` seconds without any a NoOp record is written in its place. Raises
-        what the replay of its records raises; the writer is fenced then.
+        After ``idle_s`` seconds without a change it writes a NoOp record instead. Raises what the
+        replay of its records raises; then the writer is fenced.
         """
         group = []
         try:
@@ -139,13 +137,13 @@ class WriteQueue:
             self._carry_out(part)
 
     def stop(self, refusal: Exception) -> None:
-        """Accept no more; what waits and what comes fails with ``refusal``."""
+        """Accept no more changes; queued and new ones fail with ``refusal``."""
         with self._accepting:
             self._refusal = self._refusal or refusal
         self._waiting.put(None)
 
     def fail_waiting(self, fault: Exception | None) -> None:
-        """The log cannot be replayed just now: whoever waits is told."""
+        """Fail the queued changes: the log cannot be replayed at present."""
         with suppress(Empty):
             while True:
                 request = self._waiting.get_nowait()
@@ -153,7 +151,7 @@ class WriteQueue:
                     request.future.set_exception(fault or LogFenced("the log cannot be replayed"))
 
     def close(self) -> None:
-        """After ``stop``, and after the thread that carried changes out has ended."""
+        """Call it after ``stop``, and after the thread that carried changes out has ended."""
         self.fail_waiting(self._refusal)
         self._log.close()
 
@@ -182,7 +180,7 @@ class WriteQueue:
             each.request.future.set_result(each.result.response)
 
     def _append(self, decided: Sequence[_Decided]) -> bool:
-        """Write what was decided; False where that is nothing."""
+        """Write the decided changes; False if there is nothing to write."""
         records = [record for each in decided for record in each.result.records]
         if not records:
             return False
@@ -201,7 +199,8 @@ class WriteQueue:
         return True
 
     def _decided(self, group: Sequence[_Request]) -> list[_Decided]:
-        """What each of ``group`` comes to, after those before it; who fails has failed alone."""
+        """The result of each of ``group``, decided after those before it; a failing request fails
+        alone."""
         image = self._loader.image
         decided = []
         for request in group:
@@ -222,7 +221,7 @@ class WriteQueue:
 
 
 def _apart(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
-    """The group in order; a transaction is not part of a batch."""
+    """The group in order; a transaction is never part of a batch."""
     for name, part in groupby(group, key=lambda request: request.transaction):
         requests = list(part)
         yield from [requests] if name is None else ([each] for each in requests)
@@ -255,9 +254,9 @@ def each_of(whole: Future[list[R]], count: int) -> list[Future[R]]:
 def _after(
     image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
 ) -> MetadataImage:
-    """``image`` after ``records``; ``CorruptLog`` if they contradict it, or if readers who decide
-    by them would stop there. The last of a group is only checked, since nobody asks for the
-    image after it."""
+    """``image`` after ``records``. ``CorruptLog`` if they contradict it, or if authorizers that
+    read them would stop there. The last of a group is only checked, since its image is not used.
+    """
     delta = MetadataDelta(image)
     delta.replay_all(enumerate(message for message, _ in records))
     if delta.doubtful:
