@@ -104,7 +104,7 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
     for key in _KEYS:
         if _INDIRECT.search(_text(properties, key)):
             raise InvalidRequest(
-                f"{key}={_text(properties, key)}: {CONFIG_PROVIDERS} are not asked; "
+                f"{key}={_text(properties, key)}: {CONFIG_PROVIDERS} are not supported; "
                 "write the value itself"
             )
 
@@ -149,7 +149,7 @@ def read_kafka_version(text: str) -> KafkaVersion | None:
         if text == version.value:
             return version
     known = " or ".join(version.value for version in KafkaVersion)
-    raise InvalidRequest(f"{KAFKA_VERSION}={text}: decisions are known of Kafka {known}")
+    raise InvalidRequest(f"{KAFKA_VERSION}={text}: supported versions are Kafka {known}")
 
 
 def _milliseconds(text: str) -> int | None:

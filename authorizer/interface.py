@@ -22,7 +22,7 @@ class AuthorizationResults(tuple[AuthorizationResult, ...]):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            "the results of authorize() have no truth of their own; "
+            "authorize() returns a result for each action; "
             "look at each of them, use all(…), or call is_allowed()"
         )
 

@@ -331,7 +331,7 @@ def read_config(
         _say_who_decides(properties, file, output, decides=decides)
     assumed = [] if file is not None else _assumed(properties)
     if assumed:
-        output.note(f"assumed {' and '.join(assumed)}; --config server.properties tells")
+        output.note(f"assumed {' and '.join(assumed)}; give --config server.properties")
     return Context(config, tuple(assumed))
 
 

@@ -103,7 +103,7 @@ class Zone:
         return Zone, (self.name,)
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
-        """``InvalidRequest`` where the zone's clocks leapt over that time."""
+        """``InvalidRequest`` if the zone's clocks skipped that time."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
             said = [each for each in (first, second) if each.tzname() == abbreviation]
@@ -114,7 +114,7 @@ class Zone:
         if before is None or after is None or before == after:
             return Instant(_micros(first), True)
         if before < after:
-            raise InvalidRequest(f"its time {local} was leapt over in {self.name}")
+            raise InvalidRequest(f"its time {local} does not exist in {self.name}")
         return Instant(_micros(first), False)
 
     def minute(self, text: str) -> Instant:
@@ -315,7 +315,7 @@ def _zone(name: str) -> tzinfo:
         return ZoneInfo(name) if offset is None else _fixed(offset)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidRequest(
-            f"{name!r} is no time zone; write one as in Europe/Berlin, UTC or +02:00"
+            f"{name!r} is not a time zone; write one as in Europe/Berlin, UTC or +02:00"
         ) from None
 
 

@@ -147,7 +147,7 @@ def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
             f"{name} has {length}"
             for name, length in zip(RequestColumns._fields, lengths, strict=True)
         )
-        raise InvalidRequest(f"the columns are not of one length: {listed}") from None
+        raise InvalidRequest(f"the columns differ in length: {listed}") from None
     known: dict[str, Iterable[str]] = {
         "operations": _OPERATIONS,
         "resource_types": _RESOURCE_TYPES,

@@ -57,7 +57,7 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     applying = [need for need in needs if _applies(found, need, given, on_cluster)]
     if needs and not applying:
         possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs)) or ["on_cluster=True"]
-        raise InvalidRequest(f"{api}: say what it is about: {', '.join(possible)}")
+        raise InvalidRequest(f"{api}: name its resources: {', '.join(possible)}")
     return [each for need in applying for each in _asked(found, need, given)]
 
 
@@ -91,7 +91,7 @@ def _kinds(needs: Collection[PermissionNeed]) -> set[ResourceType]:
 def _kind(api: ApiPermissions, argument: str) -> ResourceType:
     kind = _KINDS.get(argument)
     if kind is None:
-        raise InvalidRequest(f"{argument} is none of {', '.join(_KINDS)}")
+        raise InvalidRequest(f"{argument} is not one of {', '.join(_KINDS)}")
     if kind not in _kinds(api.needs):
         raise InvalidRequest(f"{api.name} needs nothing on {argument}")
     return kind
@@ -111,7 +111,7 @@ def _asked(
     api: ApiPermissions, need: PermissionNeed, given: Mapping[ResourceType, Sequence[str]]
 ) -> Asked:
     if any(each.any_name for each in need.one_of):
-        raise InvalidRequest(f"{api.name}: any one topic will do; ask authorize_by_resource_type")
+        raise InvalidRequest(f"{api.name}: any topic will do; call authorize_by_resource_type")
     kinds = _kinds([need])
     names = [name for kind in kinds for name in given[kind]]
     if not kinds or not names:

@@ -117,7 +117,7 @@ def sasl_keys(given: LocatedProperties, listener: Listener) -> SaslKeys:
     mechanisms = _SPOKEN[1:] if text is None else _words(text.upper())
     for each in mechanisms:
         if each not in _SPOKEN:
-            raise given.wrong(key, f"{each} is not spoken here; {', '.join(_SPOKEN)} are")
+            raise given.wrong(key, f"{each} is not supported; {', '.join(_SPOKEN)} are")
     if not mechanisms:
         raise given.wrong(key, f"is empty, and {listener.name} wants a login; give some")
     passwords = _plain_passwords(given, listener) if PLAIN in mechanisms else {}

@@ -75,10 +75,10 @@ def parse_listeners(
         if any(each.name == name for each in found):
             raise ConfigException(f"{LISTENERS}: {name} is there twice")
         if address.port and any(each.port == address.port for each in found):
-            raise ConfigException(f"{LISTENERS}: port {address.port} is there twice")
+            raise ConfigException(f"{LISTENERS}: port {address.port} is used twice")
         found.append(Listener(name, address.host, address.port, protocol, is_controllers))
     if not found:
-        raise ConfigException(f"{LISTENERS}: there is none, so nobody could reach this node")
+        raise ConfigException(f"{LISTENERS}: no listener, so nobody can reach this node")
     return tuple(found)
 
 
@@ -114,7 +114,7 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
         if each.host in ANY_ADDRESS[1:] and not each.is_controllers and each.name not in told:
             raise ConfigException(
                 f"{LISTENERS}: {each.name} listens on {each.host}, to which no client can "
-                f"connect; say in {ADVERTISED} where it is found"
+                f"connect; give its address in {ADVERTISED}"
             )
     for name, address in told.items():
         if name not in advertised:

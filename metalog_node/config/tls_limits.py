@@ -41,7 +41,7 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
     names = _words(text) or list(VERSIONS)
     for name in names:
         if name not in VERSIONS:
-            raise InvalidRequest(f"{name} is not spoken here; {' and '.join(VERSIONS)} are")
+            raise InvalidRequest(f"{name} is not supported; {' and '.join(VERSIONS)} are")
     return sorted(VERSIONS[name] for name in names)
 
 

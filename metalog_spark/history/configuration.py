@@ -122,7 +122,7 @@ def read_configuration(
         when = "" if until is None else f"before {time_text(until // 1000)} "
         warnings.append(
             f"{when}assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false;"
-            " --config server.properties tells"
+            " give --config server.properties"
         )
         found[None] = NOTHING_SAID
     return Configuration(sorted(found.values(), key=_begin)), warnings

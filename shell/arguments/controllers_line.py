@@ -41,7 +41,7 @@ def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
             raise InvalidRequest(f"--initial-controllers: {error}") from None
         node_id, host = int(match["id"]), match["six"] or match["host"]
         if node_id in found:
-            raise InvalidRequest(f"--initial-controllers: node {node_id} stands in it twice")
+            raise InvalidRequest(f"--initial-controllers: node {node_id} is listed twice")
         endpoint = Endpoint(listener, client_host(host), int(match["port"]))
         found[node_id] = Controller(node_id, endpoint, directory_id)
     return tuple(found.values())

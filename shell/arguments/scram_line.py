@@ -45,7 +45,7 @@ def parse_scram_line(text: str) -> ScramLine:
             + ", ".join(f"{each}=[" for each in _MECHANISMS)
         )
     if not (components.startswith("[") and components.endswith("]")):
-        raise InvalidRequest(f"what follows {name}= stands in brackets: [name=…,password=…]")
+        raise InvalidRequest(f"after {name}= write [name=…,password=…]")
     found = _components(components[1:-1])
     user = found.get("name")
     if not user:

@@ -31,9 +31,9 @@ class BatchQuestions:
 
     def __init__(self, arguments: Namespace) -> None:
         if arguments.audit is not None and arguments.requests is not None:
-            raise InvalidRequest("--audit and --requests are two things; ask for one at a time")
+            raise InvalidRequest("give --audit or --requests, not both")
         if arguments.question:
-            raise InvalidRequest("a question and a file of questions; ask for one at a time")
+            raise InvalidRequest("give a question or a file of questions, not both")
         self.is_audit = arguments.audit is not None
         self._name: str = arguments.audit if self.is_audit else arguments.requests
         self.bad = 0

@@ -30,7 +30,7 @@ def read_checklist(arguments: Namespace) -> Checklist:
     named = {ResourceType.CLUSTER: CLUSTER_NAME, **_one_of_each(resources)}
     chosen = [arguments.producer, arguments.consumer, bool(arguments.api)]
     if sum(chosen) > 1:
-        raise InvalidRequest("--producer, --consumer and --api are each a checklist; ask for one")
+        raise InvalidRequest("give one of --producer, --consumer and --api")
     note = ""
     if arguments.api:
         api = _api(arguments.api)
@@ -91,7 +91,7 @@ def _check_named(title: str, steps: Iterable[PermissionStep], named: Named) -> N
             missing.append(step.need.one_of[-1].resource_type)
     options = sorted({f"--{kind.name.lower().replace('_', '-')}" for kind in missing})
     if options:
-        raise InvalidRequest(f"for {title} say {' and '.join(options)}")
+        raise InvalidRequest(f"for {title} give {' and '.join(options)}")
 
 
 def asks_checklist(arguments: Namespace) -> bool:

@@ -84,7 +84,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     source = opened_source(arguments, output)
     current, features = current_state(source, arguments, output)
     if arguments.prune and output.missing:
-        raise InvalidRequest("--prune would remove what could not be read; plan without it")
+        raise InvalidRequest("--prune would remove ACLs that could not be read; plan without it")
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)

@@ -116,7 +116,7 @@ def _hold_against_kafka(
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ((["User:a"], [], [], [], []), "the columns are not of one length: principals has 1, "),
+        ((["User:a"], [], [], [], []), "the columns differ in length: principals has 1, "),
         ((["User:a", None], ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2), "row 1 of princ"),
         ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "row 0 of resource_names: None is no"),
         ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is not k"),

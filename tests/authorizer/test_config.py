@@ -109,7 +109,7 @@ def test_which_kafka_decides() -> None:
         config, warnings = from_properties({"kafka.version": f" {version.value} "})
         assert (config.kafka_version, config.kafka, warnings) == (version, version, [])
     assert from_properties({"kafka.version": ""})[0].kafka_version is None
-    with pytest.raises(InvalidRequest, match=r"^kafka.version=3.9: decisions are known of Kafka"):
+    with pytest.raises(InvalidRequest, match=r"^kafka.version=3.9: supported versions are Kafka"):
         from_properties({"kafka.version": "3.9"})
 
 

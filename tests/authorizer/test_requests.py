@@ -67,13 +67,13 @@ def test_what_kafka_asks(api: str, names: dict[str, list[str]], expected: list[s
     [
         ("Produce", {}, r"^Produce: say which topics it names, or \[\]$"),
         ("Produce", {"groups": ["g"]}, "^Produce needs nothing on groups$"),
-        ("DescribeConfigs", {}, "^DescribeConfigs: say what it is about: groups, topics$"),
-        ("FindCoordinator", {}, "^FindCoordinator: say what it is about: "),
-        ("InitProducerId", {}, "^InitProducerId: say what it is about: "),
-        ("InitProducerId", {"topics": ["a"]}, "any one topic will do"),
+        ("DescribeConfigs", {}, "^DescribeConfigs: name its resources: groups, topics$"),
+        ("FindCoordinator", {}, "^FindCoordinator: name its resources: "),
+        ("InitProducerId", {}, "^InitProducerId: name its resources: "),
+        ("InitProducerId", {"topics": ["a"]}, "any topic will do"),
         ("Prodduce", {}, "did you mean Produce"),
         ("RenewDelegationToken", {}, "only the owner"),
-        ("Fetch", {"topic": ["a"]}, "^topic is none of topics, groups, "),
+        ("Fetch", {"topic": ["a"]}, "^topic is not one of topics, groups, "),
     ],
 )
 def test_a_question_that_would_ask_too_little_is_refused(

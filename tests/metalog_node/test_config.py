@@ -54,7 +54,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("process.roles=", "process.roles: is empty"),
         ("listeners=nonsense", "listeners: nonsense is not NAME://HOST:PORT"),
         ("listeners=OTHER://:1", "listeners: OTHER has no security protocol"),
-        ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is there twice"),
+        ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is used twice"),
         ("listeners=PLAINTEXT://[::]:1,CONTROLLER://:2", "PLAINTEXT listens on ::, to which no"),
         ("controller.quorum.voters=1@a:1,2@b:1", "controller.quorum.voters: node 2 votes too"),
         ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is not ID@HOST:PORT"),
@@ -63,7 +63,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("max.connections=many", "max.connections: give a whole number"),
         ("max.connections=0", "max.connections: give a whole number from 1 on"),
         ("advertised.listeners=SASL_SSL://0.0.0.0:1", "advertised.listeners: 0.0.0.0 is no"),
-        ("sasl.enabled.mechanisms=GSSAPI", "sasl.enabled.mechanisms: GSSAPI is not spoken here"),
+        ("sasl.enabled.mechanisms=GSSAPI", "sasl.enabled.mechanisms: GSSAPI is not supported"),
         ("listener.name.sasl_ssl.sasl.enabled.mechanisms=", "enabled.mechanisms: is empty"),
         (
             "listener.name.sasl_ssl.ssl.client.auth=required",

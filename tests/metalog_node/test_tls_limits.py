@@ -54,8 +54,8 @@ def test_what_the_keys_come_to(
 @pytest.mark.parametrize(
     ("versions", "suites", "said"),
     [
-        ("TLSv1.1", None, "TLSv1.1 is not spoken here; TLSv1.2 and TLSv1.3 are"),
-        ("TLSv1.2,SSLv3", None, "SSLv3 is not spoken"),
+        ("TLSv1.1", None, "TLSv1.1 is not supported; TLSv1.2 and TLSv1.3 are"),
+        ("TLSv1.2,SSLv3", None, "SSLv3 is not supported"),
         (None, "TLS_AES_128_GCM_SHA256", "can only be offered together; add TLS_AES_256_GCM"),
         ("TLSv1.3", AES128, "none of the suites is of a version"),
         ("TLSv1.2", ",".join(SUITES_1_3), "none of the suites is of a version"),

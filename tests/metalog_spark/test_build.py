@@ -309,7 +309,7 @@ def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--zone", "Mars"], "'Mars' is no time zone; write one as in Europe/Berlin, UTC"),
+        (["--zone", "Mars"], "'Mars' is not a time zone; write one as in Europe/Berlin, UTC"),
         (["--broker-from", "b("], "--broker-from b(: no regular expression: missing )"),
         (["--config", "/nowhere"], "/nowhere: cannot be read: No such file or directory"),
         (["--super-users", "root"], "super.users"),

@@ -73,7 +73,7 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
     assumed = "assumed super.users= and allow.everyone.if.no.acl.found=false"
     configuration, [odd] = read_configuration([])
     assert configuration.eras == (Era(None, AuthorizerConfig(), "assumed"),)
-    assert odd == f"{assumed}; --config server.properties tells"
+    assert odd == f"{assumed}; give --config server.properties"
     configuration, [odd] = read_configuration(["@0=old.properties"])
     assert [era.source for era in configuration.eras] == ["assumed", "old.properties"]
     assert odd.startswith(f"before 1970-01-01T00:00:00.000Z {assumed}; ")

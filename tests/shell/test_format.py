@@ -212,7 +212,7 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path, run: Run) ->
         (["-I", "1@x:9093"], "'1@x:9093' is not of the form ID@HOST:PORT:DIRECTORY-ID"),
         (["-I", f"1@x:70000:{DIRECTORY}"], "is not of the form"),
         (["-I", "1@x:9093:mine"], "'mine' is not a Kafka UUID"),
-        (["-I", f"1@x:1:{DIRECTORY},1@y:2:{DIRECTORY}"], "node 1 stands in it twice"),
+        (["-I", f"1@x:1:{DIRECTORY},1@y:2:{DIRECTORY}"], "node 1 is listed twice"),
         (["-I", f"1@x:1:{DIRECTORY}", "--standalone"], "not allowed with argument"),
         (["--feature", "kraft"], "write NAME=LEVEL"),
         (["--node-id", "-3"], "from 0 on"),
@@ -253,7 +253,7 @@ def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path, run
         ScramMechanism.SCRAM_SHA_256, salted, credential.salt, credential.iterations
     )
 
-    for wrong, why in ((b"TOP\xff]", "not UTF-8"), (b"TOP", "stands in brackets")):
+    for wrong, why in ((b"TOP\xff]", "not UTF-8"), (b"TOP", "write [name=")):
         users.write_bytes(b"# one user\nSCRAM-SHA-256=[name=a,password=" + wrong + b"\n")
         done = run("format", tmp_path / "other", "--add-scram-file", users)
         assert done.returncode == 2

@@ -55,7 +55,7 @@ def test_the_version_that_is_told_decides(
         assert ("Kafka 4.4 would answer ALLOWED, by ALLOW User:app" in done.stderr) is (not options)
     done = run_here(capsys, "can", blocks, *ASKED, "10.2.0.1", "--kafka", "3.9")
     assert done.returncode == 2
-    assert "kafka.version=3.9: decisions are known of Kafka 4.3 or 4.4" in done.stderr
+    assert "kafka.version=3.9: supported versions are Kafka 4.3 or 4.4" in done.stderr
 
 
 def test_a_name_says_which_kafka_decides(
@@ -142,8 +142,8 @@ def test_lint_for_a_version_is_clean_where_nothing_turns(
     path.write_text(BLOCKS.partition("- principal")[0].replace("10.0.0.0/8", "10.0.0.1"))
     assert run_here(capsys, "lint", path, "--for", "4.4").returncode == 0
     for options, said in (
-        (("--for", "4.5"), "--for 4.5: decisions are known of Kafka 4.3 or 4.4"),
-        (("--for", "4.4", "--only", "redundant"), "--for looks for other things than --only"),
+        (("--for", "4.5"), "--for 4.5: supported versions are Kafka 4.3 or 4.4"),
+        (("--for", "4.4", "--only", "redundant"), "--for has its own checks"),
         (("--audit", "x"), "--audit goes with --for VERSION"),
     ):
         done = run_here(capsys, "lint", path, *options)
@@ -256,7 +256,7 @@ def test_a_block_is_offered_where_it_can_be_created(
     why = f"DENIED, since it compares hosts as text: {block}" if offered else f"ALLOWED, by {block}"
     assert f"would answer {why}; Kafka {'4.4' if offered else '4.3'} is assumed" in done.stderr
     done = run_here(capsys, "lint", log, "--for", "4.4")
-    assert ("Kafka 4.4 decides here: what it turns has turned already" in done.stderr) is offered
+    assert ("Kafka 4.4 decides here already: no answer changes" in done.stderr) is offered
 
 
 def test_plan_says_what_the_kafka_of_a_folder_refuses(

@@ -63,7 +63,9 @@ def simple_acl_config(
     users = _text(todays, SUPER_USERS)
     if users:
         if _text(todays, TODAYS_SUPER_USERS):
-            raise ConfigException(f"{SUPER_USERS} is {TODAYS_SUPER_USERS} of old; give one of them")
+            raise ConfigException(
+                f"{SUPER_USERS} is the old name of {TODAYS_SUPER_USERS}; give one of them"
+            )
         todays[TODAYS_SUPER_USERS] = ";".join(_super_users(users, read_principal))
     return SimpleAclConfig(_is_true(settings, ALLOW_EVERYONE), todays)
 

@@ -73,7 +73,7 @@ class Exchange(Protocol):
 
 
 def exchange_of(credentials: SaslCredentials, entropy: Entropy) -> Exchange:
-    """``InvalidRequest`` for a mechanism that is not spoken here."""
+    """``InvalidRequest`` for an unsupported mechanism."""
     if credentials.mechanism == PLAIN:
         if "\0" in credentials.username + credentials.password:
             raise InvalidRequest("a NUL in a name or password cannot be sent by SASL PLAIN")
@@ -82,7 +82,7 @@ def exchange_of(credentials: SaslCredentials, entropy: Entropy) -> Exchange:
         if mechanism.mechanism_name == credentials.mechanism:
             return _Scram(mechanism, credentials, b64encode(entropy(_NONCE_BYTES)).decode())
     spoken = ", ".join(MECHANISMS)
-    raise InvalidRequest(f"SASL mechanism {credentials.mechanism} is not known here; {spoken} are")
+    raise InvalidRequest(f"SASL mechanism {credentials.mechanism} is not supported; {spoken} are")
 
 
 class _Plain:

@@ -125,7 +125,7 @@ def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
     if mechanism not in MECHANISMS:
         default = "" if "sasl.mechanisms" in settings else " (the default)"
         raise InvalidRequest(
-            f"sasl.mechanism: {mechanism}{default} is not spoken here; "
+            f"sasl.mechanism: {mechanism}{default} is not supported; "
             f"set one of {', '.join(MECHANISMS)}"
         )
     if username is None or password is None:

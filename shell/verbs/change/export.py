@@ -155,7 +155,7 @@ def _refuse_nothing(document: Document, output: Output) -> None:
     if (acls or document.users) and not _has_something_sayable(document, output):
         users = f" and {counted(len(document.users), 'SCRAM user')}" if document.users else ""
         what = f"{counted(len(acls), 'ACL')}{users}"
-        raise InvalidRequest(f"-o {output.format} can say none of the {what}")
+        raise InvalidRequest(f"-o {output.format} cannot express any of the {what}")
 
 
 def _has_something_sayable(document: Document, output: Output) -> bool:

@@ -134,7 +134,7 @@ def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, outp
     """How many logged requests ``to`` answers otherwise than the other version; 0 without a log."""
     level = looked.metadata_version
     if looked.subject.config.kafka is to:
-        output.note(f"Kafka {to.value} decides here: what it turns has turned already")
+        output.note(f"Kafka {to.value} decides here already: no answer changes")
     if level is not None and level >= FIRST_OF_4_4:
         output.note(
             f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
@@ -173,12 +173,12 @@ def _version(arguments: Namespace) -> KafkaVersion | None:
             raise InvalidRequest("--audit goes with --for VERSION")
         return None
     if arguments.only or getattr(arguments, "except"):
-        raise InvalidRequest("--for looks for other things than --only and --except choose from")
+        raise InvalidRequest("--for has its own checks; leave out --only and --except")
     for version in KafkaVersion:
         if version.value == named:
             return version
     known = " or ".join(version.value for version in KafkaVersion)
-    raise InvalidRequest(f"--for {named}: decisions are known of Kafka {known}")
+    raise InvalidRequest(f"--for {named}: supported versions are Kafka {known}")
 
 
 def _say_left_out(results: Iterable[CheckResult], output: Output) -> None:

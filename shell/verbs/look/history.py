@@ -120,7 +120,7 @@ def run(arguments: Namespace, output: Output) -> int:
     asked = _asked(arguments)
     wanted = None if asked is not None else _filter(arguments)
     if arguments.follow and arguments.to is not None:
-        raise InvalidRequest("--follow goes on, and --to ends; give one of them")
+        raise InvalidRequest("give --follow or --to, not both")
     if arguments.follow:
         output.go_on()
     source = opened_source(arguments, output)
@@ -141,7 +141,7 @@ def run(arguments: Namespace, output: Output) -> int:
     doubts = [each for each in history.doubts if not _is_before(each, earliest)]
     refuse_doubts_about(doubts, arguments, output)
     if history.start > max(first, 0):
-        output.note(f"the log says nothing of what was before offset {history.start:,}")
+        output.note(f"the log has no history before offset {history.start:,}")
     of_interest = _Asked(history, replayed, first, arguments.follow, arguments.salvage)
     if asked is not None and context is not None:
         if replayed.ready:
