@@ -1,8 +1,8 @@
-"""A node: its log, its authorizer and its listeners, put together, opened in order and closed.
+"""A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
-First the replica claims the log and replays it on its own thread, and tries again as long as
-it cannot; early-start listeners are open meanwhile, the others open when the authorizer's future
-for them is done (KIP-801). This module must not know what a request is.
+The replica claims the log and replays it on its own thread, and retries as long as it cannot.
+Early-start listeners are open meanwhile; each other listener opens when the authorizer's future
+for it is done (KIP-801). This module must not know what a request is.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ _log = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
 _SALTING_THREADS: Final = 2
 _ANSWERING_THREADS: Final = 2
-"""So many long requests are decoded at a time; of those that wait there are only their bytes."""
+"""How many long requests are decoded at a time; those that wait are kept as bytes."""
 _PATIENCE_S: Final = 1.0
-"""How long early-start listeners wait for the log to be claimed, or for why it cannot be."""
+"""How long early-start listeners wait for the claim of the log, or for its failure."""
 
 
 class Node:
-    """``async with Node(config) as node:`` runs one until the block ends.
+    """``async with Node(config) as node:`` runs a node until the block ends.
 
-    Entered, its early-start listeners are open, and its log is claimed if it is sound and at
-    hand; ``await node.ready()`` returns when all listeners are open. ``on_open`` is
-    called with each listener as it opens; ``apis`` are what the program around it answers to
-    its clients, by Kafka's key of each; ``lost_lines`` counts the lines that each log lost.
+    At the block's start the early-start listeners are open, and the log is claimed if it is sound
+    and available. ``await node.ready()`` returns when all listeners are open. ``on_open`` is
+    called with each listener as it opens. ``apis`` are the program's own APIs, by Kafka's key.
+    ``lost_lines`` counts the lines that each log lost.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Node:
         self.metrics = Metrics(lambda: self._state.condition())
         self._watch: HttpEndpoint | None = None
         self.watch_address: Address | None = None
-        """Where metrics and probes are read, if they are."""
+        """The address of metrics and probes, if there is one."""
         self._credentials = CredentialsPublisher(os.urandom(_SECRET_BYTES))
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
@@ -113,7 +113,7 @@ class Node:
         )
         self._tls = {name: ServerTls(name, files) for name, files in config.tls.items()}
         self.addresses: dict[str, Address] = dict(config.advertised)
-        """Where clients find each listener; by its name."""
+        """Each listener's address for clients, by name."""
         self._cluster_id = ""
         self._log: QuorumLog | None = None
         decides, _ = from_properties(config.properties)
@@ -152,12 +152,12 @@ class Node:
         await self.close()
 
     async def ready(self) -> None:
-        """All listeners are open; raises why one of them cannot be."""
+        """Return when all listeners are open; raise if one cannot be opened."""
         if self._opening is not None:
             await asyncio.shield(self._opening)
 
     async def until(self, stopping: asyncio.Event) -> None:
-        """Return when ``stopping`` is set; raises why a listener cannot be opened."""
+        """Return when ``stopping`` is set; raise if a listener cannot be opened."""
         waiting = asyncio.create_task(stopping.wait())
         opening = asyncio.create_task(self.ready())
         try:
@@ -170,7 +170,8 @@ class Node:
             opening.cancel()
 
     def reload_certificates(self) -> None:
-        """For connections from now on. Where a file cannot be used the old ones stay."""
+        """Use the files' present certificates for new connections; keep the old ones if a file is
+        invalid."""
         for name, tls in self._tls.items():
             try:
                 tls.reload()
@@ -180,7 +181,7 @@ class Node:
                 _log.info("listener %s has reloaded its certificates", name)
 
     async def close(self) -> None:
-        """Take no more requests, carry out those that are there, and give the log up."""
+        """Accept no more requests, finish those under way, and close the log."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
@@ -206,8 +207,8 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        """Credentials before the authorizer, whose load opens the listeners: their first client
-        may be one that logs in. The listings after it, as they are made from what it has."""
+        """Credentials come before the authorizer, whose load opens the listeners: the first client
+        may log in at once. The listings come after it, since they are made from its ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
@@ -230,7 +231,7 @@ class Node:
         return Replica(log, self._publishers(), kafka=self._kafka)
 
     def _controller(self) -> Replica:
-        """The replica of a quorum of one, which writes its log."""
+        """The replica of a log whose only voter is this node."""
         config = self._config
         if config.metadata_dir is None:
             raise ConfigException("metadata.log.dir: is missing; it says where the log is kept")
@@ -261,7 +262,7 @@ class Node:
         return Replica(log, publishers, idle_s=idle_s, is_patient=True, kafka=self._kafka)
 
     def _forwarder_to_controllers(self) -> Forwarder | None:
-        """None where this node alone is the controller."""
+        """None if this node is the only controller."""
         if self._topic is not None:
             return Forwarder(self._topic.active.addresses, self._controller_settings())
         if self._log is not None:
@@ -273,7 +274,7 @@ class Node:
         return client_settings(self._config.controller_client)
 
     async def _begin(self) -> None:
-        """Open what may be open at once; the rest follows in the background."""
+        """Open the early listeners at once, and the rest in the background."""
         if self._config.metrics is not None:
             self._state.heartbeat.start()
             self._watch = HttpEndpoint(self._state.pages(self.metrics))
@@ -359,7 +360,7 @@ class Node:
         )
 
     def _known_cluster_id(self) -> str:
-        """Empty until whoever has the log has told it."""
+        """The cluster id; empty until the log's owner has told it."""
         if self._topic is not None:
             return self._topic.cluster_id
         heard = None if self._log is None else self._log.known_cluster_id
@@ -376,7 +377,7 @@ def _topic_node(config: NodeConfig, kafka: str | None) -> TopicNode | None:
 
 
 def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:
-    """The class that the configuration names, made; ``ConfigException`` where it cannot be."""
+    """An object of the configured class; ``ConfigException`` if it cannot be created."""
     if config.policy_class is None:
         return None
     found = class_named(config.policy_class, POLICY_CLASS)

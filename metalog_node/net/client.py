@@ -1,8 +1,8 @@
-"""One client of a listener: read, answered in order, and let go.
+"""One client of a listener: reads its requests, answers them in order, and disconnects it.
 
-Its next request is read when the last one is answered, so that nobody makes the node hold more
-than one request of theirs. What ends a connection is logged with its reason. Everything is
-decided elsewhere: by ``connection`` and the handlers.
+The next request is read when the last one is answered, so a client never makes the node hold more
+than one of its requests. The reason for each disconnection is logged. ``connection`` and the
+handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
-"""What is read at once. asyncio holds up to two more of it, and as much of what the client is
-slow to take."""
+"""How many bytes are read at once. asyncio buffers up to twice as many, and as many that a slow
+client has not taken yet."""
 _PIECE: Final = 256 << 10
-"""What is sent at once of a long answer."""
+"""How many bytes of a long answer are sent at once."""
 _LOGIN_S: Final = 15.0
-"""How long a client may take to log in, however much it talks."""
+"""How long a client may take to log in, however much it sends."""
 _FAREWELL_S: Final = 5.0
-"""How long it may take to hear the last of what it is told."""
+"""How long it may take to receive the last answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListenerContext:
-    """What all clients of one listener share.
+    """The common state of all clients of one listener.
 
-    ``logins`` is None where nobody logs in, ``tls`` None where nothing is encrypted, and
-    ``mapping_rules`` name the owner of a certificate. Requests that would hold the event loop
-    take their turn by principal and address (``turns``).
+    ``logins`` is None without SASL, ``tls`` None without TLS. ``mapping_rules`` turn a
+    certificate's subject into a principal. Requests that would block the event loop take turns by
+    principal and address (``turns``).
     """
 
     listener: Listener
@@ -87,7 +87,7 @@ class ListenerContext:
 
 
 class Client:
-    """``InvalidRequest`` where its certificate names nobody."""
+    """``InvalidRequest`` if no rule matches the name in its certificate."""
 
     def __init__(
         self,
@@ -119,12 +119,12 @@ class Client:
         self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
 
     def leave(self) -> bool:
-        """Read no further request; false where none is being answered, and none need be."""
+        """Read no further request; False if no answer is under way or needed."""
         self._is_leaving = True
         return self._is_asked
 
     async def serve(self) -> None:
-        """Until either side hangs up."""
+        """Serve the client until either side closes the connection."""
         reason = None
         try:
             await self._converse()
@@ -145,7 +145,7 @@ class Client:
         self._account_for(reason)
 
     def _account_for(self, reason: str | None) -> None:
-        """Count a login that failed or was not finished, and note ``reason`` or that."""
+        """Count a failed or unfinished login, and log ``reason``, or that it was not finished."""
         refused, name = self._connection.failed_login, self._context.listener.name
         if isinstance(refused, LoginRefused):
             self._context.metrics.count_failed_login(name)
@@ -175,21 +175,21 @@ class Client:
                     return
 
     async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
-        """What to send next. The request that it answers is not kept meanwhile: a client may be
-        slow to take it."""
+        """The next bytes to send. The request is freed meanwhile, since a client may be slow to
+        take them."""
         step = await self._on_loop(next, steps, None)
         self._is_asked = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
 
     def _patient_until(self) -> float:
-        """When it must have done what it is to do next."""
+        """The deadline of the client's next step."""
         idle_until = asyncio.get_running_loop().time() + self._context.idle_s
         if self._connection.principal is not None:
             return idle_until
         return min(self._known_by, idle_until)
 
     async def _send(self, data: bytes) -> None:
-        """A refused login only after a pause, so that guessing takes its time."""
+        """Send an answer; a refused login only after a pause, against guessing."""
         if self._connection.failed_login is not None:
             await asyncio.sleep(self._context.refused_after_s)
         async with asyncio.timeout_at(self._patient_until()):
@@ -198,7 +198,7 @@ class Client:
                 await self._writer.drain()
 
     async def _hang_up(self) -> None:
-        """Once it has taken what is on its way to it; asyncio alone would wait forever."""
+        """Close once the client has taken what was sent; asyncio alone would wait forever."""
         try:
             await self._context.budget.turn(self._owner)
         finally:
@@ -235,7 +235,7 @@ class Client:
         return await self._apart(finish, answered)
 
     def _finished(self, api: HandledApi, correlation_id: int, answered: Answer) -> bytes:
-        """The response as it is sent. ``answered`` is done."""
+        """The encoded response; ``answered`` is done."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._context.metrics.count_answer(api.name, answered)
@@ -246,11 +246,11 @@ class Client:
         return framed(answered)
 
     async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
-        """On a thread, so that the others are served meanwhile."""
+        """Run it on a thread, so that others are served meanwhile."""
         return await self._context.turns.run(self._owner, work, *arguments)
 
     async def _on_loop(self, work: Callable[..., R], *arguments: Any) -> R:
-        """A short piece of work; the others are served meanwhile where there are many such."""
+        """Run a short piece of work, within the loop's budget."""
         return await self._context.budget.run(self._owner, work, *arguments)
 
     @property
@@ -259,7 +259,7 @@ class Client:
 
 
 async def _done(answered: Answer) -> None:
-    """Wait for what is still to come; its failure is told by its result."""
+    """Wait for a future; its failure shows in its result."""
     waited = answered.future if isinstance(answered, DeferredResponse) else answered
     if isinstance(waited, Future):
         with suppress(Exception):
@@ -269,7 +269,7 @@ async def _done(answered: Answer) -> None:
 def _certified(
     context: ListenerContext, writer: asyncio.StreamWriter | Encrypted
 ) -> KafkaPrincipal:
-    """Who the client's certificate says it is; nobody where it showed none."""
+    """The subject of the client's certificate; None without one."""
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     certificate = None if tls is None else tls.getpeercert(binary_form=True)
     if certificate is None:

@@ -1,10 +1,10 @@
-"""The server's side of one connection: bytes in, requests and bytes to send out; no socket.
+"""The server's side of one connection: bytes in, requests and bytes to send out, without a socket.
 
-It tells its versions, leads the login, and hands on what an authenticated client asks, in the
-order in which it came. Until then a client is kept to small frames and to the three APIs of a
-login, and these to small frames for good. What no peer should send is ``Malformed``: the
-connection is closed, and the reason is for the log. This module must not know sockets, time, or
-what any request is for.
+It announces its versions, leads the login, and passes on an authenticated client's requests, in
+order. Before the login, a client may send only small frames and the three APIs of a login; frames
+of these APIs stay small for good. Input that no valid peer sends is ``Malformed``: the connection
+is closed, and the reason is logged. This module must not know sockets, time, or what any request
+is for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_pay
 from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
-"""The longest frame of a client that has not logged in yet, and of the APIs of a login."""
+"""The longest frame before the login, and of the APIs of a login."""
 
 _HEAD_BYTES: Final = 8
 
@@ -46,18 +46,18 @@ _STRANGERS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
-"""By their first bytes."""
+"""APIs by their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _UNTOLD: Final = "unknown"
-"""The software of a client whose version of the request has no room for it."""
+"""The software name of a client whose request version has no field for it."""
 _NO_NODE: Final = -1
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class QueuedRequest(NamedTuple):
-    """A request to be answered, and whose it is. ``payload`` is the whole of it, as an Envelope
-    would carry it, and has not been read beyond its ``head``."""
+    """A request to be answered, with its sender. ``payload`` is all of it, as in an Envelope; only
+    its ``head`` has been decoded."""
 
     head: RequestHeader
     payload: bytes
@@ -65,14 +65,9 @@ class QueuedRequest(NamedTuple):
 
 
 class ServerConnection:
-    """``logins`` is None where nobody logs in: ``principal`` then stands from the start.
-
-    ``identity`` is the cluster and the node that are reached, where it matters whether the client
-    means these.
-
-    A frame may have ``most_bytes``, and a request no more than ``most_bytes_of`` its API: one
-    that is longer is refused at its beginning.
-    """
+    """``logins`` is None without SASL: then ``principal`` is set from the start. ``identity`` is
+    this cluster and node, if a client must mean these. A frame may have ``most_bytes``, and a
+    request no more than ``most_bytes_of`` its API; a longer one is refused at its beginning."""
 
     def __init__(
         self,
@@ -86,7 +81,7 @@ class ServerConnection:
         identity: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
         self.is_over = False
-        """Close, once all that was given out is sent."""
+        """Close once everything has been sent."""
         self.failed_login: LoginRefused | NotReadyForLogins | None = None
         self._spoken = spoken
         self._logins = logins
@@ -108,19 +103,19 @@ class ServerConnection:
 
     @property
     def principal(self) -> KafkaPrincipal | None:
-        """Who asks; None before the login."""
+        """The client's principal; None before the login."""
         return self._principal
 
     @property
     def is_amid_login(self) -> bool:
-        """Whether the client has sent something, and not yet proven who it is."""
+        """Whether the client has sent something but has not proven its identity yet."""
         return self._principal is None and not self._is_new
 
     def receive(self, data: bytes) -> Iterator[bytes | QueuedRequest]:
-        """In order: bytes to send, and requests whose answers are to be sent in their place.
+        """In order: bytes to send, and requests whose answers are sent in their place.
 
-        A frame is looked at when the step before was taken, so that no answers pile up, and is
-        not kept beyond its step.
+        A frame is read when the step before is done, so answers do not pile up; it is freed after
+        its step.
         """
         if self._is_new:
             self._is_new = False
@@ -133,7 +128,7 @@ class ServerConnection:
         self._check_beginning()
 
     def _check_beginning(self) -> None:
-        """Of a frame that is not whole yet, so that no more of it is taken."""
+        """Check the beginning of an incomplete frame, before more of it is read."""
         size, first = self._frames.beginning(_HEAD_BYTES)
         if len(first) == _HEAD_BYTES and not self._is_bare:
             self._check_size(read_head(first), size)
@@ -163,7 +158,7 @@ class ServerConnection:
         return QueuedRequest(head, frame, self._principal)
 
     def _check_session(self, head: RequestHeader) -> None:
-        """Once a login has expired, the client can do nothing but log in again (KIP-368)."""
+        """After a login has expired, the client can only log in again (KIP-368)."""
         if (
             self._logins is not None
             and self._session_ends_at is not None
@@ -174,7 +169,7 @@ class ServerConnection:
             raise Malformed("its login has expired, by connections.max.reauth.ms")
 
     def _may_log_in(self) -> bool:
-        """Once, and again where a login expires, as often as Kafka lets it."""
+        """A client may log in once, and again if logins expire, as often as in Kafka."""
         if self._logins is None or self._login is not None:
             return False
         if self._principal is None:
@@ -188,7 +183,7 @@ class ServerConnection:
             raise UnsupportedVersion(head.api_key, head.version)
 
     def _versions(self, frame: bytes, head: RequestHeader) -> bytes:
-        """Of itself a version that is not spoken is answered too (KIP-511)."""
+        """ApiVersions of an unsupported version is answered, too (KIP-511)."""
         try:
             self._check_version(head)
         except UnsupportedVersion:
@@ -204,8 +199,8 @@ class ServerConnection:
         return framed(told)
 
     def _why_not_told(self, asked: Body) -> ErrorCode:
-        """Whom it means to reach is looked at as Kafka 4.4 does: on brokers' listeners, and
-        once it is known who asks (KIP-1242)."""
+        """Which cluster and node the client means is checked as in Kafka 4.4: on brokers'
+        listeners, after the login (KIP-1242)."""
         names = [getattr(asked, f"client_software_{each}", _UNTOLD) for each in ("name", "version")]
         cluster_id = getattr(asked, "cluster_id", None)
         node_id = getattr(asked, "node_id", _NO_NODE)
@@ -265,7 +260,7 @@ class ServerConnection:
         return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
 
     def _bare_token(self, token: bytes) -> bytes:
-        """After SaslHandshake version 0 tokens come without headers, and a refusal is silence."""
+        """After SaslHandshake version 0 tokens have no headers, and a refusal is silence."""
         try:
             return framed(self._take(token))
         except (LoginRefused, NotReadyForLogins):

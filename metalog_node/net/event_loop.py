@@ -1,10 +1,9 @@
 """An event loop whose rounds stay short, however many sockets are ready at once.
 
-asyncio calls back for every ready socket in one round: thousands of clients that send a byte at
-the same moment, or hang up, hold everybody else until the last of them is done. Here a round
-takes a few, in the order in which the system told of them, and the others have their turn before
-the system is asked again. What runs in a round beside is for ``loop_budget`` to bound. This
-module must not know who is connected.
+asyncio serves every ready socket in one round: if thousands of clients send a byte or hang up at
+the same moment, all others wait until the last is done. Here a round serves a few, in the system's
+order, and the rest follow before the system is polled again. ``loop_budget`` bounds the other work
+of a round. This module must not know who is connected.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections import deque
 from typing import Final
 
 MOST_SOCKETS: Final = 64
-"""That are called back for in a round."""
+"""How many sockets are served in a round."""
 
 _Ready = tuple[selectors.SelectorKey, int]
 
@@ -26,8 +25,8 @@ class FewAtATime(selectors.DefaultSelector):
         self._left: deque[_Ready] = deque()
 
     def select(self, timeout: float | None = None) -> list[_Ready]:
-        """At most ``MOST_SOCKETS``. What is no longer registered as it was is left out: the
-        system tells of it again if it is still ready."""
+        """At most ``MOST_SOCKETS``, without those whose registration has changed: the system
+        reports them again if they are still ready."""
         found: list[_Ready] = []
         if not self._left:
             self._left.extend(super().select(timeout))

@@ -1,10 +1,9 @@
-"""Bounds how long the clients' work holds the event loop in one of its rounds.
+"""Bounds how long the clients' work blocks the event loop in one round.
 
-Whatever is computed for a client on the loop is a unit of work, and short: a frame, a small
-answer, a step of a TLS handshake. Any number of clients may each have a unit ready in the same
-round. Units run at once while the round's budget lasts; the others wait in a queue of their
-owner, owners take turns, and the loop comes round in between. For one event loop. This module
-must not know who an owner is, nor what the work is for.
+Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. Many
+clients may have a unit ready in the same round. Units run at once while the round's budget lasts.
+The others wait in their owner's queue, owners take turns, and the loop continues in between. For
+one event loop. This module must not know who an owner is, nor what the work is for.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from typing import Any, Final, TypeVar
 R = TypeVar("R")
 
 BUDGET_S: Final = 0.005
-"""Once so much has been used, no further unit begins in the round."""
+"""After so much time no further unit begins in the round."""
 MOST_UNITS: Final = 64
-"""In a round: each wakes its client's task, which costs time too, in the next round."""
+"""The most units in a round: each wakes its client's task, which costs time in the next round."""
 
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
@@ -34,7 +33,7 @@ class LoopBudget:
         self._is_round_awaited = False
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """What ``work`` returns, computed on the loop in this round or a later one.
+        """The result of ``work``, computed on the loop in this round or a later one.
 
         ``work`` must not raise ``StopIteration``, which no future can hold.
         """
@@ -45,8 +44,7 @@ class LoopBudget:
         return await done
 
     async def turn(self, owner: Hashable) -> None:
-        """Return when the next unit may begin, for work that cannot be handed over: the part
-        of a coroutine up to where it waits again."""
+        """Return when the next unit may begin: for the part of a coroutine up to its next wait."""
         await self.run(owner, _nothing)
 
     def _has_time(self) -> bool:
@@ -84,4 +82,4 @@ class LoopBudget:
 
 
 def _nothing() -> None:
-    """Counts as a unit, whose time is not known."""
+    """Counts as a unit whose time is not known."""

@@ -1,8 +1,8 @@
 """Logs why connections end, within a bound: strangers must not fill the log.
 
-In each period the first lines are written, some of each address and some of all together. The
-others are counted, and one line at the period's end says how many they were and where most of
-them came from. For one event loop. This module must not know why connections end.
+In each period it writes the first lines: some for each address, and some for all together. It
+counts the others, and writes one line at the period's end with their number and their most
+frequent address. For one event loop. This module must not know why connections end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _log = logging.getLogger(__name__)
 
 PERIOD_S: Final = 10.0
 MOST_LINES: Final = 100
-"""Of all addresses, in one period."""
+"""For all addresses, in one period."""
 MOST_LINES_OF_ADDRESS: Final = 10
 _MOST_ADDRESSES: Final = 1024
-"""So many are counted each by itself."""
+"""How many addresses are counted separately."""
 
 
 class RefusalLog:
@@ -40,7 +40,7 @@ class RefusalLog:
             self._left_out["other addresses"] += 1
 
     def end_period(self) -> None:
-        """Write how many lines were left out, if any were."""
+        """Write how many lines were left out, if any."""
         if self._ends is not None:
             self._ends.cancel()
             self._ends = None

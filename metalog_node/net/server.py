@@ -1,8 +1,8 @@
-"""A listener: clients are accepted, shown to a seat, and served by a task each.
+"""A listener: accepts connections within the quotas, and serves each in its own task.
 
-TLS is agreed on in that task, so that whoever is slow at it has a seat and a time limit like
-anybody else. Closed, a listener takes nobody any more, and lets go of those that it has as soon
-as what they asked is answered. Everything is decided elsewhere: by ``client`` and the handlers.
+The TLS handshake runs in that task, so a slow client has a connection and a time limit like any
+other. A closed listener accepts nobody, and disconnects each client once its requests are
+answered. ``client`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _HANDSHAKE_S: Final = 15.0
-"""How long a client may take to agree on TLS, however much it sends."""
+"""How long a TLS handshake may take, however much the client sends."""
 _ANSWERED_WITHIN_S: Final = 5.0
-"""How long closing waits for answers that are under way."""
+"""How long closing waits for answers under way."""
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""Who owns the work of taking one: it is not yet known whose it is."""
+"""The owner of the work of accepting a client, who is not known yet."""
 
 
 class OpenListener:
-    """A listener that is open; ``open`` returns where it is bound."""
+    """A listener; ``open`` returns its address."""
 
     def __init__(self, context: ListenerContext, services: Services) -> None:
         self._context = context
@@ -48,7 +48,7 @@ class OpenListener:
         self._clients: dict[asyncio.Task[None], Client | None] = {}
 
     async def open(self) -> Address:
-        """``InvalidRequest`` where the address cannot be bound."""
+        """Open it; ``InvalidRequest`` if the address cannot be bound."""
         listener = self._context.listener
         try:
             self._sockets = await _bound(listener.host, listener.port)
@@ -63,11 +63,11 @@ class OpenListener:
 
     @property
     def clients(self) -> int:
-        """How many are connected."""
+        """The number of connected clients."""
         return len(self._clients)
 
     async def close(self) -> None:
-        """Take no more clients, answer what was asked, and let go of those that are there."""
+        """Accept no more clients, answer pending requests, and disconnect all clients."""
         for accepting in self._accepting:
             accepting.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)
@@ -148,7 +148,7 @@ class OpenListener:
     async def _encrypted(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
     ) -> Encrypted | None:
-        """What is agreed on; None where nothing need be."""
+        """The TLS stream; None without TLS."""
         if self._context.tls is None:
             return None
         on_loop = partial(self._context.budget.run, (None, host))
@@ -158,7 +158,7 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Whoever only looks whether somebody listens is worth no line."""
+        """Log why a connection was refused, unless it only tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: gone", name, host)
@@ -169,8 +169,8 @@ class OpenListener:
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of ``host``, all on one port. ``::`` alone is for IPv4 too, as
-    in Java."""
+    """A socket for each address of ``host``, all on one port. ``::`` alone includes IPv4, as in
+    Java."""
     found = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )

@@ -19,7 +19,7 @@ _ASKED: Final = {
 
 
 class ServerTls:
-    """``context`` is for the next client; those that are there keep theirs."""
+    """``context`` is for new clients; connected ones keep theirs."""
 
     def __init__(self, listener: str, files: TlsFiles) -> None:
         self._listener = listener
@@ -27,8 +27,8 @@ class ServerTls:
         self.context = self._made()
 
     def reload(self) -> None:
-        """Take what the files hold now. ``ConfigException`` names one that cannot be used, and
-        all stays as it was: a context is never changed in part."""
+        """Load the files again. ``ConfigException`` names an invalid one, and nothing changes: a
+        context is replaced as a whole."""
         self.context = self._made()
 
     def _made(self) -> ssl.SSLContext:

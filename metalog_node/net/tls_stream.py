@@ -1,9 +1,8 @@
-"""TLS on a client's stream, the server's end of it, which holds no more than it must.
+"""The server's side of TLS on a stream, with as little memory as possible.
 
-OpenSSL makes room for a message of the handshake as soon as its length is announced, which may
-be 128 KiB, so the handshake is looked at before OpenSSL gets it; and asyncio's own TLS keeps a
-quarter of a MiB for every connection. This module must not know who a client is, nor when it
-is too slow.
+OpenSSL allocates a handshake message when its length is announced, up to 128 KiB, so the length is
+checked before OpenSSL gets it. asyncio's own TLS keeps a quarter of a MiB for every connection.
+This module must not know who a client is, nor when it is too slow.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, Final
 from metalog.wire.frames import Malformed
 
 HANDSHAKE_BYTES: Final = 16 << 10
-"""The longest message that is taken before both sides encrypt; a ClientHello has about 2 KiB."""
+"""The longest message before both sides encrypt; a ClientHello has about 2 KiB."""
 
 _PIECE: Final = 4 << 10
 _ANSWER_PIECE: Final = 64 << 10
@@ -27,12 +26,12 @@ _MOST_IN_A_RECORD: Final = (16 << 10) + 256
 _MAJOR: Final = 3
 _CHANGE_CIPHER_SPEC, _, _HANDSHAKE, _APPLICATION_DATA = range(20, 24)
 _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-"""The random of a ServerHello that asks for a second ClientHello (RFC 8446, 4.1.3)."""
+"""The random of a ServerHello that requests a second ClientHello (RFC 8446, 4.1.3)."""
 
 
 class Encrypted:
-    """In place of the two streams that it is made of, once ``agree`` has returned. ``on_loop``
-    runs what OpenSSL computes, which is short, within the event loop's budget."""
+    """Replaces the two plain streams after ``agree`` has returned. ``on_loop`` runs OpenSSL's
+    computations, which are short, within the event loop's budget."""
 
     def __init__(
         self,
@@ -53,8 +52,8 @@ class Encrypted:
         self._rest = 0
 
     async def agree(self) -> None:
-        """Shake hands. ``Malformed`` where what comes is not TLS or too long, ``ssl.SSLError``
-        where OpenSSL does not take it, ``ConnectionError`` where the client is gone."""
+        """Shake hands. ``Malformed``: the input is not TLS, or too long. ``ssl.SSLError``: OpenSSL
+        refuses it. ``ConnectionError``: the client is gone."""
         while not await self._on_loop(self._has_agreed):
             await self._send()
             await self._take_record()
@@ -64,7 +63,7 @@ class Encrypted:
         return self._tls if name == "ssl_object" else self._writer.get_extra_info(name)
 
     async def read(self, most: int) -> bytes:
-        """At most so many bytes; none where the client has hung up."""
+        """At most so many bytes; empty if the client has closed the connection."""
         while True:
             data: bytes | None = await self._on_loop(self._decrypted, most)
             if data is not None:
@@ -86,7 +85,7 @@ class Encrypted:
         await self._writer.drain()
 
     def close(self) -> None:
-        """Says so first; what the client says to that is not waited for."""
+        """Send TLS's close message, without waiting for the client's."""
         with suppress(ssl.SSLError):
             self._tls.unwrap()
         if self._outgoing.pending:
@@ -97,7 +96,7 @@ class Encrypted:
         await self._writer.wait_closed()
 
     def _decrypted(self, most: int) -> bytes | None:
-        """None where more must come first."""
+        """None if more input is needed."""
         try:
             return self._tls.read(most)
         except ssl.SSLWantReadError:
@@ -145,7 +144,7 @@ class Encrypted:
             size -= len(piece)
 
     def _measure(self, piece: bytes) -> None:
-        """Of the messages that ``piece`` is of, begun in it or before."""
+        """Check the lengths of the handshake messages in ``piece``, also of one begun before."""
         while piece:
             if self._rest:
                 self._rest, piece = max(self._rest - len(piece), 0), piece[self._rest :]

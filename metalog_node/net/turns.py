@@ -1,8 +1,8 @@
-"""Long requests take turns: of each owner one at a time is answered on the threads there are.
+"""Long requests take turns on a few threads: one at a time for each owner.
 
-Whoever sends a thousand of them so delays himself alone: the next owner waits for those that are
-being answered, and for one of each other owner. For one event loop. This module must not know
-who an owner is, nor what is asked.
+So an owner with a thousand requests delays only itself: another owner waits for those that are
+being answered, and for one of each other owner. For one event loop. This module must not know who
+an owner is, nor what is requested.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RequestTurns:
         self._of: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """What ``work`` gives, on a thread, once it is the ``owner``'s turn."""
+        """The result of ``work``, on a thread, once it is the ``owner``'s turn."""
         turn = self._of.get(owner)
         if turn is None:
             turn = self._of[owner] = asyncio.Lock()

@@ -1,1 +1,1 @@
-"""Where ACLs can be written to: a plan, and how it is applied."""
+"""Targets: where ACLs can be written to, plans, and how they are applied."""

@@ -1,7 +1,7 @@
-"""TARGETs whose SCRAM users can be changed: one user's credential for one mechanism at a time.
+"""Targets whose SCRAM users can be changed, one user and mechanism at a time.
 
-Kafka's controller takes a user only once in a request, so a second mechanism is a second
-call. This module must not know who asks, nor where a password comes from.
+Kafka's controller accepts a user only once in a request, so a second mechanism is a second call.
+This module must not know the caller, nor where a password comes from.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metalog_sources.targets.target import target_of
 
 @runtime_checkable
 class CredentialTarget(Protocol):
-    """All of these raise ``InvalidRequest`` where it cannot be done, and never quote a password."""
+    """All methods raise ``InvalidRequest`` on failure, and never quote a password."""
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
         """The iterations of each credential, by user and mechanism."""
@@ -31,7 +31,7 @@ class CredentialTarget(Protocol):
     def delete_credential(self, user: str, mechanism: ScramMechanism) -> None: ...
 
     def close(self) -> None:
-        """Lets go of what was held to write; it may be called again."""
+        """Release the connection or lock; may be called again."""
         ...
 
 
@@ -40,13 +40,13 @@ class PasswordOffer(Enum):
 
     NONE = 0
     NOT_ENCRYPTED = 1
-    """It would, but a password may not be sent to it by this connection."""
+    """It does, but the password must not be sent over this connection."""
     TAKEN = 2
 
 
 @runtime_checkable
 class TakesPasswords(CredentialTarget, Protocol):
-    """A TARGET that may take a password itself (KIP-506), and salt it by its own rules."""
+    """A target that may accept the password itself (KIP-506), and salt it by its own rules."""
 
     def takes_passwords(self) -> PasswordOffer: ...
 
@@ -54,7 +54,7 @@ class TakesPasswords(CredentialTarget, Protocol):
 
 
 def credential_target_of(source: Source) -> CredentialTarget:
-    """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
+    """The target for an opened SOURCE; ``InvalidTarget`` if it cannot be changed."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
         raise USER_TARGETS.refusal(source.text)

@@ -1,8 +1,7 @@
-"""A stopped node's folder as a TARGET: its log is claimed and written as its controller would.
+"""A stopped node's folder as a target: its log is claimed and written as by its controller.
 
-Only where the node is the log's only voter, which is looked at before anything is written.
-All that is changed at once is one metadata transaction. This module must not know what is
-wanted.
+The node must be the log's only voter, which is checked before anything is written. All changes of
+a call are one metadata transaction. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _NAME: Final = "metalog apply"
 
 
 class FolderTarget:
-    """Claimed at the first change, and let go by ``close``."""
+    """Claims the log at the first change; ``close`` releases it."""
 
     caller: str | None = None
 
@@ -44,7 +43,7 @@ class FolderTarget:
         self._replica: Replica | None = None
 
     def state(self) -> StoreState:
-        """What the folder's log holds; damage stops it."""
+        """The content of the folder's log; damage raises."""
         replayed = replay_source(self._source)
         return StoreState(document_of(replayed.image), replayed.problems)
 
@@ -52,7 +51,7 @@ class FolderTarget:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The Kafka that is likely to run here: of the next start nothing is known."""
+        """The Kafka version that probably runs on this folder; the next start may be another."""
         return creator_for(replay_source(self._source).image.features)
 
     def change(

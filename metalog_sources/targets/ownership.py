@@ -1,7 +1,6 @@
-"""Ownership among files of ACLs: entries outside of it, and overlaps of two files.
+"""Ownership among files of ACLs: entries that their file does not own, and overlaps of files.
 
-Only files that say what they own are held to it. This module must not know how a finding is
-shown.
+It checks only files with ``owns``. This module must not know how a finding is shown.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ from metalog_sources.formats.document import AclEntry, Claim, Document, Own, is_
 
 
 class Outside(NamedTuple):
-    """An ACL in a file that owns other ACLs only; ``owner`` is where another file owns it."""
+    """An ACL in a file that does not own it; ``owner`` is the place where another file does."""
 
     entry: AclEntry
     owner: Claim | None
 
 
 class Overlap(NamedTuple):
-    """What two files both own: either, pruned alone, removes what the other one wants."""
+    """ACLs that two files own: each, pruned alone, removes the other's."""
 
     one: Claim
     other: Claim
 
 
 def added_outside(document: Document) -> list[Outside]:
-    """The entries of each file with ``owns`` that these do not cover, in their order."""
+    """The entries of each file that its own ``owns`` do not cover, in order."""
     owns = _by_file(document.claims)
     found = []
     for entry in document.entries:
@@ -42,9 +41,9 @@ def added_outside(document: Document) -> list[Outside]:
 
 
 def owned_twice(document: Document) -> list[Overlap]:
-    """Each claim with the first one of another file that can cover the same ACL, if there is one.
+    """Each claim with the first claim of another file that can cover the same ACL.
 
-    Only claims of which one name begins with the other are compared.
+    Only claims are compared of which one name begins with the other.
     """
     place = {claim: number for number, claim in enumerate(document.claims)}
     first: dict[Claim, Claim] = {}
@@ -72,14 +71,14 @@ def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
 
 
 def outside_said(owner: Claim | None) -> str:
-    """Why an ``Outside`` is one, as a clause about its ACL."""
+    """The reason for an ``Outside``, as a clause about its ACL."""
     if owner is None:
         return "its file has owns, and none of it covers this"
     return f"its file does not own this, but {owner.place} does"
 
 
 def overlap_said(overlap: Overlap) -> str:
-    """The same of an ``Overlap``, about what its second file owns."""
+    """The reason for an ``Overlap``, as a clause about the second file's claim."""
     return (
         f"{own_said(overlap.one.own)} are owned by {overlap.one.place} too, and either file, "
         "pruned alone, removes what the other one wants"
@@ -87,7 +86,7 @@ def overlap_said(overlap: Overlap) -> str:
 
 
 def own_said(own: Own) -> str:
-    """What an entry of ``owns`` covers: ``ACLs on a topic PREFIXED payments-``."""
+    """The extent of an entry of ``owns``: ``ACLs on a topic PREFIXED payments-``."""
     kind = own.resource_type.name.lower().replace("_", " ")
     said = "ACLs" if own.resource_type.name == "ANY" else f"ACLs on a {kind}"
     if own.name is not None:

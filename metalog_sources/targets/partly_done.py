@@ -1,4 +1,4 @@
-"""A request with several changes, some of which failed.
+"""The error of a request with several changes, some of which failed.
 
 This module must not know what was to be changed.
 """
@@ -9,7 +9,7 @@ from metalog.errors import InvalidRequest
 
 
 class PartlyDone(InvalidRequest):
-    """``done`` of the request's changes were made; where ``is_exact`` is false, perhaps more."""
+    """``done`` changes of the request were made; perhaps more if ``is_exact`` is false."""
 
     def __init__(self, said: str, done: int, *, is_exact: bool) -> None:
         super().__init__(said)

@@ -1,7 +1,7 @@
-"""TARGETs: what ACLs can be written to, and how a plan is carried out there.
+"""Targets: what ACLs can be written to, and how a plan is applied there.
 
-As a whole where a target can, else a phase of the plan is done before the next begins. This
-module must not know how a plan was made, and it asks nobody.
+A plan is applied as a whole if the target can do that, else phase by phase. This module must not
+know how a plan was made, and never prompts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metalog_sources.targets.partly_done import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _AT_ONCE: Final = 500
-"""ACLs in one request; Kafka takes 10,000 changes at most."""
+"""ACLs in one request; Kafka accepts at most 10,000 changes."""
 
 
 _Resource = tuple[ResourceType, str, PatternType]
@@ -32,7 +32,7 @@ _Resource = tuple[ResourceType, str, PatternType]
 
 @runtime_checkable
 class _Target(Protocol):
-    """``caller`` is the principal that it sees, if known."""
+    """``caller`` is the principal that the target sees, if known."""
 
     caller: str | None
 
@@ -43,13 +43,13 @@ class _Target(Protocol):
         ...
 
     def close(self) -> None:
-        """Lets go of what was held to write; it may be called again."""
+        """Release the connection or lock; may be called again."""
         ...
 
 
 @runtime_checkable
 class StoreTarget(_Target, Protocol):
-    """A store that is changed by one request after the other."""
+    """A store that is changed request by request."""
 
     def create(self, acls: Sequence[Acl]) -> None: ...
 
@@ -66,23 +66,23 @@ class LogTarget(_Target, Protocol):
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
-        """All ``steps``, and these users' credentials, or nothing; nothing too where the ACLs
-        that are there are not those of ``before``."""
+        """Apply all ``steps`` and these users' credentials, or nothing; nothing if the present
+        ACLs are not ``before``."""
         ...
 
 
 @runtime_checkable
 class LimitedTarget(_Target, Protocol):
-    """A target that holds so many ACLs of one resource and no more."""
+    """A target with a limit of ACLs on one resource."""
 
     def why_too_many(self, acls: Collection[Acl]) -> str | None:
-        """Why ``acls``, all of one resource, cannot be held together, or None."""
+        """Why ``acls``, all on one resource, are too many, or None."""
         ...
 
 
 @runtime_checkable
 class KafkaTarget(_Target, Protocol):
-    """A target that a Kafka writes, or its log: its version counts for what it takes."""
+    """A target that a Kafka writes, or its log: that Kafka's version decides what it accepts."""
 
     def acl_creator(self) -> AclCreator: ...
 
@@ -91,7 +91,7 @@ Target = StoreTarget | LogTarget
 
 
 def target_of(source: Source) -> Target:
-    """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
+    """The target for an opened SOURCE; ``InvalidTarget`` if it cannot be changed."""
     if isinstance(source.opened, StoreTarget):
         return source.opened
     if isinstance(source.opened, DirectoryLog):
@@ -102,8 +102,8 @@ def target_of(source: Source) -> Target:
 
 
 def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
-    """The version of Kafka that decides in ``place``, unless somebody says another: a cluster
-    announces it, and of a log its ``features`` tell it."""
+    """The Kafka version that decides in ``place``, unless it is stated: a cluster announces it,
+    and for a log it follows from ``features``."""
     return place.acl_creator().kafka if isinstance(place, KafkaTarget) else features.assumed_kafka
 
 
@@ -123,9 +123,11 @@ def refused_steps(
     current: Collection[Acl] = (),
     features: FeaturesImage = EMPTY,
 ) -> list[tuple[PlanStep, str]]:
-    """The steps that ``target`` cannot take, each with the reason. What is only a SOURCE is held
-    to what Kafka itself refuses. ``current`` are the ACLs that it has, ``features`` those of its
-    log."""
+    """The steps that ``target`` cannot store, each with the reason.
+
+    For a mere SOURCE these are the ACLs that Kafka itself refuses. ``current`` are its ACLs,
+    ``features`` those of its log.
+    """
     found = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
     added = [step.acl.host for step in steps if step.change is ChangeKind.ADD]
@@ -141,7 +143,7 @@ def refused_steps(
 
 
 def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
-    """The Kafka that creates ACLs in ``target``, where that is known."""
+    """The Kafka version that creates ACLs in ``target``, if known."""
     if isinstance(target, KafkaTarget):
         return target.acl_creator()
     return None if features.metadata_version is None else creator_for(features)
@@ -150,7 +152,7 @@ def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
 def _full(
     target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
-    """The resources that get too many ACLs, at their most: ACLs are removed last."""
+    """The resources that get too many ACLs at their peak: removals come last."""
     held: dict[_Resource, set[Acl]] = {
         _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }
@@ -166,7 +168,7 @@ def _resource_of(acl: Acl) -> _Resource:
 
 
 def refuse_unwritable(target: Target, steps: Sequence[PlanStep]) -> None:
-    """``InvalidTarget`` if a step cannot be taken at ``target``, before the first is taken."""
+    """``InvalidTarget`` if ``target`` cannot store a step, before the first is applied."""
     for step, why in refused_steps(target, steps):
         raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
 
@@ -178,9 +180,11 @@ def carry_out(
     users: Sequence[ScramUser] = (),
     before: Collection[Acl] | None = None,
 ) -> None:
-    """Takes all ``steps``; an error says how many were taken before it. ``users`` get their
-    credentials, which only a log takes. ``before`` are the ACLs for which the steps were
-    planned; only a log can be held to them to the last moment."""
+    """Apply all ``steps``; an error says how many were applied before it.
+
+    ``users`` get their credentials, which only a log accepts. ``before`` are the ACLs for which
+    the steps were planned; only a log can check them at the last moment.
+    """
     if isinstance(target, LogTarget):
         target.change(steps, users, before)
         progress(len(steps))

@@ -23,7 +23,7 @@ KEPT: Final = "only committed records go into an archive"
 
 
 class Proven(NamedTuple):
-    """All records below ``offset`` are committed, because of ``why``."""
+    """All records below ``offset`` are committed; ``why`` is the proof."""
 
     offset: int
     why: str
@@ -36,7 +36,7 @@ def proven_by_one(
     voters: Collection[int],
     node_id: int | None,
 ) -> Proven:
-    """What one node's folder proves; no ``voters`` means that they are not known."""
+    """The proof from one node's folder; empty ``voters`` means that they are not known."""
     if node_id is not None and set(voters) == {node_id}:
         return Proven(end, f"node {node_id} is the only voter")
     if newest_snapshot_end is not None:
@@ -45,7 +45,7 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """A batch's place, and what tells it from another batch in that place."""
+    """A batch's place, and a fingerprint that distinguishes it from another batch there."""
 
     base_offset: int
     next_offset: int
@@ -56,9 +56,9 @@ class Stamp(NamedTuple):
 class Copy(NamedTuple):
     """One node's log: its batches in order from ``start`` on.
 
-    A snapshot vouches for what lies below ``start``. ``voter`` is the node's id, or None
-    where its folder does not say it, ``snapshot`` its newest, (0, 0) for none. ``is_archive``:
-    all of it is committed.
+    A snapshot stands for everything below ``start``. ``voter`` is the node's id, or None if its
+    folder does not name it; ``snapshot`` is its newest, (0, 0) for none. ``is_archive``: all of it
+    is committed.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Copy(NamedTuple):
         return self.stamps[-1].epoch if self.stamps else self.snapshot.epoch
 
     def epoch_before(self, offset: int) -> int | None:
-        """That of the record before ``offset``; None where nothing here tells it."""
+        """The epoch of the record before ``offset``; None if nothing here shows it."""
         place = bisect_left(self.stamps, offset, key=lambda stamp: stamp.next_offset)
         if place < len(self.stamps) and self.stamps[place].base_offset < offset:
             return self.stamps[place].epoch
@@ -82,7 +82,7 @@ class Copy(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Two copies hold other records from ``offset`` on: one of them was not committed."""
+    """Two copies have different records from ``offset`` on: one of them was not committed."""
 
     first: str
     second: str
@@ -93,10 +93,8 @@ class Divergence(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """What the copies of one quorum prove together.
-
-    ``holders`` are the places, among the copies, of those that hold all that is committed.
-    """
+    """The common proof of the copies of one quorum. ``holders`` are the indexes of the copies with
+    all committed records."""
 
     committed: int
     why: str
@@ -105,11 +103,10 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix that a majority of ``voters`` shares for good, or that a snapshot
-    holds; no ``voters`` means that they are not known, and then no majority is either.
+    """The longest prefix that a majority of ``voters`` shares for good, or that a snapshot has.
 
-    A copy without a name counts for no voter: it may be an observer's, or a second of one
-    that counts already.
+    Empty ``voters`` means that they are not known, so there is no majority. A copy without an id
+    counts for no voter: it may be an observer's, or a second copy of one voter.
     """
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]
@@ -148,11 +145,9 @@ def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
 def _held_for_good(
     place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
-    """How far a majority of the voters shares what one copy holds, and must keep it.
-
-    It must if the newest leader's epoch has begun by then, or if no voter without it has
-    a later epoch, with which to win a vote; for that all voters must be known.
-    """
+    """How far a majority of the voters shares one copy's records and must keep them. It must if
+    the newest leader's epoch has begun by then, or if no voter without the records has a later
+    epoch to win an election with; for that all voters must be known."""
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
     newest = max(copy.epoch for copy in copies)
@@ -178,7 +173,7 @@ def _by_voter(
 
 
 def _common_end(first: Copy, second: Copy) -> int:
-    """The offset up to which both hold the same records."""
+    """The offset up to which both have the same records."""
     start = max(first.start, second.start)
     end = min(first.end, second.end)
     lefts = dropwhile(lambda stamp: stamp.next_offset <= start, first.stamps)
@@ -202,6 +197,6 @@ def _common_end(first: Copy, second: Copy) -> int:
 
 
 def _epochs_differ_before(offset: int, first: Copy, second: Copy) -> bool:
-    """Whether one copy has another leader's record there than the other's snapshot holds."""
+    """Whether one copy has another leader's record there than the other's snapshot."""
     epochs = first.epoch_before(offset), second.epoch_before(offset)
     return None not in epochs and epochs[0] != epochs[1]
