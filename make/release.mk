@@ -25,6 +25,12 @@ check-units: .venv/ready ## The units of examples/systemd, by systemd-analyze
 	@sed -i -e 's:/usr/local/bin/metalog:$(CURDIR)/$(BIN)/metalog:' -e '/^Documentation=/d' -e '/^User=/d' build/units/*
 	systemd-analyze verify build/units/*
 
+.PHONY: check-alerts
+check-alerts: ## The alert rules of docs/observability, by promtool
+	@if ! command -v promtool >/dev/null; then $(call INSTALL_OR_SAY,prometheus,promtool); fi
+	promtool check rules docs/observability/alerts.yml
+	cd docs/observability && promtool test rules alerts_test.yml
+
 .PHONY: check-man
 check-man: .venv/ready ## The manual pages, by mandoc
 	@rm -rf build/man && $(BIN)/metalog man --to build/man

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final
@@ -97,6 +97,16 @@ def add_config(parser: ArgumentParser) -> None:
         metavar="VERSION",
         help="decide as Kafka 4.3 or 4.4 (default: 4.4 from metadata.version 32 on)",
     )
+
+
+def verb_options(arguments: Namespace) -> Iterator[str]:
+    """The options of ``add_source`` and ``add_config`` as they were given, for another verb."""
+    for name in ("command_config", "config", "super_users", "kafka"):
+        if (value := getattr(arguments, name)) is not None:
+            yield f"--{name.replace('_', '-')}={value}"
+    if arguments.allow_everyone is not None:
+        yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone"
+    yield from (f"--{name}" for name in ("committed", "salvage") if getattr(arguments, name))
 
 
 def opened_source(arguments: Namespace, output: Output) -> Source:

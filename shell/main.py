@@ -108,6 +108,9 @@ VERBS: Final = {
         "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, …",
         "shell.verbs.pipeline",
     ),
+    "exporter": Verb(
+        "Run", "Print or serve figures of any SOURCE for Prometheus", "shell.verbs.exporter"
+    ),
     "mcp": Verb(
         "Run", "Answer an assistant's questions (Model Context Protocol)", "shell.verbs.mcp"
     ),

@@ -5,7 +5,10 @@ This module must not know which verbs there are, nor what any does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shell.output.output import Output, colored, prepare_streams
 
@@ -39,3 +42,47 @@ def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) ->
     finally:
         output.end_progress()
         pager.finish()
+
+
+class VerbAnswer(NamedTuple):
+    """What a verb printed as JSON and on stderr; ``code`` is None where there is more than the
+    caller takes."""
+
+    code: int | None
+    records: list[dict[str, Any]]
+    notes: list[str]
+
+
+class _Full(Exception):
+    """An answer is longer than its caller takes."""
+
+
+class _Bounded(StringIO):
+    def __init__(self, most: int | None) -> None:
+        super().__init__()
+        self._most = most
+
+    def write(self, text: str) -> int:
+        if self._most is not None and self.tell() + len(text) > self._most:
+            raise _Full
+        return super().write(text)
+
+
+def verb_answer(
+    name: str, verb: Verb, module: VerbModule, arguments: Sequence[str], most: int | None = None
+) -> VerbAnswer:
+    """What the verb answers as JSON, of at most so many characters. It raises what the verb
+    raises."""
+    from shell.options import build_parser, parse
+
+    parsed = parse(build_parser(name, verb.line, module), [*arguments, "--output=json"])
+    out, err = _Bounded(most), StringIO()
+    output = Output(out, err, format="json")
+    code: int | None = None
+    try:
+        code = module.run(parsed, output)
+        output.flush()
+    except _Full:
+        err.write(f"more than {most:,} characters: ask for less\n")
+    records = [json.loads(line) for line in out.getvalue().splitlines()]
+    return VerbAnswer(code, records, err.getvalue()[:most].splitlines())

@@ -7,18 +7,16 @@ own. This module must not know what a verb answers.
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from io import StringIO
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NoReturn, TypedDict
 
 from metalog.errors import InvalidRequest, MetalogError
-from shell.context import add_config, add_source, opened_source
-from shell.options import build_parser, parse
+from shell.context import add_config, add_source, opened_source, verb_options
 from shell.output.output import Output
+from shell.run_verb import verb_answer
 from shell.version import VERSION
 
 USAGE: Final = "SOURCE [--wanted FILE…] [options]"
@@ -51,17 +49,6 @@ class ToolAnswer(TypedDict):
     answers: list[dict[str, Any]]
     notes: list[str]
     isWhole: bool
-
-
-class _Full(Exception):
-    """An answer is longer than it may be."""
-
-
-class _Bounded(StringIO):
-    def write(self, text: str) -> int:
-        if self.tell() + len(text) > MOST_CHARACTERS:
-            raise _Full
-        return super().write(text)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -111,7 +98,7 @@ class Tools:
     def __init__(self, arguments: Namespace) -> None:
         self._source: str = arguments.source
         self._wanted: list[str] = arguments.wanted
-        self._options = list(_own_options(arguments))
+        self._options = list(verb_options(arguments))
         self._one_at_a_time = Lock()
 
     def all(self) -> Iterator[tuple[str, Callable[..., ToolAnswer]]]:
@@ -223,31 +210,9 @@ def _refuse(error: OSError) -> NoReturn:
     raise ToolError(f"{place}{error.strerror or error}") from None
 
 
-def _own_options(arguments: Namespace) -> Iterator[str]:
-    """The options of the command that go to every verb that it runs."""
-    for name in ("command_config", "config", "super_users", "kafka"):
-        if (value := getattr(arguments, name)) is not None:
-            yield f"--{name.replace('_', '-')}={value}"
-    if arguments.allow_everyone is not None:
-        yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone"
-    yield from (f"--{name}" for name in ("committed", "salvage") if getattr(arguments, name))
-
-
 def _answer(verb: str, words: Sequence[str]) -> ToolAnswer:
     from shell.main import VERBS
 
-    module = VERBS[verb].load_verb()
-    parser = build_parser(verb, VERBS[verb].line, module)
-    parsed = parse(parser, [*words, "--output=json"])
-    out, err = _Bounded(), StringIO()
-    output = Output(out, err, format="json")
-    code: int | None = None
-    try:
-        code = module.run(parsed, output)
-        output.flush()
-    except _Full:
-        err.write(f"more than {MOST_CHARACTERS:,} characters: ask for less\n")
-    lines = out.getvalue().splitlines()
-    answers = [json.loads(line) for line in lines]
-    notes = err.getvalue()[:MOST_CHARACTERS].splitlines()
-    return ToolAnswer(exitCode=code, answers=answers, notes=notes, isWhole=code is not None)
+    known = VERBS[verb]
+    code, records, notes = verb_answer(verb, known, known.load_verb(), words, MOST_CHARACTERS)
+    return ToolAnswer(exitCode=code, answers=records, notes=notes, isWhole=code is not None)

@@ -85,6 +85,7 @@ ELSEWHERE = {
     "completion": "reads no source",
     "mcp": "asks the other verbs: see tests/shell/test_mcp.py",
     "schema": "reads no source",
+    "exporter": "asks the other verbs: see tests/shell/test_exporter.py",
     "man": "reads no source",
     "pipeline build": "an archive ends where a strict loader stops: tests/metalog_spark",
     "pipeline unused": "reads what build wrote",

@@ -49,6 +49,7 @@ WITHOUT = {
     "format",
     "serve",
     "schema",
+    "exporter",
     "man",
     "mcp",
     "completion",

@@ -1,0 +1,172 @@
+"""``metalog exporter SOURCE``: figures of any SOURCE, in the text format of Prometheus.
+
+It prints them once, for the textfile collector of the node exporter, or serves them. This module
+must not know what a check looks for, nor how a plan is made.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog.errors import InvalidRequest, MetalogError
+from shell.context import add_config, add_source, replayed_source, verb_options
+from shell.output.output import Output
+from shell.run_verb import verb_answer
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+USAGE: Final = "SOURCE [--wanted FILE…] [--audit FILE] [--listen HOST:PORT] [options]"
+FORMATS: Final = ("text",)
+PAGED: Final = False
+EPILOG: Final = """\
+metalog exporter @prod --wanted acls/ > /var/lib/node_exporter/metalog.prom
+metalog exporter @prod --listen 127.0.0.1:9405
+
+With --listen the figures are made anew at each scrape: let Prometheus scrape every few minutes.
+It needs pip install 'kraft-metalog[node]'."""
+
+_MOST_PRINCIPALS: Final = 100
+"""That have a series of their own; the others have one together."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser, one_moment=False)
+    group = parser.add_argument_group("figures")
+    group.add_argument(
+        "--wanted",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="files of ACLs: count what apply --prune would change (may be repeated)",
+    )
+    group.add_argument(
+        "--audit", metavar="FILE", help="Kafka's audit lines: count denials by principal"
+    )
+    group.add_argument(
+        "--listen", metavar="HOST:PORT", help="serve /metrics there (default: print once)"
+    )
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    try:
+        from prometheus_client import CollectorRegistry, generate_latest, start_http_server
+    except ModuleNotFoundError:
+        raise InvalidRequest(
+            "metalog exporter needs prometheus-client, which is not installed; "
+            "pip install 'kraft-metalog[node]'"
+        ) from None
+    registry, figures = CollectorRegistry(), SourceFigures(arguments, output)
+    registry.register(figures)
+    if arguments.listen is None:
+        output.line(generate_latest(registry).decode().rstrip())
+        return 0 if figures.is_up else 2
+    host, colon, port = arguments.listen.rpartition(":")
+    if not colon or not port.isdigit():
+        raise InvalidRequest(f"--listen {arguments.listen}: give HOST:PORT, as 127.0.0.1:9405")
+    _, thread = start_http_server(int(port), host.strip("[]"), registry)
+    output.note(f"serving http://{arguments.listen}/metrics; Ctrl-C ends it")
+    thread.join()
+    return 0
+
+
+class SourceFigures:
+    """A collector: what SOURCE holds, and what verbs find in it, at the moment of a scrape."""
+
+    def __init__(self, arguments: Namespace, output: Output) -> None:
+        self._arguments = arguments
+        self._output = output
+        self._options = list(verb_options(arguments))
+        self.is_up = False
+
+    def describe(self) -> Sequence[Metric]:
+        """Nothing beforehand: a scrape tells."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """All figures, or ``metalog_source_up 0`` alone where SOURCE gives no answer."""
+        try:
+            found = list(self._figures())
+            self.is_up = True
+        except (MetalogError, OSError) as error:
+            self._output.error(str(error))
+            found = []
+            self.is_up = False
+        yield _gauge("up", "1 if the SOURCE could be read and gives answers", int(self.is_up))
+        yield from found
+
+    def _figures(self) -> Iterator[Metric]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        from shell.tasks.history import time_of
+
+        replayed = replayed_source(self._arguments, self._output, warn=False)
+        yield _gauge("acls", "ACLs in force", len(replayed.image.acls))
+        if replayed.source.store is None:
+            yield _gauge(
+                "end_offset", "Offset behind the last record that was read", replayed.offset
+            )
+            written = time_of(replayed, replayed.offset - 1)
+            if written is not None:
+                text = "When the last record was written, in seconds since 1970"
+                yield _gauge("last_record_timestamp_seconds", text, written / 1000)
+        lint = Counter((each["check"], each["severity"].lower()) for each in self._asked("lint"))
+        family = GaugeMetricFamily(
+            "metalog_source_lint_findings", "Findings of metalog lint", labels=["check", "severity"]
+        )
+        for labels, number in sorted(lint.items()):
+            family.add_metric(labels, number)
+        yield family
+        if self._arguments.wanted:
+            yield self._drift()
+        if self._arguments.audit is not None:
+            yield self._denials(self._arguments.audit)
+
+    def _drift(self) -> Metric:
+        from prometheus_client.core import GaugeMetricFamily
+
+        steps = Counter(
+            each["change"] for each in self._asked("plan", *self._arguments.wanted, "--prune")
+        )
+        family = GaugeMetricFamily(
+            "metalog_source_drift_acls", "ACLs that apply --prune would change", labels=["change"]
+        )
+        for change in ("add", "remove"):
+            family.add_metric([change], steps[change])
+        return family
+
+    def _denials(self, audit: str) -> Metric:
+        from prometheus_client.core import GaugeMetricFamily
+
+        denials: Counter[str] = Counter()
+        for each in self._asked("can", f"--audit={audit}"):
+            if each.get("logged") == "DENIED":
+                denials[each["principal"]] += each["count"]
+        family = GaugeMetricFamily(
+            "metalog_source_audit_denials",
+            "Denied requests in the audit file",
+            labels=["principal"],
+        )
+        named = denials.most_common(_MOST_PRINCIPALS)
+        for principal, number in named:
+            family.add_metric([principal], number)
+        if others := denials.total() - sum(number for _, number in named):
+            family.add_metric([""], others)
+        return family
+
+    def _asked(self, verb: str, *words: str) -> list[dict[str, Any]]:
+        from shell.main import VERBS
+
+        known = VERBS[verb]
+        words = (self._arguments.source, *words, *self._options)
+        return verb_answer(verb, known, known.load_verb(), words).records
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    return GaugeMetricFamily(f"metalog_source_{name}", text, value=value)

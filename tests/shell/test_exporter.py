@@ -1,0 +1,72 @@
+"""Figures of any SOURCE for Prometheus, and what docs/observability makes of them and a node's."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from shell.main import main
+from tests.support.command.runs import Run
+from tests.support.kafka.cases import DEMO, REPOSITORY, kafka_case
+
+PAGES = REPOSITORY / "docs" / "observability"
+ACLS = REPOSITORY / "docs" / "guide" / "acls"
+NAME = re.compile(r"\b(?:metalog|kafka_server)_[a-z_]+")
+
+
+def figures(text: str) -> dict[tuple[str, ...], float]:
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def counted(run: Run, *words: str | Path) -> int:
+    return len(run(*words, "-q", "-o", "json").stdout.splitlines())
+
+
+def test_the_figures_are_what_the_verbs_find(run: Run) -> None:
+    options = ("--wanted", str(ACLS), "--audit", str(ACLS / "audit.txt"))
+    found = figures(run("exporter", "@demo", *options).stdout)
+    assert found["metalog_source_up",] == 1
+    assert found["metalog_source_acls",] == len(kafka_case("demo").json("acls.json"))
+    assert found["metalog_source_end_offset",] == 179
+    last = kafka_case("demo").json_lines("records.jsonl")[-1]
+    assert found["metalog_source_last_record_timestamp_seconds",] == last["timestamp"] / 1000
+    lint = sum(each for (name, *_), each in found.items() if name.endswith("lint_findings"))
+    assert lint == counted(run, "lint", "@demo")
+    drift = [found["metalog_source_drift_acls", change] for change in ("add", "remove")]
+    assert sum(drift) == counted(run, "plan", "@demo", ACLS, "--prune")
+    assert found["metalog_source_audit_denials", "User:billing"] == 2
+
+
+def test_a_store_has_no_age_and_what_cannot_be_read_is_down(run: Run, tmp_path: Path) -> None:
+    found = figures(run("exporter", ACLS).stdout)
+    assert found["metalog_source_acls",] > 0
+    assert ("metalog_source_end_offset",) not in found
+    done = run("exporter", tmp_path / "missing")
+    assert figures(done.stdout) == {("metalog_source_up",): 0}
+    assert (done.returncode, "there is no such file" in done.stderr) == (2, True)
+
+
+def test_an_address_is_host_and_port(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exporter", str(DEMO / "log-dir"), "--listen", "9405"]) == 2
+    assert "give HOST:PORT" in capsys.readouterr().err
+
+
+def test_rules_and_dashboard_name_figures_that_there_are() -> None:
+    pages = (PAGES / "README.md", REPOSITORY / "docs" / "guide" / "operating.md")
+    known = {name for page in pages for name in NAME.findall(page.read_text("utf-8"))}
+    rules = yaml.safe_load((PAGES / "alerts.yml").read_text("utf-8"))
+    board = json.loads((PAGES / "dashboard.json").read_text("utf-8"))
+    asked = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    asked += [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    named = {name.removesuffix("_bucket") for expr in asked for name in NAME.findall(expr)}
+    assert named - known == set()
+    assert {"metalog_ready", "metalog_source_drift_acls"} <= named
