@@ -350,7 +350,7 @@ def context_over(context: Context, source: Source, image: MetadataImage) -> Cont
     from metalog_sources.targets.target import likely_kafka
 
     hosts = {acl.host for acl in image.acls.by_id.values()}
-    return context.over(likely_kafka(source.store, image.features), hosts)
+    return context.over(likely_kafka(source.opened, image.features), hosts)
 
 
 def _say_who_decides(

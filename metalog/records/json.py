@@ -34,4 +34,4 @@ def _type_named(type_name: str) -> type[Message] | type[ControlMessage]:
     for known in (*metadata, *control):
         if known is not None and type_name == known.TYPE_NAME:
             return known
-    raise InvalidRequest(f"{type_name} is not a record type of Kafka 4.3")
+    raise InvalidRequest(f"{type_name} is not a record type of Kafka 4.4")

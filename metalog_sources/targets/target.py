@@ -11,7 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
-from metalog.controller.acl_hosts import AclCreator, creator_for
+from metalog.controller.acl_hosts import AclCreator, creator_for, creator_of_cluster
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.image.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
@@ -87,6 +87,13 @@ class KafkaTarget(_Target, Protocol):
     def acl_creator(self) -> AclCreator: ...
 
 
+@runtime_checkable
+class AnnouncingLog(Protocol):
+    """A log whose other end tells which metadata.version it supports, and so which Kafka it is."""
+
+    def supported_level(self) -> int | None: ...
+
+
 Target = StoreTarget | LogTarget
 
 
@@ -102,9 +109,14 @@ def target_of(source: Source) -> Target:
 
 
 def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
-    """The Kafka version that decides in ``place``, unless it is stated: a cluster announces it,
-    and for a log it follows from ``features``."""
-    return place.acl_creator().kafka if isinstance(place, KafkaTarget) else features.assumed_kafka
+    """The Kafka version that decides in ``place``, unless it is stated: a cluster or a quorum
+    announces it, and for another log it follows from ``features``."""
+    if isinstance(place, KafkaTarget):
+        return place.acl_creator().kafka
+    announced = place.supported_level() if isinstance(place, AnnouncingLog) else None
+    if announced is None:
+        return features.assumed_kafka
+    return creator_of_cluster(announced, features.metadata_version or 0).kafka
 
 
 def creates_blocks(source: Source, features: FeaturesImage) -> bool:

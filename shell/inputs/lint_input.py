@@ -58,7 +58,7 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
     if source.store is not None and arguments.at is None and not arguments.committed:
         document = store_document(source.store, arguments, output)
         hosts = (acl.host for acl in document.acls)
-        context = context.over(likely_kafka(source.store), hosts)
+        context = context.over(likely_kafka(source.opened), hosts)
         looked = _of_store(source, document, context.config)
         level = None
         if isinstance(source.store, KafkaTarget):

@@ -88,7 +88,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)
-    kafka = likely_kafka(source.store, features)
+    kafka = likely_kafka(source.opened, features)
     context = read_config(arguments, source, output).over(kafka, hosts)
     config, is_assumed = context.config, context.is_kafka_assumed
     findings = tuple(findings_of(plan.steps, wanted, current, config))

@@ -50,7 +50,7 @@ def say_other_answers(questions: Iterable[Question], judge: Queries, output: Out
     _say(kafka, f"would answer {which}{_because(kafka, there.acl, here.acl)}", output)
 
 
-def say_other_result(acls: Iterable[Acl], kafka: KafkaVersion, output: Output) -> None:
+def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Output) -> None:
     """One line where the result of the other Kafka than ``kafka`` differs; ``acls`` are those in
     which it does."""
     _say(kafka, f"would answer otherwise{_because(kafka, *acls)}", output)
@@ -62,7 +62,7 @@ def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Outpu
     other = made.of_other_kafka
     if other is None:
         return
-    acls = [*made.turning(), *differing_by(made, other, groups)]
+    acls = list(differing_by(made, other, groups))
     if acls:
         say_other_result(acls, made.config.kafka, output)
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.command.runs import run_here
 from tests.support.disk.written_log import formatted
+from tests.support.node.running import running_in
 
 BLOCKS = """\
 - {principal: "User:app", operation: READ, resourceType: TOPIC, resourceName: pay, host: 10.0.0.0/8}
@@ -206,9 +207,12 @@ def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
         ("", acl("10.0.0.1"), (), ""),
         ("", everywhere + block, (), ""),
         ("", denied, (), ""),
-        (block, everywhere + block, (), ""),
+        (block, everywhere + block, (), by_block),
+        (everywhere, everywhere + block, (), ""),
         (block, everywhere + block, ("--requests", questions), by_block),
         (block, block + acl("10.2.0.1", "User:b"), ("--requests", questions), ""),
+        (acl('"*"', "User:b"), acl('"*"', "User:b") + denied, (), "by DENY User:b READ on topic"),
+        (block, block + acl("10.1.0.0/16", permission="DENY"), (), by_block),
     ):
         held.write_text(before)
         wanted.write_text(f"owns: [{{resourceType: ANY}}]\nacls:\n{after or ' []'}")
@@ -221,6 +225,24 @@ def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
     log = formatted(tmp_path / "node")
     wanted.write_text(block)
     assert by_block in run_here(capsys, "apply", log, wanted, "--yes").stderr
+
+
+@pytest.mark.parametrize(("kafka", "answer"), [("4.3", "DENIED"), ("4.4", "ALLOWED")])
+def test_a_quorum_announces_which_kafka_decides(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kafka: str, answer: str
+) -> None:
+    """4.4 applies stored blocks at any metadata.version in force."""
+    log = formatted(tmp_path / "node")
+    block = ("--add", "--allow-principal", "User:app", "--allow-host", "10.0.0.0/8")
+    assert run_here(capsys, "kafka-acls", log, *block, "--topic", "pay").returncode == 0
+    with running_in(log, **{"kafka.version": kafka}) as node:
+        source = f"quorum://{node.addresses['CONTROLLER']}"
+        done = run_here(capsys, "can", source, *ASKED, "10.2.0.1", "--json")
+        told = json.loads(done.stdout)
+        assert (told["result"], told["kafkaVersion"]) == (answer, kafka)
+        assert f"kafka.version={kafka}" in told["assumed"]
+        linted = run_here(capsys, "lint", source, "--for", "4.4")
+        assert ("Kafka 4.4 decides here" in linted.stderr) is (kafka == "4.4")
 
 
 def test_a_command_to_go_on_with_keeps_the_kafka(

@@ -6,7 +6,7 @@ cluster's id is asked for here, too. This module must not know the log, nor what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -20,7 +20,7 @@ from metalog.wire.fetch import FETCH_SNAPSHOT
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_type
-from metalog.wire.versions import NotSpoken
+from metalog.wire.versions import NotSpoken, VersionRange
 
 DESCRIBE_CLUSTER: Final = 60
 _DESCRIBE_VERSIONS: Final = (1,)
@@ -38,6 +38,8 @@ class ControllerConnection:
         self, path: str, follower: Follower, settings: ClientSettings, *, identifies: bool
     ) -> None:
         self.cluster_id: str | None = None
+        self.features: Mapping[str, VersionRange] = {}
+        """Those that the controller supports which was connected last."""
         self.was_connected = False
         self._path = path
         self._follower = follower
@@ -132,6 +134,7 @@ class ControllerConnection:
     def _take(self, connection: Connection) -> Connection:
         self._connection = connection
         _refuse_a_broker(connection)
+        self.features = connection.features
         if not self.was_connected and self._asks_id:
             self.cluster_id = _cluster_of(connection) or self.cluster_id
         self.was_connected = True

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
+from metalog.image.features import METADATA_VERSION
 from metalog.log.contact import Contact
 from metalog.log.folder.commit import Proven
 from metalog.log.quorum.controller_connection import ControllerConnection
@@ -122,6 +123,13 @@ class QuorumLog:
         """None where the controllers do not tell it: that needs ALTER on the cluster."""
         self._surveyed()
         return self._controller.ask_id()
+
+    def supported_level(self) -> int | None:
+        """The newest metadata.version that the leader supports, which tells its Kafka's version;
+        None where it does not announce it."""
+        self._surveyed()
+        supported = self._controller.features.get(METADATA_VERSION)
+        return None if supported is None else supported.most
 
     def expect_cluster(self, cluster_id: str) -> None:
         """Follow only the cluster with this id, for controllers that do not tell theirs: Kafka

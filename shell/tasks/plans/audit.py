@@ -6,8 +6,11 @@ This module must not know how that is shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from metalog.acl import SUPPORTED_OPERATIONS
+from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown
 
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
     from metalog.acl import Acl
     from shell.tasks.plans.planned import Planned
     from shell.tasks.questions import QuestionGroup
+
+
+_MOST_CELLS: Final = 500_000
+"""Kinds of requests that are asked of a plan at most; of more it is not said what another Kafka
+would make of it."""
 
 
 class ChangedAnswers(NamedTuple):
@@ -62,22 +70,55 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
     return Audit(found, requests)
 
 
-def differing_by(made: Planned, other: Planned, groups: Iterable[QuestionGroup]) -> Iterator[Acl]:
-    """The ACLs that decide about the first of ``groups`` whose answer only one of two plans
-    changes: the same plan, where this Kafka and the other decide."""
+def differing_by(
+    made: Planned, other: Planned, groups: Iterable[QuestionGroup]
+) -> Iterator[Acl | None]:
+    """What decides about the first request whose answer only one of two plans changes: the same
+    plan, where this Kafka and the other decide. Nothing where there is no such request, of
+    ``groups`` or of any kind."""
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
     authorizers = [_authorizer(acls, plan) for plan, acls in sides]
-    for group in groups:
-        decisions = [each.decide(*_asked(group)) for each in authorizers]
+    asked = (group.asked.question for group in groups)
+    for question in chain(asked, _of_each_kind(made, other)):
+        decisions = [each.decide(*_asked(question)) for each in authorizers]
         was, then, was_there, then_there = (each.result for each in decisions)
         if (was is then) is not (was_there is then_there):
-            yield from (each.acl for each in decisions if each.acl is not None)
+            yield from (each.acl for each in decisions)
             return
+
+
+def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
+    """A question for each kind of request whose answer only one of two plans changes. The Kafka
+    that matches blocks tells more kinds apart, so its kinds are asked."""
+    from authorizer.analysis.cells.difference import SetComparison
+    from authorizer.engine.decision_cache import DecisionContext
+    from authorizer.engine.index import AclIndex
+    from authorizer.trace import Question
+
+    newest, oldest = (made, other) if made.config.kafka.matches_blocks else (other, made)
+    try:
+        compared = SetComparison(made.current, made.after, newest.config, _MOST_CELLS)
+    except InvalidRequest:
+        return
+    was, then = (
+        DecisionContext(AclIndex.of(acls), oldest.config, shut_by="")
+        for acls in (made.current, made.after)
+    )
+    for cell in compared.compared():
+        session = cell.session
+        who = session.clients.client, session.principal
+        old, new = (each.scope(session.kind, who).allowed_on(cell.name) for each in (was, then))
+        differing = cell.before ^ cell.after ^ old ^ new
+        for operation in SUPPORTED_OPERATIONS[session.kind]:
+            if differing >> operation & 1:
+                yield Question(
+                    session.principal, operation, session.kind, cell.name, session.clients.client
+                )
 
 
 def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
     authorizer = _authorizer(acls, made)
-    return lambda group: authorizer.is_allowed(*_asked(group))
+    return lambda group: authorizer.is_allowed(*_asked(group.asked.question))
 
 
 def _authorizer(acls: Collection[Acl], made: Planned) -> StandardAuthorizer:
@@ -93,10 +134,9 @@ def _authorizer(acls: Collection[Acl], made: Planned) -> StandardAuthorizer:
     )
 
 
-def _asked(group: QuestionGroup) -> tuple[RequestContext, Action]:
+def _asked(question: Question) -> tuple[RequestContext, Action]:
     from authorizer.api import Action, RequestContext, ResourcePattern
 
-    question = group.asked.question
     resource = ResourcePattern(question.resource_type, question.resource_name)
     context = RequestContext(question.principal, question.host or "")
     return context, Action(question.operation, resource)

@@ -5,7 +5,7 @@ This module must not change a target, nor know how a plan is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Acl
@@ -55,18 +55,6 @@ class Planned(NamedTuple):
         if not self.is_kafka_assumed or not any(host_block(host) is not None for host in hosts):
             return None
         return self._replace(config=self.config._replace(kafka_version=self.config.kafka.other))
-
-    def turning(self) -> Iterator[Acl]:
-        """The ACLs of its steps by which this Kafka and the other give different answers, before
-        it or after it."""
-        from authorizer.analysis.changes.upgrade import upgrade
-
-        for change, acls in ((ChangeKind.ADD, self.after), (ChangeKind.REMOVE, self.current)):
-            blocks = [step.acl for step in self.plan.steps if step.change is change]
-            if not any(host_block(acl.host) is not None for acl in blocks):
-                continue
-            found = upgrade(acls, self.config, self.config.kafka.other)
-            yield from (acl for acl in blocks if found.turned.get(acl))
 
 
 def summary(steps: Sequence[PlanStep]) -> str:

@@ -160,7 +160,7 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
     current, features = current_state(source, arguments, output)
     steps = remaining(plan, current)
-    kafka = likely_kafka(source.store, features)
+    kafka = likely_kafka(source.opened, features)
     config = config_of_saved(plan, source, kafka, current, arguments, output)
     findings = tuple(default_findings(steps, current, config))
     return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns), findings=findings)
