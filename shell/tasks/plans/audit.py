@@ -104,16 +104,15 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
         DecisionContext(AclIndex.of(acls), oldest.config, shut_by="")
         for acls in (made.current, made.after)
     )
-    for cell in compared.compared():
-        session = cell.session
-        who = session.clients.client, session.principal
-        old, new = (each.scope(session.kind, who).allowed_on(cell.name) for each in (was, then))
-        differing = cell.before ^ cell.after ^ old ^ new
-        for operation in SUPPORTED_OPERATIONS[session.kind]:
-            if differing >> operation & 1:
-                yield Question(
-                    session.principal, operation, session.kind, cell.name, session.clients.client
-                )
+    for session, cells in compared.compared():
+        kind, who = session.kind, (session.clients.client, session.principal)
+        old, new = (each.scope(kind, who) for each in (was, then))
+        for cell in cells:
+            turned = old.allowed_on(cell.name) ^ new.allowed_on(cell.name)
+            differing = cell.before ^ cell.after ^ turned
+            for operation in SUPPORTED_OPERATIONS[kind]:
+                if differing >> operation & 1:
+                    yield Question(session.principal, operation, kind, cell.name, who[0])
 
 
 def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
