@@ -75,6 +75,11 @@ VERBS: Final = {
         "Prove what nobody may do, or only some, or find who may",
         "shell.verbs.check.prove",
     ),
+    "minimize": Verb(
+        "Check",
+        "A smaller set of ACLs that is proven to mean the same",
+        "shell.verbs.check.minimize",
+    ),
     "plan": Verb(
         "Check",
         "What apply would change, for whom, and which real requests it would break",

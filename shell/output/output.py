@@ -36,6 +36,7 @@ _MISSING_LEADS: Final = {
     "markdown": "**missing**: ",
     "csv": "# missing: ",
     "commands": "# missing: ",
+    "yaml": "# missing: ",
     "github": "::warning title=metalog --salvage::missing: ",
 }
 _ROWS_MEASURED: Final = 500

@@ -82,7 +82,7 @@ def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
     return operations_mask(operations) & asked_operations(kind)
 
 
-class ProvenClaim(NamedTuple):
+class ClaimOutcome(NamedTuple):
     """What became of a claim; of one that is broken, why its witness is decided so, and the change
     that would end that."""
 
@@ -92,13 +92,13 @@ class ProvenClaim(NamedTuple):
     closing: Closing | None = None
 
 
-def proofs(claims: Iterable[StatedClaim], judge: Queries) -> list[ProvenClaim]:
+def proofs(claims: Iterable[StatedClaim], judge: Queries) -> list[ClaimOutcome]:
     """``InvalidRequest`` names the place of a claim that needs too many cells."""
     acls = list(dict.fromkeys(judge.acls))
     return [_proof(stated, acls, judge) for stated in claims]
 
 
-def _proof(stated: StatedClaim, acls: list[Acl], judge: Queries) -> ProvenClaim:
+def _proof(stated: StatedClaim, acls: list[Acl], judge: Queries) -> ClaimOutcome:
     kind, pattern = stated.resources[0]
     judge.check_ready(Question(WILDCARD_PRINCIPAL, Operation.READ, kind, pattern.name))
     config = judge.context.config
@@ -107,6 +107,6 @@ def _proof(stated: StatedClaim, acls: list[Acl], judge: Queries) -> ProvenClaim:
     except InvalidRequest as error:
         raise InvalidRequest(f"{stated.place}: {error}") from None
     if result.witness is None:
-        return ProvenClaim(stated, result)
+        return ClaimOutcome(stated, result)
     traced = judge.trace(result.witness.question)
-    return ProvenClaim(stated, result, traced, closing(acls, config, result.witness))
+    return ClaimOutcome(stated, result, traced, closing(acls, config, result.witness))

@@ -20,7 +20,7 @@ from metalog.visible_text import safe, shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.command_target import CommandLine, place_lines
-from shell.tasks.proofs import SUPER_USERS, ProvenClaim, StatedClaim, proofs
+from shell.tasks.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
 from shell.views.explanation import asked_from, because, resource_said
 from shell.views.pasted_commands import command_lines
 
@@ -88,7 +88,7 @@ def joined(words: list[str], last: str) -> str:
 
 
 def print_proofs(
-    proved: Iterable[ProvenClaim], judge: Queries, arguments: Namespace, output: Output
+    proved: Iterable[ClaimOutcome], judge: Queries, arguments: Namespace, output: Output
 ) -> None:
     has_commands = False
     for proof in proved:
@@ -105,7 +105,7 @@ def print_proofs(
 
 
 def witness_lines(
-    proof: ProvenClaim, judge: Queries, arguments: Namespace, output: Output
+    proof: ClaimOutcome, judge: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
     """The request that breaks the claim, the question about it, and what would end it."""
     witness = proof.result.witness
@@ -120,7 +120,7 @@ def witness_lines(
         yield from command_lines(lines, judge.place, output, own=False)
 
 
-def witness_said(proof: ProvenClaim) -> str:
+def witness_said(proof: ClaimOutcome) -> str:
     witness = proof.result.witness
     assert witness is not None
     question = witness.question
@@ -131,7 +131,7 @@ def witness_said(proof: ProvenClaim) -> str:
     )
 
 
-def broken_said(proof: ProvenClaim) -> str:
+def broken_said(proof: ClaimOutcome) -> str:
     """The witness with the reason; empty for a claim that is proven."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
@@ -141,7 +141,7 @@ def broken_said(proof: ProvenClaim) -> str:
     return f"{witness_said(proof)}, by {by}"
 
 
-def closing_said(proof: ProvenClaim) -> str:
+def closing_said(proof: ClaimOutcome) -> str:
     """What would end it, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
     change = proof.closing
@@ -193,7 +193,7 @@ def explain_command(question: Question, arguments: Namespace) -> str:
     return " ".join(words)
 
 
-def proof_json(proof: ProvenClaim, judge: Queries, arguments: Namespace) -> dict[str, Any]:
+def proof_json(proof: ClaimOutcome, judge: Queries, arguments: Namespace) -> dict[str, Any]:
     stated, result = proof.stated, proof.result
     record: dict[str, Any] = {
         "claim": stated.word,
@@ -231,7 +231,7 @@ def point_out_unknown(claims: Iterable[StatedClaim], judge: Queries, output: Out
                 output.note(f"{stated.place}: {unknown}")
 
 
-def say_other_proofs(proved: list[ProvenClaim], judge: Queries, output: Output) -> None:
+def say_other_proofs(proved: list[ClaimOutcome], judge: Queries, output: Output) -> None:
     """One line where the other Kafka breaks or keeps other claims, if nobody said which decides."""
     other = judge.of_other_kafka
     if other is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from metalog.acl import Acl
     from tests.support.kafka.tools import KafkaTools
 
-WORLDS = 100
+WORLDS = 70
 
 
 def test_kafka_answers_each_witness_as_it_says(

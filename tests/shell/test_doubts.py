@@ -55,6 +55,7 @@ ANSWERS = {
         "lint SOURCE -o github",
     ),
     "test": ("test SOURCE EXPECTATIONS", "test SOURCE EXPECTATIONS -o junit"),
+    "minimize": ("minimize SOURCE", "minimize SOURCE -o commands", "minimize SOURCE -o yaml"),
     "prove": ("prove SOURCE CLAIM", "prove SOURCE CLAIM -o json"),
     "plan": ("plan SOURCE OTHER", "plan OTHER SOURCE"),
     "export": tuple(f"export SOURCE -o {each}" for each in ("yaml", "json", "csv", "strimzi")),

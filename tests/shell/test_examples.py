@@ -32,6 +32,8 @@ STANDS_FOR = {
     "SOURCE": str(LOG),
     "FOLDER": str(LOG),
     "@prod": str(LOG),
+    "@main": str(LOG),
+    "@dr": str(LOG),
     "blue/metadata": str(LOG),
     "green/metadata": str(LOG),
     "/archive/prod": str(LOG),
@@ -84,6 +86,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "kafka-authorizer.log").write_text(f"{AUDIT_LINE}\n")
     expected = "deny:\n- {principal: User:nobody, operation: Read, resource: topic:payments}\n"
     (tmp_path / "expectations.yaml").write_text(expected)
+    (tmp_path / "claims.yaml").write_text(expected)
     (tmp_path / "expectations").mkdir()
     (tmp_path / "expectations" / "all.yaml").write_text(expected)
     return tmp_path

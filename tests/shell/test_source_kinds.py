@@ -35,6 +35,7 @@ MORE: Mapping[str, tuple[str, ...]] = {
     "shell": ("--", "ls", "/"),
     "lint": (),
     "test": ("expected.yaml",),
+    "minimize": (),
     "prove": ("never: {principal: any, operation: Read, resource: topic:t}",),
     "plan": ("acls.yaml",),
     "archive": ("kept",),

@@ -20,7 +20,7 @@ from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
-from shell.tasks.proofs import ProvenClaim, StatedClaim, proofs
+from shell.tasks.proofs import ClaimOutcome, StatedClaim, proofs
 from shell.tasks.queries import Queries
 from shell.views.explanation import asked_from, because, resource_said
 from shell.views.other_kafka import say_other_answers
@@ -174,7 +174,7 @@ def _as_json(each: ExpectationResult, judge: Queries) -> dict[str, Any]:
 
 
 def _print_annotations(
-    failed: Iterable[ExpectationResult], broken: Iterable[ProvenClaim], output: Output
+    failed: Iterable[ExpectationResult], broken: Iterable[ClaimOutcome], output: Output
 ) -> None:
     from shell.output.ci_reports import annotation
 
@@ -187,7 +187,7 @@ def _print_annotations(
 
 
 def _print_junit(
-    held: Iterable[ExpectationResult], proved: Iterable[ProvenClaim], output: Output
+    held: Iterable[ExpectationResult], proved: Iterable[ClaimOutcome], output: Output
 ) -> None:
     from shell.output.ci_reports import Case, print_junit
 

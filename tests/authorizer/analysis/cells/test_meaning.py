@@ -57,7 +57,7 @@ def turned(
 def test_every_statement_and_every_silence_is_true() -> None:
     random = Random(11)
     seen = set()
-    for _ in range(50):
+    for _ in range(40):
         small = world(random, 3)
         before = acls(random, small)
         after = [each for each in before if random.random() < 0.8]

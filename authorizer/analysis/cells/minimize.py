@@ -1,0 +1,150 @@
+"""Finds a smaller set of ACLs that is proven to mean the same.
+
+Candidates are tried one after the other: an ACL is left out, the operations on one pattern become
+ALL, literals become a prefix. Each is kept only where both sets decide every cell alike, and the
+whole result is compared once more with what it began with. This module must not know where ACLs
+come from, nor change them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Iterator
+from functools import reduce
+from typing import Final, NamedTuple
+
+from authorizer.analysis.cells.difference import SetComparison
+from authorizer.analysis.cells.sessions import asked_operations
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.engine.prefixes import common_prefix
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+
+_LITERAL: Final = PatternType.LITERAL
+
+
+class MinimalSet(NamedTuple):
+    """What makes the smaller set of the other: both sets decide ``cells`` alike, which are all
+    that one of these ACLs can turn."""
+
+    removed: tuple[Acl, ...]
+    added: tuple[Acl, ...]
+    cells: int
+
+
+def minimal_set(
+    acls: Collection[Acl],
+    config: AuthorizerConfig,
+    kept: Collection[Acl] = (),
+    shortest_prefix: int = 1,
+) -> MinimalSet:
+    """Without those ``kept`` no ACL is left out; no prefix shorter than ``shortest_prefix`` is
+    added."""
+    before = frozenset(acls)
+    search = _Search(before, config, frozenset(kept))
+    search.fold_operations()
+    search.fold_names(shortest_prefix)
+    search.leave_out()
+    after = frozenset(search.acls)
+    compared = SetComparison(before, after, config)
+    if any(compared.differences()) or any(compared.by_type()):
+        raise AssertionError("the smaller set does not mean the same")
+    return MinimalSet(tuple(sorted(before - after)), tuple(sorted(after - before)), compared.cells)
+
+
+class _Search:
+    def __init__(
+        self, acls: frozenset[Acl], config: AuthorizerConfig, kept: frozenset[Acl]
+    ) -> None:
+        self.acls = set(acls)
+        self._config = config
+        self._kept = kept
+        self._near = _NearAcls(self.acls)
+
+    def leave_out(self) -> None:
+        """Every ACL that the others say already, the narrowest first."""
+        for acl in sorted(self.acls - self._kept, key=_narrowness):
+            self._replace((acl,), ())
+
+    def fold_operations(self) -> None:
+        """Where all operations that Kafka asks for are allowed or denied one by one."""
+        groups: dict[Acl, list[Acl]] = {}
+        for acl in sorted(self.acls - self._kept):
+            groups.setdefault(acl._replace(operation=Operation.ALL), []).append(acl)
+        for folded, group in groups.items():
+            masks = ALLOWS if is_allow(folded) else DENIES
+            decided = 0
+            for acl in group:
+                decided |= masks[acl.operation]
+            if len(group) > 1 and not asked_operations(folded.resource_type) & ~decided:
+                self._replace(group, (folded,))
+
+    def fold_names(self, shortest_prefix: int) -> None:
+        """Where nobody could tell a prefix from its literals."""
+        groups: dict[Acl, list[Acl]] = {}
+        for acl in sorted(self.acls - self._kept):
+            if acl.pattern_type is _LITERAL and acl.resource_name != WILDCARD:
+                groups.setdefault(acl._replace(resource_name=""), []).append(acl)
+        for key, group in groups.items():
+            stem = reduce(_common, (acl.resource_name for acl in group))
+            if len(group) > 1 and len(stem) >= max(shortest_prefix, 1):
+                prefix = key._replace(resource_name=stem, pattern_type=PatternType.PREFIXED)
+                self._replace(group, (prefix,))
+
+    def _replace(self, removed: Collection[Acl], added: Collection[Acl]) -> None:
+        """Makes the change where it means the same."""
+        touched = [*removed, *added]
+        near = {each for acl in touched for each in self._near.to(acl)} & self.acls
+        after = near.difference(removed).union(added)
+        compared = SetComparison(near, after, self._config)
+        if any(compared.differences()):
+            return
+        if any(SetComparison(near, after, self._config).by_type()):
+            return
+        self.acls.difference_update(removed)
+        self.acls.update(added)
+        self._near.add(added)
+
+
+def _common(one: str, other: str) -> str:
+    return one[: common_prefix(one, other)]
+
+
+def _narrowness(acl: Acl) -> tuple[object, ...]:
+    is_wide = acl.pattern_type is not _LITERAL or acl.resource_name == WILDCARD
+    everybody = acl.principal == WILDCARD_PRINCIPAL
+    is_all = acl.operation is Operation.ALL
+    return is_wide, -len(acl.resource_name), everybody, is_all, acl.host == WILDCARD, acl
+
+
+class _NearAcls:
+    """ACLs by the names that they reach, to be found by a name that another one reaches."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._by_name: dict[tuple[ResourceType, str], list[Acl]] = {}
+        self._names: dict[ResourceType, list[str]] = {}
+        self.add(sorted(acls))
+
+    def add(self, acls: Iterable[Acl]) -> None:
+        for acl in acls:
+            key = acl.resource_type, acl.resource_name
+            if key not in self._by_name:
+                insort(self._names.setdefault(acl.resource_type, []), acl.resource_name)
+            self._by_name.setdefault(key, []).append(acl)
+
+    def to(self, acl: Acl) -> Iterator[Acl]:
+        """At least all that reach a name which ``acl`` reaches."""
+        kind, name = acl.resource_type, acl.resource_name
+        if acl.pattern_type is _LITERAL and name == WILDCARD:
+            for each in self._names[kind]:
+                yield from self._by_name[kind, each]
+            return
+        for end in range(len(name)):
+            yield from self._by_name.get((kind, name[:end]), ())
+        yield from self._by_name.get((kind, WILDCARD), ())
+        names = self._names.get(kind, [])
+        for at in range(bisect_left(names, name), len(names)):
+            if not names[at].startswith(name):
+                break
+            yield from self._by_name[kind, names[at]]

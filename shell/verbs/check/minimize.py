@@ -1,0 +1,101 @@
+"""``metalog minimize SOURCE``: a smaller set of ACLs that is proven to mean the same.
+
+Nothing is changed: it prints what to add and remove, the commands for it, or the smaller set.
+This module must not know how the set is found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from authorizer.trace import Question
+from metalog.acl import WILDCARD_PRINCIPAL, Operation, ResourceType
+from metalog.plurals import counted
+from metalog_sources.formats.document import AclEntry, Document, acl_order
+from metalog_sources.targets.plan import step_fields
+from shell.context import add_config, add_source
+from shell.inputs.acl_files import read_document
+from shell.inputs.queries import queries_of
+from shell.options import at_least
+from shell.output.output import Output
+from shell.tasks.acl_words import sentence
+from shell.tasks.minimize import KeptAcls, Minimized, minimized
+from shell.views.plan import SIGNS, print_commands
+
+USAGE: Final = "SOURCE [--keep-denies] [--keep-owned FILE] [options]"
+FORMATS: Final = ("text", "json", "yaml", "commands")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog minimize @prod --keep-denies --keep-owned acls/
+metalog minimize @prod -o commands                     kafka-acls commands that make it smaller
+metalog minimize acls/ -o yaml > smaller.yaml
+
+ACLs that others say already are left out, operations that are all listed become ALL, and literals
+become a prefix where that gives nothing more. Each step is proven: every kind of request that one
+of the ACLs can turn is decided alike. SOURCE is not changed.
+
+Exit code: 0 done, also if there is nothing to leave out; 2 no answer."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--keep-denies", action="store_true", help="leave out no DENY")
+    limits.add_argument(
+        "--keep-owned",
+        action="append",
+        metavar="FILE",
+        default=[],
+        help="leave out nothing that this file of ACLs, or folder of them, owns",
+    )
+    limits.add_argument(
+        "--shortest-prefix",
+        type=at_least(1, "--shortest-prefix"),
+        metavar="N",
+        default=1,
+        help="make no prefix of fewer characters",
+    )
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    owns = tuple(
+        own
+        for file in arguments.keep_owned
+        for own in read_document(file, arguments, output).document.owns
+    )
+    judge = queries_of(arguments, output, is_whole=True)
+    judge.check_ready(Question(WILDCARD_PRINCIPAL, Operation.DESCRIBE, ResourceType.TOPIC, "any"))
+    keep = KeptAcls(arguments.keep_denies, owns, arguments.shortest_prefix)
+    topics = judge.image.topics.by_name.keys()
+    found = minimized(judge.acls, judge.context.config, keep, topics)
+    if output.is_text:
+        output.aligned([SIGNS[step.change], sentence(step.acl)] for step in found.steps)
+        output.line(_summary(found))
+    elif output.format == "json":
+        for step in found.steps:
+            output.record(step_fields(step))
+    elif output.format == "commands":
+        print_commands(found.steps, judge.place, output)
+    else:
+        from metalog_sources.formats.yaml import write_yaml
+
+        entries = tuple(AclEntry(acl) for acl in sorted(found.acls, key=acl_order))
+        for line in write_yaml(Document(entries)).splitlines():
+            output.line(line)
+    return 0
+
+
+def _summary(found: Minimized) -> str:
+    if not found.steps:
+        return f"{counted(found.before, 'ACL')}, and no smaller set was found that means the same."
+    said = f"{counted(found.before, 'ACL')}, then {len(found.acls):,}, proven to mean the same"
+    said += f" ({counted(found.cells, 'cell')})."
+    if found.topics:
+        before, after = found.reaching
+        said += (
+            f" For a Metadata request for all {counted(found.topics, 'topic')} Kafka goes through"
+            f" {counted(before, 'ACL')}, then {after:,}."
+        )
+    return said
