@@ -12,10 +12,13 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 from binascii import b2a_base64
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, NamedTuple, NewType
 
 Uuid = NewType("Uuid", bytes)
 
+_REMEMBERED: Final = 1 << 12
+"""Texts of ids: a log names the same topics again and again."""
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 ZERO_UUID = Uuid(bytes(16))
@@ -23,6 +26,7 @@ METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
 """The topic id that KRaft reserves for ``__cluster_metadata`` (KIP-595)."""
 
 
+@lru_cache(_REMEMBERED)
 def uuid_text(uuid: Uuid) -> str:
     """The 22 characters by which Kafka shows ``uuid``."""
     return b2a_base64(uuid, newline=False).translate(_URL_SAFE)[:22].decode("ascii")

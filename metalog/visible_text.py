@@ -19,6 +19,8 @@ UNSAFE: Final = re.compile(
 
 def safe(text: str) -> str:
     """``text`` with each character escaped that is not plainly visible, as JSON escapes."""
+    if text.isascii() and text.isprintable():  # most is, and this takes a tenth of the search
+        return text
     return UNSAFE.sub(json_escape, text)
 
 

@@ -25,7 +25,7 @@ from metalog.log.folder.merged_folders import FoldersLog
 from metalog.log.folder.single_file import CheckpointLog, SegmentLog
 from metalog.log.opening import OpenedLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
-from metalog.records.acl_fast_decode import AclRun
+from metalog.records.acl_fast_decode import AclRun, Part, messages_of
 from metalog.records.batch import Batch
 from metalog.records.messages import AccessControlEntryRecord
 from metalog_sources.moment import Moment, ResolvedMoment, resolve_moment
@@ -111,6 +111,7 @@ def replay_source(
     progress: Progress | None = None,
     now_ms: int | None = None,
     selection: ImageSelection | None = None,
+    counts: RecordCounts | None = None,
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
@@ -140,6 +141,7 @@ def replay_source(
     replay = _Replay(
         log, limit, publishers, tolerant=tolerant, salvage=salvage, selection=selection
     )
+    replay.counts = counts
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
             raise log.damage
@@ -203,6 +205,7 @@ class _Replay:
         selection: ImageSelection | None,
     ) -> None:
         self._log = log
+        self.counts: RecordCounts | None = None
         self._selection = selection
         self.limit = limit
         self._publishers = publishers
@@ -261,7 +264,15 @@ class _Replay:
     def _loaded(
         self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
     ) -> Loader:
-        loader = Loader(self._publishers, tolerant=self._tolerant, selection=self._selection)
+        counts = self.counts
+        if counts is not None:
+            counts.clear()
+        loader = Loader(
+            self._publishers,
+            tolerant=self._tolerant,
+            selection=self._selection,
+            note_records=None if counts is None else counts.note,
+        )
         bootstrap = self._log.bootstrap()
         if bootstrap is not None:
             loader.load_snapshot(FORMATTED_SNAPSHOT, bootstrap)
@@ -304,37 +315,54 @@ def without_advice(error: MetalogError) -> str:
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
 
 
-class LogSurvey(NamedTuple):
-    """The result of reading the whole log: records counted by type, and the first damage.
+class RecordCounts(Counter[str]):
+    """How many records of each type a log has."""
 
-    It includes the log below the newest snapshot; of a snapshot's file it reads the snapshot.
+    def note(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if isinstance(part, AclRun):
+                self[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
+            else:
+                self[name_of(part)] += 1
+
+
+def survey_rest(
+    replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
+) -> CorruptLog | None:
+    """Adds to ``counts``, which were made by the replay, what it did not read: what lies below its
+    snapshot, or of a snapshot's file the snapshot. Returns the first damage.
+
+    Where the replay did not reach the log's end, all is read anew. ``progress`` is told the offset
+    reached, after every batch.
     """
-
-    records_by_type: Mapping[str, int]
-    problem: CorruptLog | None
-
-
-def survey_source(
-    source: Source, progress: Callable[[int], None] = lambda offset: None
-) -> LogSurvey:
-    """Call ``progress`` with the offset reached, after every batch."""
-    counts: Counter[str] = Counter()
-    problem = None
+    log, end = replayed.source.log, None
+    if isinstance(log, CheckpointLog) or replayed.offset != log.bounds().end or log.damage:
+        counts.clear()
+    elif replayed.snapshot is None:
+        return None
+    else:
+        end = replayed.snapshot.end_offset
     try:
-        for batch in _all_batches(source.log):
-            for part in batch.parts():
-                if isinstance(part, AclRun):
-                    counts[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
-                else:
-                    counts[name_of(part)] += 1
+        for batch in _batches_below(log, end):
+            parts: Iterable[Part] = batch.parts()
+            if end is not None and batch.next_offset > end:
+                parts = messages_of(parts)[: end - batch.base_offset]
+            counts.note(parts)
             progress(batch.next_offset)
     except CorruptLog as error:
-        problem = error
-    return LogSurvey(dict(sorted(counts.items())), problem)
+        return error
+    return None
 
 
-def _all_batches(log: OpenedLog) -> Iterator[Batch]:
+def _batches_below(log: OpenedLog, end: int | None) -> Iterator[Batch]:
     if isinstance(log, CheckpointLog):
-        return log.open_snapshot(log.id)
-    events = log.read(log.bounds().start)
-    return (event.batch for event in events if isinstance(event, Appended))
+        yield from log.open_snapshot(log.id)
+        return
+    start = log.bounds().start
+    if end is not None and start >= end:
+        return
+    for event in log.read(start):
+        if isinstance(event, Appended):
+            if end is not None and event.batch.base_offset >= end:
+                return
+            yield event.batch

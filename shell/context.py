@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from metalog.ports import Log
     from metalog_sources.formats.document import Document
     from metalog_sources.moment import ResolvedMoment
-    from metalog_sources.replay import Replayed
+    from metalog_sources.replay import RecordCounts, Replayed
     from metalog_sources.source import Source
     from metalog_sources.store import Store, StoreState
 
@@ -140,9 +140,11 @@ def replayed_source(
     shows: bool = False,
     rests_on_users: bool = False,
     is_whole: bool = False,
+    counts: RecordCounts | None = None,
 ) -> Replayed:
     """The state of SOURCE that the arguments ask for; what is odd about it is said. It has what
-    concerns authorization and the names of topics, or everything if it ``is_whole``.
+    concerns authorization and the names of topics, or everything if it ``is_whole``. ``counts`` are
+    made of its records.
 
     ``UncertainSource`` where no answer may be taken from it, but for a verb that ``shows``
     what a log holds, or that asks ``refuse_doubts_of`` itself. Only where what the verb prints
@@ -162,6 +164,7 @@ def replayed_source(
             salvage=arguments.salvage,
             progress=lambda reached, aim: progress.reached("reading", reached, aim),
             selection=None if is_whole else AUTHORIZATION,
+            counts=counts,
         )
     if replayed.moment is not None:
         _say_moment(replayed.moment, output)

@@ -13,7 +13,7 @@ files, threads, clocks, nor what publishers do.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from metalog.errors import CorruptLog, CorruptSnapshot
@@ -49,7 +49,7 @@ from metalog.ports import (
     SnapshotNeeded,
     Truncated,
 )
-from metalog.records.acl_fast_decode import messages_of, numbered
+from metalog.records.acl_fast_decode import Part, messages_of, numbered
 from metalog.records.batch import Batch
 from metalog.records.messages import (
     BeginTransactionRecord,
@@ -66,7 +66,7 @@ class Loader:
     """``tolerant`` is for tools that show a log's content: it counts every unreadable record and
     goes on. A strict loader stops at those that concern authorization. With a ``selection`` it
     reads some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that
-    this version refuses."""
+    this version refuses. ``note_records`` gets what the records of each batch of the log say."""
 
     def __init__(
         self,
@@ -76,7 +76,9 @@ class Loader:
         buffer_limit: int = BUFFER_LIMIT,
         selection: ImageSelection | None = None,
         kafka: str | None = None,
+        note_records: Callable[[Iterable[Part]], object] | None = None,
     ) -> None:
+        self._note_records = note_records
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
         self.kraft_version = 0
@@ -266,6 +268,8 @@ class Loader:
         parts = batch.parts(self._unread)
         if first > base or end < batch.next_offset:
             parts = [*messages_of(parts)[first - base : end - base]]
+        if self._note_records is not None:
+            self._note_records(parts)
         if batch.is_control:
             for part in self._screen.readable(batch, parts, first):
                 self._take_control(part, batch.epoch)

@@ -163,19 +163,20 @@ class Batch(NamedTuple):
 
     def entries(self) -> Iterator[MessageEntry]:
         """The records with their decoded messages; ``CorruptLog`` where one is damaged."""
-        is_control = self.is_control
+        is_control, base_offset = self.is_control, self.base_offset
         for raw in self.raw_records():
-            value = raw.value or b""
+            _, timestamp_delta, offset_delta, key, value, headers = raw
+            value = value or b""
             message: AnyMessage
             if is_control:
-                version, message = decode_control(raw.key, value)
+                version, message = decode_control(key, value)
             else:
                 version, message = decode_value(value)
-            why = refusal(raw, is_control=is_control)
-            if why is not None:
-                message = refused(message, value, why)
-            offset = self.base_offset + raw.offset_delta
-            yield MessageEntry(offset, self._timestamp(raw), version, message)
+            if timestamp_delta or headers or key is not None:
+                why = refusal(raw, is_control=is_control)
+                if why is not None:
+                    message = refused(message, value, why)
+            yield MessageEntry(base_offset + offset_delta, self._timestamp(raw), version, message)
 
     def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
         """What the records say, in order: runs of ACLs, and the messages between them.

@@ -17,13 +17,14 @@ from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
 from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
 from metalog.image.metadata import MetadataImage
+from metalog.image.selection import AUTHORIZATION
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder_writer.ownership import check_ownership
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.replica.replica import Replica
 from metalog.scram import ScramMechanism
 from metalog_sources.formats.document import ScramUser
-from metalog_sources.replay import replay_source
+from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import Source
 from metalog_sources.store import StoreState, document_of
 from metalog_sources.targets.plan import ChangeKind, PlanStep
@@ -43,8 +44,8 @@ class FolderTarget:
         self._replica: Replica | None = None
 
     def state(self) -> StoreState:
-        """The content of the folder's log; damage raises."""
-        replayed = replay_source(self._source)
+        """The ACLs and users of the folder's log; damage raises."""
+        replayed = self._replayed()
         return StoreState(document_of(replayed.image), replayed.problems)
 
     def why_not(self, acl: Acl) -> str | None:
@@ -52,7 +53,7 @@ class FolderTarget:
 
     def acl_creator(self) -> AclCreator:
         """The Kafka version that probably runs on this folder; the next start may be another."""
-        return creator_for(replay_source(self._source).image.features)
+        return creator_for(self._replayed().image.features)
 
     def change(
         self,
@@ -81,7 +82,7 @@ class FolderTarget:
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
         users: dict[str, dict[ScramMechanism, int]] = {}
-        for mechanism, credentials in replay_source(self._source).image.scram.mechanisms.items():
+        for mechanism, credentials in self._replayed().image.scram.mechanisms.items():
             for user, credential in credentials.items():
                 users.setdefault(user, {})[mechanism] = credential.iterations
         return users
@@ -99,6 +100,9 @@ class FolderTarget:
         for error in self._opened().alter_scram(request).result().values():
             if error:
                 raise InvalidTarget(f"{self._path}: {error.code.name}: {error.message}")
+
+    def _replayed(self) -> Replayed:
+        return replay_source(self._source, selection=AUTHORIZATION)
 
     def close(self) -> None:
         replica, self._replica = self._replica, None

@@ -151,7 +151,9 @@ class Output:
         if self._encode is None:
             from json import JSONEncoder
 
-            self._encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+            self._encode = JSONEncoder(
+                ensure_ascii=False, check_circular=False, separators=(",", ":")
+            ).encode
         if self.missing_fields:
             record = {**record, "missing": self.missing_fields}
             self._has_said_missing = True

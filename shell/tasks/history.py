@@ -13,6 +13,7 @@ from authorizer.analysis.explain.since import Since, since
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import CorruptLog
 from metalog.image.policy import readable_of
+from metalog.image.selection import AUTHORIZATION
 from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
@@ -93,7 +94,7 @@ def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[Lo
     """Those about the records from ``start`` on; the replay itself may have begun later."""
     if base == replayed.snapshot:
         return replayed.doubts
-    loader = Loader(tolerant=True)
+    loader = Loader(tolerant=True, selection=AUTHORIZATION)
     loader.handle(HighWatermark(replayed.offset))
     if base is not None:
         loader.load_snapshot(base, read_snapshot(replayed.source.log, base))

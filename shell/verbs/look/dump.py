@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.log.folder.single_file import CheckpointLog
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
-from metalog.records.json import to_json
 from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
 from metalog.visible_text import safe
@@ -110,15 +109,21 @@ def _entries(
 
 
 def _as_json(batch: Batch, entry: MessageEntry) -> dict[str, Any]:
-    place = {"offset": entry.offset, "epoch": batch.epoch, "timestamp": entry.timestamp}
-    message = _legible(entry.message)
-    if isinstance(entry.message, Undecodable) and message is None:
-        value = b64encode(entry.message.value).decode("ascii")
-        return place | {"undecodable": entry.message.reason, "value": value}
-    data = to_json(message, entry.version)
+    offset, timestamp, version, message = entry
+    record: dict[str, Any] = {"offset": offset, "epoch": batch.epoch, "timestamp": timestamp}
+    if isinstance(message, Undecodable):
+        if message.lenient is None:
+            record["undecodable"] = message.reason
+            record["value"] = b64encode(message.value).decode("ascii")
+            return record
+        message = message.lenient
     if isinstance(message, ControlMessage):
-        return place | {"control": message.TYPE_NAME, "data": data}
-    return place | {"type": message.TYPE_NAME, "version": entry.version, "data": data}
+        record["control"] = message.TYPE_NAME
+    else:
+        record["type"] = message.TYPE_NAME
+        record["version"] = version
+    record["data"] = message.to_json(version)
+    return record
 
 
 def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | str]:

@@ -31,23 +31,27 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from metalog_sources.replay import survey_source, without_advice
+    from metalog_sources.replay import RecordCounts, survey_rest, without_advice
 
-    replayed = replayed_source(arguments, output, warn=False, shows=True, is_whole=True)
+    counts = RecordCounts()
+    replayed = replayed_source(
+        arguments, output, warn=False, shows=True, is_whole=True, counts=counts
+    )
     end = replayed.bounds.end
     with output.busy("counting records") as progress:
-        survey = survey_source(
-            replayed.source, lambda offset: progress.reached("counting records", offset, end)
+        damage = survey_rest(
+            replayed, counts, lambda offset: progress.reached("counting records", offset, end)
         )
     problems = problems_of(replayed)
-    if survey.problem is not None:
-        found = without_advice(survey.problem)
+    if damage is not None:
+        found = without_advice(damage)
         if not any(problem.startswith(found) for problem in problems):
-            problems.append(str(survey.problem))
+            problems.append(str(damage))
+    records = dict(sorted(counts.items()))
     if output.is_text:
-        _print(replayed, survey.records_by_type, problems, output)
+        _print(replayed, records, problems, output)
     else:
-        output.record(_as_json(replayed, survey.records_by_type, problems))
+        output.record(_as_json(replayed, records, problems))
     return 1 if problems else 0
 
 
