@@ -150,7 +150,7 @@ class DecisionContext:
 
     def _reach(self, resource_type: ResourceType, name: str) -> NameReach:
         refuse_any(resource_type)
-        buckets = list(self.index.reaching(resource_type, name))
+        buckets = self.index.reaching(resource_type, name)
         reach = NameReach(buckets, is_default_allow=self.allow_everyone)
         if len(name) <= LONGEST_REMEMBERED:
             self._remembered.count(1, reach.size + getsizeof(name))

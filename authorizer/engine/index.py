@@ -41,13 +41,15 @@ PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
 
 
 class PatternBuckets:
-    """The buckets of one resource type's literal patterns, or of its prefixes."""
+    """The buckets of one resource type's literal patterns, or of its prefixes; ``wildcard`` is
+    that of ``*``."""
 
-    __slots__ = ("buckets", "names")
+    __slots__ = ("buckets", "names", "wildcard")
 
     def __init__(self, buckets: Table[str, Bucket], names: SortedNames) -> None:
         self.buckets = buckets
         self.names = names
+        self.wildcard = buckets.get(WILDCARD)
 
 
 NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]))
@@ -92,20 +94,21 @@ class AclIndex:
     def prefixed(self, resource_type: ResourceType) -> PatternBuckets:
         return self._prefixed[resource_type]
 
-    def reaching(self, resource_type: ResourceType, name: str) -> Iterator[Bucket]:
+    def reaching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
         """The buckets of all patterns that reach a resource: literal, long to short, wildcard.
 
         As in Kafka the wildcard does not reach a longer name that begins with ``*``.
         """
         literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
         literal = literals.buckets.get(name)
-        if literal is not None:
-            yield literal
-        for prefix in up_from(prefixed.names.longest_prefix(name)):
-            yield prefixed.buckets[prefix.name]
-        wildcard = literals.buckets.get(WILDCARD)
-        if wildcard is not None and not name.startswith(WILDCARD):
-            yield wildcard
+        found = [] if literal is None else [literal]
+        prefix = prefixed.names.longest_prefix(name)
+        while prefix is not None:
+            found.append(prefixed.buckets[prefix.name])
+            prefix = prefix.shorter
+        if literals.wildcard is not None and not name.startswith(WILDCARD):
+            found.append(literals.wildcard)
+        return found
 
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
         """The ACLs that reach a resource, in the order in which Kafka considers them."""
@@ -129,7 +132,7 @@ class AclIndex:
         *,
         allow_everyone: bool = False,
     ) -> Decision:
-        buckets = list(self.reaching(resource_type, name))
+        buckets = self.reaching(resource_type, name)
         who = self.placed(who)
         found = meant(buckets, who, name)
         return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)

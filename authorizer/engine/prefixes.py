@@ -12,7 +12,8 @@ This module must not know ACLs.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -65,36 +66,48 @@ class SortedNames:
     ``_firsts[i + 1]``. No chunk is empty, unless it is the only one.
     """
 
-    __slots__ = ("_chunks", "_firsts", "_prefixes")
+    __slots__ = ("_chunks", "_counts", "_firsts", "_lengths", "_prefixes")
 
-    def __init__(self, firsts: list[str], chunks: list[list[str]]) -> None:
+    def __init__(
+        self, firsts: list[str], chunks: list[list[str]], counts: Mapping[int, int]
+    ) -> None:
+        """``counts`` says how many names there are of each length."""
         self._firsts = firsts
         self._chunks = chunks
+        self._counts = counts
+        self._lengths = sorted(counts)
         self._prefixes: dict[str, Prefix] = {}
 
     @staticmethod
     def of(names: list[str]) -> SortedNames:
         """``names`` are sorted already."""
         chunks = [names[start : start + CHUNK] for start in range(0, len(names), CHUNK)] or [[]]
-        return SortedNames(["", *(chunk[0] for chunk in chunks[1:])], chunks)
+        firsts = ["", *(chunk[0] for chunk in chunks[1:])]
+        return SortedNames(firsts, chunks, Counter(map(len, names)))
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._chunks)
 
     def updated(self, name: str, names: SortedDict[str, Any]) -> SortedNames:
-        """These names with what ``names`` now has in the place of ``name``."""
+        """These names with what ``names`` now has in the place of ``name``, which came or went."""
+        length, counts = len(name), dict(self._counts)
+        counts[length] = counts.get(length, 0) + (1 if name in names else -1)
+        if not counts[length]:
+            del counts[length]
         at = bisect_right(self._firsts, name) - 1
         start = self._firsts[at]
         end = self._firsts[at + 1] if at + 1 < len(self._firsts) else None
         chunk = list(names.irange(start, end, inclusive=(True, False)))
         if not chunk and len(self._chunks) > 1:
             firsts = self._firsts[:at] + self._firsts[at + 1 :]
-            return SortedNames(["", *firsts[1:]], self._chunks[:at] + self._chunks[at + 1 :])
+            chunks = self._chunks[:at] + self._chunks[at + 1 :]
+            return SortedNames(["", *firsts[1:]], chunks, counts)
         parts = [chunk] if len(chunk) <= 2 * CHUNK else [chunk[:CHUNK], chunk[CHUNK:]]
         firsts = [start, *(part[0] for part in parts[1:])]
         return SortedNames(
             self._firsts[:at] + firsts + self._firsts[at + 1 :],
             self._chunks[:at] + parts + self._chunks[at + 1 :],
+            counts,
         )
 
     def longest_prefix(self, name: str) -> Prefix | None:
@@ -132,6 +145,7 @@ class SortedNames:
             and (all(chunks) or len(chunks) == 1)
             and all(len(chunk) <= 2 * CHUNK for chunk in chunks)
             and names == sorted(set(names))
+            and self._counts == Counter(map(len, names))
             and all(first <= chunk[0] for first, chunk in zip(firsts, chunks, strict=True) if chunk)
             and all(chunk[-1] < first for first, chunk in zip(firsts[1:], chunks, strict=False))
         )
@@ -159,14 +173,16 @@ class SortedNames:
 
     def _next_shorter(self, name: str) -> str | None:
         """The longest stored name that is a prefix of ``name`` without being ``name``."""
-        if not name:
-            return None
-        start = name[:-1]
+        longest = len(name) - 1
         while True:
+            at = bisect_right(self._lengths, longest) - 1
+            if at < 0:
+                return None
+            start = name[: self._lengths[at]]
             nearest = self._at_or_before(start)
             if nearest is None or start.startswith(nearest):
                 return nearest
-            start = start[: common_prefix(start, nearest)]
+            longest = common_prefix(start, nearest)
 
     def _at_or_before(self, name: str) -> str | None:
         at = bisect_right(self._firsts, name) - 1
