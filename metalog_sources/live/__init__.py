@@ -1,1 +1,1 @@
-"""Live stores and logs: a cluster, ZooKeeper, a log that is still written."""
+"""Live sources: a cluster, ZooKeeper, a log that is still written."""

@@ -1,7 +1,7 @@
 """A client's settings from a file, in Kafka's keys (``--command-config``).
 
-For librdkafka, by which a topic is read and written, and for the project's own client. No value
-appears in what it says: values may be passwords. This module must not connect.
+They are for librdkafka, which reads and writes topics, and for the project's own client. Messages
+never contain a value, since values may be passwords. This module must not connect.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Settings = TypeVar("Settings")
 
 
 def client_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
-    """librdkafka's settings without the servers, and a line for each key that is left out;
-    nothing of no file."""
+    """librdkafka's settings without the servers, and a line for each unused key; empty without a
+    file."""
     return _translated(path, files, librdkafka_settings)
 
 
 def wire_settings(
     path: Path | None, files: Files, *, request_timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> ClientSettings:
-    """Our own client's settings; the defaults of no file."""
+    """Our own client's settings; the defaults without a file."""
     return _translated(
         path, files, lambda found: settings_of(found, request_timeout_s=request_timeout_s)
     )
@@ -47,5 +47,5 @@ def _translated(
 
 
 def client_properties(path: Path | None, files: Files) -> dict[str, str]:
-    """The file's keys as they are; none of no file."""
+    """The file's keys, unchanged; empty without a file."""
     return {} if path is None else read_properties(path, files=files)

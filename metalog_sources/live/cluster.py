@@ -1,8 +1,8 @@
-"""``cluster://HOST:PORT``: any Kafka cluster through its Admin API, to read and to write.
+"""``cluster://HOST:PORT``: reads and writes any Kafka cluster by its Admin API.
 
-Brokers or controllers, as kafka-acls takes them. An ACL that cannot be read, as of a newer Kafka,
-is never passed over: it is among the ``unread`` of the state. This module must not know what is
-wanted.
+The addresses are brokers' or controllers', as in kafka-acls. An unreadable ACL, for example of a
+newer Kafka, is never skipped: it is among the ``unread`` of the state. This module must not know
+the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "cluster://"
 _REQUEST_TIMEOUT_S: Final = 30.0
-"""Of Kafka's clients."""
+"""The default of Kafka's clients."""
 _USER_TYPE: Final = "User:"
 _LIST: Final = "list ACLs"
 _LIST_USERS: Final = "list SCRAM users"
 _KIP_373_VERSION: Final = 3
-"""Of CreateAcls, with which came ACLs on users: who creates and describes their tokens."""
+"""The first version of CreateAcls with ACLs on users (creating and describing their tokens)."""
 _KAFKA_4_1: Final = 26
-"""The first level of metadata.version of the release that brought TWO_PHASE_COMMIT (KIP-939)."""
+"""The first metadata.version of the release with TWO_PHASE_COMMIT (KIP-939)."""
 _UNCERTAIN: Final = frozenset((-1, 7, 13))
-"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: perhaps it was done."""
+"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: the change may have been made."""
 
 Answer = TypeVar("Answer")
 
 
 class ClusterStore:
-    """A connection is made when it is first needed; an error names the cluster."""
+    """Connects at the first request; an error names the cluster."""
 
     def __init__(self, url: str, nodes: Sequence[Address], settings: ClientSettings) -> None:
         self.url = url
@@ -80,7 +80,7 @@ class ClusterStore:
 
     @property
     def is_at_controllers(self) -> bool:
-        """Whether controllers answer, not brokers; False before the first answer."""
+        """Whether controllers answer instead of brokers; False before the first answer."""
         return self._client.is_at_controllers
 
     def state(self) -> StoreState:
@@ -91,9 +91,8 @@ class ClusterStore:
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs whose resource one of ``patterns`` matches, and nothing else that decides about
-        these resources; of ``principals`` also their ACLs on other resources, and their
-        credentials."""
+        """The ACLs that decide about the resources of ``patterns``; of ``principals`` also their
+        ACLs on other resources, and their credentials."""
         found: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
@@ -109,8 +108,8 @@ class ClusterStore:
         return self._state(found, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """What a broker older than KIP-373 or KIP-939 does not know, as it announces what it
-        speaks; all else a cluster takes, or says itself why not."""
+        """The ACLs that a broker older than KIP-373 or KIP-939 does not know, by the versions that
+        it announces. A cluster accepts all others, or refuses them itself."""
         what = "create ACLs"
         if acl.resource_type is ResourceType.USER:
             version = self._call(what, self._client.create_acls_version)
@@ -123,7 +122,7 @@ class ClusterStore:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """As a node announces it, by the metadata.version it supports and the one in force."""
+        """By the metadata.version that a node announces as supported, and the one in force."""
         return self._call(
             "tell which Kafka it is",
             lambda: creator_of_cluster(
@@ -133,12 +132,12 @@ class ClusterStore:
         )
 
     def create(self, acls: Sequence[Acl]) -> None:
-        """All of ``acls``, in one request; ``PartlyDone`` where one of them failed."""
+        """Create ``acls`` in one request; ``PartlyDone`` if one of them failed."""
         what = "create ACLs"
         self._check(what, acls, self._call(what, lambda: self._client.create_acls(acls)))
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Exactly ``acls``, in one request; what is not there is not missed."""
+        """Delete exactly ``acls`` in one request; a missing one is no error."""
         what = "delete ACLs"
         self._check(what, acls, self._call(what, lambda: self._client.delete_acls(acls)))
 
@@ -155,7 +154,7 @@ class ClusterStore:
     def set_password(
         self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
     ) -> None:
-        """What goes to the cluster is the password salted (KIP-554), not the password."""
+        """Send the salted password (KIP-554), not the password."""
         wanted = NewCredential(user, mechanism, password, salt, iterations)
         self._alter_user(f"set the password of {user}", lambda: self._client.set_credential(wanted))
 
@@ -166,11 +165,11 @@ class ClusterStore:
         )
 
     def topics(self) -> list[ListedTopic]:
-        """Those that the caller may describe."""
+        """The topics that the caller may describe."""
         return self._call("list topics", self._client.topics)
 
     def takes_passwords(self) -> PasswordOffer:
-        """Whether it is a node of ours (KIP-506), and reached over TLS."""
+        """Whether it is our node (KIP-506), reached over TLS."""
         try:
             with self._passwords() as client:
                 if not client.is_spoken():
@@ -180,7 +179,7 @@ class ClusterStore:
             return PasswordOffer.NONE
 
     def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
-        """What goes to the node is the password: its policy judges it, and it salts it."""
+        """Send the password itself: the node checks its policy, and salts it."""
         from metalog.wire.client.passwords import NewPassword, ScramEntity
 
         with self._passwords() as client:
@@ -188,7 +187,7 @@ class ClusterStore:
             client.set_scram_password(asked).all().result(self._settings.call_timeout_s)
 
     def close(self) -> None:
-        """Nothing is held: the next call connects anew."""
+        """Close the connection; the next call opens another."""
         self._client.close()
 
     def _passwords(self) -> PasswordClient:

@@ -1,6 +1,6 @@
-"""A log that is still written, looked at again: its replay goes on from where it ended.
+"""Continues the replay of a log that is still written, from where it ended.
 
-This module must not know what is asked of the image.
+This module must not know what the image is used for.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from metalog_sources.replay import Replayed
 
 
 class LiveReplay:
-    """Call it for what is there now. A ``MetalogError`` says why there is none; the next call
+    """Call it for the present state. A ``MetalogError`` says why there is none; the next call
     tries again."""
 
     def __init__(self, replayed: Replayed, loader: Loader) -> None:
-        """``loader`` has made ``replayed``."""
+        """``loader`` is the one that made ``replayed``."""
         self._replayed = replayed
         self._loader = loader
         known = set(map(id, (each.fault for each in loader.doubts.values())))

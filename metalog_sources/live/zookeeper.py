@@ -1,8 +1,9 @@
-"""``zookeeper://HOST:PORT``: the ACLs and SCRAM users of a Kafka up to 3.9, and its ACLs to write.
+"""``zookeeper://HOST:PORT``: reads the ACLs and SCRAM users of a Kafka up to 3.9, and writes its
+ACLs.
 
-Read in one pass; what Kafka's change events name meanwhile is read again. Written as
-Kafka's AclAuthorizer writes: a node for each resource, changed only if nobody else has
-changed it, and an event for the brokers. This module must not know what is wanted.
+It reads in one pass, and reads again what Kafka's change events name meanwhile. It writes as
+Kafka's AclAuthorizer does: a node for each resource, changed only if nobody else has changed it,
+and an event for the brokers. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ Edit = Callable[[set[Acl]], set[Acl]]
 
 
 class ZookeeperStore:
-    """A session lasts as long as a question, or from the first change to ``close``. An error
-    names the node."""
+    """A session lasts for one read, or from the first change to ``close``. An error names the
+    node."""
 
     caller: str | None = None
 
@@ -47,7 +48,7 @@ class ZookeeperStore:
         self._elsewhere: dict[Resource, list[str]] | None = None
 
     def state(self) -> StoreState:
-        """All ACLs and SCRAM users, each node as of when it was read or read again."""
+        """All ACLs and SCRAM users, each node as of when it was last read."""
         try:
             return self._state()
         finally:
@@ -91,7 +92,7 @@ class ZookeeperStore:
         )
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Wherever they stand, if an old spelling of the path has them too."""
+        """Delete them at every path, also at an old spelling."""
         if self._elsewhere is None:
             self._elsewhere = _elsewhere(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
@@ -104,19 +105,19 @@ class ZookeeperStore:
         self._session.close()
 
     def _events(self) -> Iterator[str]:
-        """The paths of the change events that are there; Kafka removes them after a while."""
+        """The paths of the present change events; Kafka removes them after a while."""
         for root, names in self._session.children(znodes.EVENT_ROOTS).items():
             yield from (f"{root}/{name}" for name in names)
 
     def _changed(self, events: Sequence[str]) -> dict[str, Resource]:
-        """The nodes that ``events`` name, and of what they hold the ACLs."""
+        """The nodes with ACLs that ``events`` name."""
         nodes = self._session.nodes(events)
         resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
         return {znodes.path_of(each): each for each in resources if each is not None}
 
     def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
-        """The path of every node that may hold ACLs, lines about what Kafka leaves out too, and a
-        doubt where nothing shows that Kafka keeps ACLs here."""
+        """The path of every node that may hold ACLs; lines about nodes that Kafka ignores, too;
+        and a doubt if nothing shows that Kafka keeps ACLs here."""
         session = self._session
         types = session.children(list(znodes.ROOTS))
         problems = []
@@ -177,7 +178,7 @@ class ZookeeperStore:
         )
 
     def _write(self, path: str, resource: Resource, node: Znode | None, edit: Edit) -> Write | None:
-        """What makes of ``node`` what ``edit`` makes of its ACLs; None where nothing does."""
+        """The write that applies ``edit`` to the ACLs of ``node``; None if nothing changes."""
         held = set()
         if node is not None:
             held = {entry.acl for entry in self._read(node.data, path, resource)}
@@ -204,7 +205,7 @@ def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
 
 
 def _elsewhere(places: dict[str, Resource]) -> dict[Resource, list[str]]:
-    """Where else than Kafka keeps them the ACLs of a resource stand."""
+    """Other paths, from older spellings, that hold ACLs of the resource."""
     found: dict[Resource, list[str]] = {}
     for path, resource in places.items():
         if path != znodes.path_of(resource):

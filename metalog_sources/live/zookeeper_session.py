@@ -1,7 +1,7 @@
-"""A session with ZooKeeper, by kazoo: many nodes at once, writes that hold their version.
+"""A session with ZooKeeper, by kazoo: reads of many nodes, and writes that check the version.
 
-What goes wrong is one line. A new node gets the ZooKeeper ACL of the node above it. This
-module must not know what the nodes hold.
+Errors are one line. A new node gets the ZooKeeper ACL of its parent. This module must not know
+what the nodes contain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metalog.wire.client.bootstrap import check_anybody_listens
 from metalog.wire.hosts import parse_addresses
 
 CONNECT_S: Final = 5.0
-"""How long an ensemble may take to let us in."""
+"""How long an ensemble may take to accept the session."""
 ANSWER_S: Final = 10.0
 """How long it may then take to answer one request."""
 _AT_ONCE: Final = 1000
@@ -31,7 +31,7 @@ _quiet.propagate = False
 
 
 class Znode(NamedTuple):
-    """``data`` may hold credentials, and is not shown by ``repr``."""
+    """``data`` may contain credentials, so ``repr`` hides it."""
 
     data: bytes
     version: int
@@ -41,8 +41,8 @@ class Znode(NamedTuple):
 
 
 class Write(NamedTuple):
-    """``data`` at ``path``, if it still has ``version``: None is a node that is not there yet,
-    and None for ``data`` removes it. ``event`` is created with it, numbered by ZooKeeper."""
+    """``data`` at ``path``, if it still has ``version``. ``version`` None creates the node, and
+    ``data`` None removes it. ``event`` is created in the same step, numbered by ZooKeeper."""
 
     path: str
     data: bytes | None
@@ -51,7 +51,8 @@ class Write(NamedTuple):
 
 
 class ZooKeeperSession:
-    """Connects when first asked; ``close`` ends it, and the next question begins another."""
+    """Connects at the first request; ``close`` ends the session, and the next request begins
+    another."""
 
     def __init__(self, url: str, hosts: str) -> None:
         self.url = url
@@ -60,22 +61,22 @@ class ZooKeeperSession:
         self._node_acls: dict[str, Any] = {}
 
     def children(self, paths: Sequence[str]) -> dict[str, list[str]]:
-        """Sorted names below each of ``paths`` that is there."""
+        """The sorted children of each existing node of ``paths``."""
         found = self._each("list", paths, lambda client, path: client.get_children_async(path))
         return {path: sorted(names) for path, names in found.items()}
 
     def nodes(self, paths: Sequence[str]) -> dict[str, Znode]:
-        """Each of ``paths`` that is there."""
+        """Each existing node of ``paths``."""
         found = self._each("read", paths, lambda client, path: client.get_async(path))
         return {path: Znode(data or b"", stat.version) for path, (data, stat) in found.items()}
 
     def sync(self) -> None:
-        """What is read from now on is as new as what anybody has written before."""
+        """Make later reads see all writes of other clients up to now."""
         with self._saying("read", "/") as client:
             client.sync_async("/").get(timeout=ANSWER_S)
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
-        """Each write with its event, or neither; those whose version was no longer true."""
+        """Each write with its event, or neither; returns those whose version was outdated."""
         acls = self._acls_above({above for write in writes for above in _above(write)})
         stale = []
         for part in _parts(writes):
@@ -110,7 +111,7 @@ class ZooKeeperSession:
         return found
 
     def _acls_above(self, paths: Iterable[str]) -> dict[str, Any]:
-        """The ZooKeeper ACL of each of ``paths``, which are made where they are missing."""
+        """The ZooKeeper ACL of the parent of each of ``paths``; creates missing parents."""
         for path in sorted(set(paths) - self._node_acls.keys()):
             self._node_acls[path] = self._acl_made_sure(path)
         return self._node_acls
@@ -159,7 +160,7 @@ class ZooKeeperSession:
         return self._client
 
     def _check_anybody_listens(self) -> None:
-        """kazoo tries for as long as it may, and does not tell why in vain."""
+        """Raise if no address answers: kazoo retries until its timeout, and does not say why."""
         hosts = self._hosts.partition("/")[0]
         try:
             check_anybody_listens(parse_addresses(hosts), CONNECT_S)
@@ -168,7 +169,7 @@ class ZooKeeperSession:
 
     @contextmanager
     def _saying(self, what: str, path: str) -> Iterator[Any]:
-        """kazoo's client; what it raises in the block is told in one line."""
+        """kazoo's client; its exceptions in the block become one line."""
         try:
             yield self._connected()
         except (faults.NoNodeError, faults.NodeExistsError):
@@ -184,7 +185,7 @@ class ZooKeeperSession:
 
 
 class NotAllowed(InvalidSource):
-    """A node's own ACL in ZooKeeper forbids it."""
+    """A node's ZooKeeper ACL forbids it."""
 
 
 def _above(write: Write) -> tuple[str, str]:
@@ -192,7 +193,7 @@ def _above(write: Write) -> tuple[str, str]:
 
 
 def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
-    """Both or neither: brokers look at a resource again only where an event names it."""
+    """Both or neither: brokers read a resource again only if an event names it."""
     above, events = _above(write)
     both = client.transaction()
     if write.data is None:

@@ -1,9 +1,9 @@
 """The changes that give a target the wanted ACLs: a pure diff, in a safe order.
 
-DENYs are added first, then ALLOWs; ALLOWs are removed, then DENYs, last: at no moment is
-allowed what neither the state before nor the one after allows. Nothing is removed unless
-it is asked for, and then only what the wanted files own. This module must not know where
-ACLs come from, nor how a change is made.
+DENYs are added first, then ALLOWs; then ALLOWs are removed, and DENYs last. So at no moment is a
+request allowed that both the old and the new state deny. ACLs are removed only on request, and
+only if the wanted files own them. This module must not know where ACLs come from, nor how a change
+is made.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from metalog_sources.formats.nodes.rules import NOTE_KEYS, own_fields, read_own,
 
 VERSION: Final = "4"
 SAVED_BEGINNING: Final = b'{"metalogPlan"'
-"""Of a saved plan as it is written here."""
+"""The format version of saved plans."""
 _SAVED_KEYS: Final = (
     "metalogPlan",
     "target",
@@ -75,8 +75,8 @@ class PlanStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """ACLs of the target that nobody wants and that stay are ``unowned``, because no file owns
-    them, or ``unpruned``, because their removal was not asked for."""
+    """``unowned`` and ``unpruned`` are ACLs of the target that are not wanted and stay: because no
+    file owns them, or because their removal was not requested."""
 
     steps: tuple[PlanStep, ...]
     unowned: tuple[Acl, ...] = ()
@@ -89,7 +89,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Plan:
-    """The steps from ``current`` to what is wanted, in the order in which to take them."""
+    """The steps from ``current`` to the wanted ACLs, in a safe order."""
     wanted_acls = set(wanted.acls)
     held = set(current)
     steps = [
@@ -112,7 +112,7 @@ def _in_phases(steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
-    """The steps that may be taken together, in the order of the phases; none is empty."""
+    """The steps in groups that may be applied together, in order; no group is empty."""
     found = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
@@ -121,7 +121,7 @@ def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
 
 
 def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
-    """The ACLs once ``steps`` are taken."""
+    """The ACLs after ``steps``."""
     acls = set(current)
     for step in steps:
         if step.change is ChangeKind.ADD:
@@ -132,8 +132,9 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """That a plan lets nobody do more than ``claims`` (texts in YAML; none is nothing) state: so
-    many ``cells`` were asked, of the target's ACLs before it and after it, by their digests."""
+    """A proof that a plan lets nobody do more than ``claims`` state (texts in YAML; no claim means
+    nothing more). It compared ``cells`` of the target's ACLs before and after, which the digests
+    identify."""
 
     claims: tuple[str, ...]
     cells: int
@@ -142,16 +143,18 @@ class PlanProof(NamedTuple):
 
 
 def acl_digest(acls: Iterable[Acl]) -> str:
-    """The same for the same ACLs, in whatever order."""
+    """Equal for equal ACLs, in any order."""
     lines = (json.dumps(acl_fields(acl)) for acl in sorted(set(acls), key=acl_order))
     return sha256("\n".join(lines).encode()).hexdigest()
 
 
 class SavedPlan(NamedTuple):
-    """``before`` are the ACLs that the plan depends on, as its target had them: those that its
-    files own (``owns``), and those that reach a resource which one of its steps reaches.
-    ``super_users``, ``allow_everyone`` and ``kafka_version`` are the configuration by which its
-    effect was judged; ``proof`` is kept where it was asked for."""
+    """A plan with everything that it depends on.
+
+    ``before`` are the target's ACLs that its files own (``owns``), and those that reach a resource
+    of one of its steps. ``super_users``, ``allow_everyone`` and ``kafka_version`` are the
+    configuration by which its effect was judged; ``proof`` is set if one was requested.
+    """
 
     target: str
     super_users: tuple[str, ...]
@@ -181,7 +184,7 @@ def saved(
     allow_everyone: bool = False,
     kafka_version: str = "4.3",
 ) -> SavedPlan:
-    """The plan with what it depends on: the configuration, of ``current`` what is owned, and
+    """The plan with its dependencies: the configuration, the owned ACLs of ``current``, and
     ``reached``."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
@@ -190,13 +193,13 @@ def saved(
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
-    """The steps that are still to be taken: an interrupted run has taken others."""
+    """The steps that remain; an interrupted run has applied others."""
     held = set(current)
     return [step for step in plan.steps if (step.acl in held) is (step.change is ChangeKind.REMOVE)]
 
 
 def write_saved(plan: SavedPlan) -> str:
-    """A plan as JSON, a line for each step, ACL and thing owned."""
+    """A plan as JSON, a line for each step, ACL and ``owns`` entry."""
     fields = {
         "metalogPlan": VERSION,
         "target": plan.target,
@@ -230,7 +233,7 @@ def _list(items: Iterable[object]) -> str:
 
 
 def step_fields(step: PlanStep) -> dict[str, str]:
-    """The step in the keys of ``plan --json``."""
+    """The step with the keys of ``plan --json``."""
     notes = zip(NOTE_KEYS, step.notes, strict=True)
     return (
         {"change": step.change.value}
@@ -240,7 +243,7 @@ def step_fields(step: PlanStep) -> dict[str, str]:
 
 
 def read_saved(text: str, file: str) -> SavedPlan | None:
-    """The plan that a file holds; None where it holds something else."""
+    """The plan in a file; None if the file is something else."""
     node = next(json_values(text, file), None)
     if not isinstance(node, Fields) or _SAVED_KEYS[0] not in {key.value for key, _ in node.pairs}:
         return None
@@ -296,7 +299,7 @@ def _read_own(node: Node) -> Own:
 
 
 def _read_acl(node: Node) -> Acl:
-    """One that the target had; Kafka might refuse to create it."""
+    """An ACL that the target had; Kafka might refuse to create it."""
     found = fields_of(node, "an ACL", ACL_KEYS)
     for key in ACL_KEYS:
         if key not in found:

@@ -1,6 +1,6 @@
-"""Where a topic is: its address as people write it.
+"""A topic's address as people write it.
 
-This module must not connect, nor load what does.
+This module must not connect, nor import a library that does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za
 
 
 class TopicAddress(NamedTuple):
-    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, as ``str()`` of it says; a log has partition 0."""
+    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, also as ``str()``; a log has partition 0."""
 
     servers: str
     topic: str
@@ -28,12 +28,12 @@ class TopicAddress(NamedTuple):
 
     @property
     def transactional_id(self) -> str:
-        """By which all writers of the topic fence each other."""
+        """With it all writers of the topic fence each other."""
         return self.topic + WRITER_SUFFIX
 
 
 def is_topic(text: str) -> bool:
-    """Whether it names a topic, rightly or not."""
+    """Whether the text is a topic's address, valid or not."""
     return text.startswith(SCHEME)
 
 
@@ -45,7 +45,7 @@ def parse_address(text: str) -> TopicAddress:
 
 
 def split_snapshots(text: str) -> tuple[str, str | None]:
-    """The address and the DIR of ``ADDRESS[?snapshots=DIR]``; None where no DIR is given."""
+    """The address and the DIR of ``ADDRESS[?snapshots=DIR]``; None without a DIR."""
     address, asked, query = text.partition("?")
     folder = query.removeprefix(_SNAPSHOTS)
     if asked and (folder == query or not folder):

@@ -1,8 +1,8 @@
 """A topic log's requests to its cluster, through confluent-kafka.
 
-Messages below the last stable offset, in order, and how far they were given; the topic's
-settings; and a writer's transactions. Whatever goes wrong is one line that names the topic.
-Every call ends within ``TIMEOUT_S``. This module must not know what a message means.
+They are the messages below the last stable offset, in order; the topic's settings; and a writer's
+transactions. Errors are one line that names the topic. Every call ends within ``TIMEOUT_S``. This
+module must not know what a message means.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
 TIMEOUT_S: Final = 10.0
-"""How long a cluster may keep one call waiting, and how long a reader waits for a message
-that must be there."""
+"""How long a call may wait for the cluster, and a reader for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
-"""After so long the cluster aborts what a writer left open, unless a new one does before:
-readers are not given what comes after it until then."""
+"""After this time the cluster aborts a writer's open transaction, unless a new writer does so
+earlier; until then readers get no message behind it."""
 _GROUP: Final = "metalog-reader"
-"""Needed by the library; no offset is committed and nobody joins it."""
+"""The library requires one; no offset is committed and nobody joins the group."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 _ASK_AFTER_S: Final = 0.5
 _ASK_S: Final = 1.0
 _PATIENCE_S: Final = 3.0
-"""How long a topic's leader may be silent before that is a fault: an election long."""
+"""How long a topic's leader may be silent, for an election, before that is a fault."""
 _AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
 _LIVE_WAIT_MS: Final = 100
 _DEFAULTS: Final = {"check.crcs": "true"}
 _REFUSED: Final = (KafkaException, ValueError, TypeError)
-"""What the library raises, for settings too."""
+"""The exceptions of the library, also for settings."""
 
 
 class TopicFacts(NamedTuple):
-    """What a topic is: its partitions, and its settings by Kafka's names."""
+    """A topic's partitions, and its settings by Kafka's names."""
 
     partitions: int
     settings: Mapping[str, str]
 
 
 class TopicEnds(NamedTuple):
-    """``start`` is the log start offset; all below ``stable`` is committed or aborted."""
+    """``start`` is the log start offset; every transaction below ``stable`` is committed or
+    aborted."""
 
     start: int
     stable: int
 
 
 class TopicCluster:
-    """The cluster at ``address``; ``settings`` are librdkafka's, and may hold secrets."""
+    """The cluster at ``address``; ``settings`` are librdkafka's, and may contain secrets."""
 
     def __init__(self, address: TopicAddress, settings: Mapping[str, str]) -> None:
         self.address = address
@@ -72,7 +72,7 @@ class TopicCluster:
         return f"TopicCluster({self.address})"
 
     def facts(self) -> TopicFacts | None:
-        """None where there is no such topic."""
+        """None if the topic does not exist."""
         topic = self.address.topic
         with self.consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
@@ -81,8 +81,8 @@ class TopicCluster:
         return None if found.error else TopicFacts(len(found.partitions), self._topic_settings())
 
     def create(self, settings: Mapping[str, str]) -> TopicFacts:
-        """One partition, with the cluster's own replication factor; another's that was made
-        meanwhile will do."""
+        """Create the topic with one partition and the cluster's replication factor; one that
+        another program created meanwhile will do."""
         wanted = _admin.NewTopic(self.address.topic, 1, config=dict(settings))
         try:
             self._administered(
@@ -99,7 +99,7 @@ class TopicCluster:
         return facts
 
     def id(self) -> str:
-        """As Kafka shows it, and not the library; another topic by the same name has another."""
+        """The topic's id in Kafka's form, not the library's; a recreated topic has another."""
         wanted = _api.TopicCollection([self.address.topic])
         described = self._administered(
             "describe it",
@@ -121,13 +121,13 @@ class TopicCluster:
         return found
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
-        """``live`` ones are waited for at the cluster; of others it is said at once that there
-        are none, which is how a reader gets past what ends a log but is not a message."""
+        """``live`` messages are awaited at the cluster. Otherwise the end is reported at once, so
+        a reader passes a log's end that is not a message."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 
     def transactions(self) -> Transactions:
-        """``InvalidTarget`` where no writer may be, or its cluster does not answer."""
+        """``InvalidTarget`` if no writer is allowed, or the cluster does not answer."""
         own = {
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
@@ -144,7 +144,8 @@ class TopicCluster:
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
-        """Without a consumer's, and what the library sets by the transaction's timeout."""
+        """Settings without those of a consumer, and without those that the library derives from
+        the transaction's timeout."""
         left_out = ("check.crcs", "socket.timeout.ms")
         return {key: value for key, value in self._settings.items() if key not in left_out}
 
@@ -190,7 +191,7 @@ class TopicCluster:
         return self.consumer(own)
 
     def consumer(self, own: Mapping[str, Any]) -> tuple[Troubles, Any]:
-        """With the settings ``own``; nothing is asked yet."""
+        """A consumer with the settings ``own``; it sends no request yet."""
         troubles = Troubles()
         try:
             consumer = _api.Consumer({**self._settings, **own, **troubles.settings})
@@ -201,11 +202,11 @@ class TopicCluster:
 
 
 _NOT_OURS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
-"""Of the group, which has nothing to say here."""
+"""Errors about the group, which no reader joins: they are ignored."""
 
 
 class CommittedMessages:
-    """The committed messages from ``position`` on, which lies past those that were given."""
+    """The committed messages from ``position`` on, which moves past each returned one."""
 
     def __init__(self, cluster: TopicCluster, troubles: Troubles, consumer: Any, start: int):
         self.position = start
@@ -216,7 +217,7 @@ class CommittedMessages:
         self._consumer.assign([_api.TopicPartition(address.topic, address.partition, start)])
 
     def until(self, end: int) -> Iterator[Stored]:
-        """Those below ``end``, which must be stable already."""
+        """The messages below ``end``, which must be stable already."""
         deadline = time.monotonic() + TIMEOUT_S
         while self.position < end:
             for message in self.within(0.5):
@@ -232,7 +233,7 @@ class CommittedMessages:
                 )
 
     def within(self, timeout_s: float) -> Iterator[Stored]:
-        """What comes within ``timeout_s`` seconds, and all that came with it."""
+        """Waits up to ``timeout_s`` seconds for a message; yields all that have arrived."""
         first = self._consumer.poll(timeout_s)
         if first is None:
             self._prove_contact()
@@ -248,8 +249,8 @@ class CommittedMessages:
                 raise _unread(self._address, self._troubles, KafkaException(error))
 
     def _prove_contact(self) -> None:
-        """Ask the topic's leader where its log ends, if nothing was heard of it for a while: of a
-        cluster that is gone the library may say nothing, or something else last."""
+        """Request the log's end from the topic's leader if it has been silent for a while: the
+        library may report nothing of a dead cluster."""
         silent_s = self._contact.silent_for_s
         if silent_s is not None and silent_s < _ASK_AFTER_S:
             return
@@ -267,8 +268,8 @@ class CommittedMessages:
 
 
 class Transactions:
-    """A claimed writer. An error is ``LogFenced``, after which nothing more may be asked of
-    it: what was being sent may be in the log or not."""
+    """A claimed writer. An error is ``LogFenced``, and ends its use: the messages under way may be
+    in the log or not."""
 
     def __init__(
         self, address: TopicAddress, troubles: Troubles, producer: Any, consumer: Any
@@ -279,11 +280,11 @@ class Transactions:
         self._consumer = consumer
 
     def send(self, messages: Sequence[Outgoing], timestamp: int, expected: int) -> int:
-        """All of ``messages`` as one transaction; the log's end behind it, which is durable and
-        stable when this returns.
+        """Send ``messages`` as one transaction; returns the log's end behind it, which is then
+        durable and stable.
 
-        ``expected`` is the offset of the first one: any other is a sign that acknowledged
-        records were lost, or that somebody else writes.
+        ``expected`` is the offset of the first one. Any other offset means that acknowledged
+        records were lost, or that another program writes.
         """
         try:
             self._producer.begin_transaction()
@@ -303,8 +304,8 @@ class Transactions:
             ) from None
 
     def close(self) -> None:
-        """Aborts what is open, if this is still the writer. The producer has no other end than
-        to be forgotten: its own ``close`` complains if it was fenced."""
+        """Abort the open transaction, if this is still the writer. The producer is then only
+        dropped: its own ``close`` complains if it was fenced."""
         self._producer.purge()
         with suppress(KafkaException):
             self._producer.abort_transaction(_ABORT_S)
@@ -339,7 +340,7 @@ class Transactions:
         return offsets[0]
 
     def _commit(self) -> None:
-        """Asked again while the library says that it may be: it was not refused then."""
+        """Commit; retried while the library allows it, since it was not refused then."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             try:
@@ -350,8 +351,8 @@ class Transactions:
                     raise
 
     def _stable_end(self, end: int) -> int:
-        """The last stable offset, once it is past ``end``: the coordinator answers before
-        the topic's partition has the marker, and a reader who starts now must see it all."""
+        """The last stable offset, once it is past ``end``. The coordinator answers before the
+        partition has the marker, and a reader that starts now must see all of it."""
         deadline = time.monotonic() + TIMEOUT_S
         wait_s = 0.0005
         while (stable := watermarks(self._consumer, self._address).stable) < end:
@@ -366,8 +367,8 @@ class Transactions:
 
 
 def _cause(error: SystemError) -> BaseException:
-    """The library raises a fatal error inside ``flush`` and then calls back, which Python
-    takes for a fault of the interpreter."""
+    """The library raises a fatal error inside ``flush`` and then calls back, which Python reports
+    as a ``SystemError``."""
     return error.__cause__ or error
 
 

@@ -1,9 +1,9 @@
-"""Which of several nodes writes the log in a topic: the one that owns the topic's partition in
-the consumer group ``TOPIC-controllers``.
+"""The election of the node that writes the log in a topic.
 
-Kafka elects and notices who is gone; nothing is read by this consumer, and no offset is
-committed. To own the partition is only the right to claim the log: what keeps two writers
-apart is the claim (see ``writer``). This module must not know what is written.
+The writer is the node that owns the topic's partition in the consumer group ``TOPIC-controllers``.
+Kafka elects it and detects its loss; the consumer reads nothing and commits no offset. Owning the
+partition only gives the right to claim the log; the claim keeps two writers apart (see
+``writer``). This module must not know what is written.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _log = logging.getLogger(__name__)
 
 GROUP_SUFFIX: Final = "-controllers"
 SESSION_TIMEOUT_MS: Final = 6_000
-"""After so long without a sign of the owner its partition goes to another; the least that a
-Kafka broker takes by default (``group.min.session.timeout.ms``)."""
+"""After this time without a sign of the owner its partition goes to another node: the minimum of a
+Kafka broker by default (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
-"""How soon the others hear of it."""
+"""How soon the others learn of it."""
 ASIDE_S: Final = 1.0
-"""How long one that resigned leaves the office to the others."""
+"""How long a node that resigned leaves the election to the others."""
 _POLL_S: Final = 0.1
 
 
 class TopicCandidacy:
-    """The ``Candidacy`` of ``node_id`` for ``log``. ``first_words`` are asked for at each
-    claim; ``snapshots`` is the folder that ``log`` has."""
+    """The ``Candidacy`` of ``node_id`` for ``log``. ``first_words`` are the first records after
+    each claim; ``snapshots`` is the folder of ``log``."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class TopicCandidacy:
             consumer.close()
 
     def _stand_aside(self, consumer: Any) -> None:
-        """So long that the others are given what was left."""
+        """Wait so long that the others get the partition."""
         until_s = time.monotonic() + ASIDE_S
         while time.monotonic() < until_s and not self._is_closing.is_set():
             self._poll(consumer)
@@ -122,7 +122,7 @@ class TopicCandidacy:
             self._is_closing.wait(1)
 
     def _subscribe(self, consumer: Any) -> None:
-        """The partition is paused as soon as it is given: nothing of it is wanted here."""
+        """The partition is paused as soon as it is assigned, since nothing of it is read."""
 
         def assigned(consumer: Any, partitions: Any) -> None:
             consumer.incremental_assign(partitions)

@@ -1,7 +1,8 @@
-"""A topic of any number of partitions, read by ranges of offsets: lines of logs, not a log.
+"""A topic with any number of partitions, read by ranges of offsets: lines of logs, not a metadata
+log.
 
-Nothing is waited for that is not there already, and what the cluster has deleted is told
-apart from what was never committed. This module must not know what a record means.
+It never waits for messages, and distinguishes deleted messages from uncommitted ones. This module
+must not know what a record means.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ _COMPACT: Final = "compact"
 
 
 class Deleted(NamedTuple):
-    """The offsets from ``start`` up to ``end`` are gone, and what was in them is not known."""
+    """The offsets from ``start`` up to ``end`` were deleted; their content is not known."""
 
     start: int
     end: int
 
 
 class PartitionedTopic:
-    """The topic at ``address``; ``settings`` are librdkafka's, and may hold secrets.
+    """The topic at ``address``; ``settings`` are librdkafka's, and may contain secrets.
 
-    ``InvalidSource`` where it is not there, or its cluster refuses or does not answer in time.
+    ``InvalidSource`` if the topic does not exist, or its cluster refuses or does not answer in
+    time.
     """
 
     def __init__(self, address: TopicAddress, settings: Mapping[str, str]) -> None:
@@ -39,7 +41,7 @@ class PartitionedTopic:
         return f"PartitionedTopic({self.address})"
 
     def check(self) -> None:
-        """``InvalidSource`` where records may go without a trace."""
+        """``InvalidSource`` if records may be lost without a trace."""
         facts = self._cluster().facts()
         if facts is None:
             raise InvalidSource(f"{self.address}: there is no such topic")
@@ -50,11 +52,11 @@ class PartitionedTopic:
             )
 
     def id(self) -> str:
-        """Another topic by the same name has another."""
+        """A recreated topic has another id."""
         return self._cluster().id()
 
     def ends(self) -> dict[int, TopicEnds]:
-        """Of every partition."""
+        """The ends of every partition."""
         topic = self.address.topic
         with self._cluster().consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
@@ -64,7 +66,7 @@ class PartitionedTopic:
         return ends
 
     def read(self, partition: int, start: int, end: int) -> Iterator[Stored | Deleted]:
-        """What is committed from offset ``start`` up to ``end``, which is stable already."""
+        """The committed messages from offset ``start`` up to ``end``, which is stable already."""
         cluster = self._cluster(partition)
         while start < end:
             first = min(cluster.ends().start, end)
