@@ -74,7 +74,7 @@ _NOT_SAID: Final = RequestContext(principal="", host="")
 
 
 class Rules(NamedTuple):
-    """What the early draft had otherwise; see ``draft``."""
+    """What the early draft had otherwise; see ``kip11_draft``."""
 
     is_open_without_acls: bool
     read_principal: Callable[[KafkaPrincipal | str], KafkaPrincipal]

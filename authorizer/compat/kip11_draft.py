@@ -1,8 +1,12 @@
-"""The differences of KIP-11's early draft, kept as history: ``SimpleAclAuthorizer(DRAFT)``.
+"""The door to KIP-11's early draft: ``SimpleAclAuthorizer(DRAFT)``, over the log of today.
 
-What has no ACL is open to everybody. A principal may be a bare name, and ``*:*`` is everybody;
-to alter is called EDIT; an ACL has one principal; who did not say who they are is "Dr. Who?";
-and what is raised has four fields. Nothing loads this by a configuration.
+It is for ACLs, scripts and ZooKeeper nodes that are as old as the draft: it shows what they meant
+to those who wrote them, so that what takes their place can be compared with it.
+
+A resource without ACLs is open to everybody. A principal may be a bare name, and ``*:*`` is
+everybody; ALTER is called EDIT; an ACL has one principal; an unauthenticated client is
+"Dr. Who?"; and the exception has four fields. No configuration and no module loads it. This
+module must not know how a decision is made.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from authorizer.compat.kip11 import (
     Resource,
     Session,
 )
-from authorizer.compat.kip11.draft import DRAFT, DraftAuthorizationException, acl, anonymous
+from authorizer.compat.kip11_draft import DRAFT, DraftAuthorizationException, acl, anonymous
 from tests.support.worlds.kip11_acls import having, on_a_log
 
 PAYMENTS = Resource("TOPIC", "payments")
