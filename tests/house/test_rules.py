@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.support.kafka.cases import PACKAGES, REPOSITORY
 GENERATED = REPOSITORY / "metalog" / "records" / "messages"
 MODULE_LINES = 400
 FUNCTION_LINES = 70
+FOLDER_MODULES = 19
 NOT_FOR_THE_REPOSITORY = re.compile(
     rb"(pypi\.org|pythonhosted|repo1?\.maven|deb\.debian\.org|/root/|/home/[a-z]|/work/)"
 )
@@ -35,6 +37,11 @@ def tree_of(path: Path) -> ast.Module:
 def test_a_module_is_short() -> None:
     lengths = {short(path): len(path.read_bytes().splitlines()) for path in MODULES}
     assert [name for name, lines in lengths.items() if lines > MODULE_LINES] == []
+
+
+def test_a_folder_has_few_modules() -> None:
+    folders = Counter(short(path.parent) for path in MODULES if path.name != "__init__.py")
+    assert {name: count for name, count in folders.items() if count > FOLDER_MODULES} == {}
 
 
 def test_a_module_says_what_it_is_for() -> None:

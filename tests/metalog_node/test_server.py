@@ -91,7 +91,7 @@ def measured(node: Node, metric: str, listener: str) -> float | None:
     return value
 
 
-def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
+def test_a_client_that_does_not_finish_tls_counts_and_is_closed(
     serve: Callable[..., Any],
     identity: Certified,
     monkeypatch: pytest.MonkeyPatch,
@@ -268,35 +268,35 @@ def test_users_are_known_before_the_gate_opens_the_listeners(
 
 
 @pytest.mark.parametrize(
-    ("files", "configured", "seats"), [(1024, 1 << 31, 896), (1024, 3, 3), (64, 1 << 31, 32)]
+    ("files", "configured", "places"), [(1024, 1 << 31, 896), (1024, 3, 3), (64, 1 << 31, 32)]
 )
 def test_some_files_are_left_for_the_node(
-    monkeypatch: pytest.MonkeyPatch, files: int, configured: int, seats: int
+    monkeypatch: pytest.MonkeyPatch, files: int, configured: int, places: int
 ) -> None:
     """A log that has none for its next segment is fenced."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
     found = quotas_for(configured, 1 << 31)
-    taken = [found.take("X", "127.0.0.1") for _ in range(seats + 1)]
-    assert taken == [True] * seats + [False]
+    taken = [found.take("X", "127.0.0.1") for _ in range(places + 1)]
+    assert taken == [True] * places + [False]
 
 
-def test_one_address_does_not_take_the_seats_of_others(caplog: pytest.LogCaptureFixture) -> None:
-    seats = quotas_for(10, 2)
+def test_one_address_leaves_connections_to_others(caplog: pytest.LogCaptureFixture) -> None:
+    places = quotas_for(10, 2)
     hosts = ["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2"]
-    assert [seats.take("X", host) for host in hosts] == [True, True, False, True]
+    assert [places.take("X", host) for host in hosts] == [True, True, False, True]
     assert "X: no more clients than 2 of 10.0.0.1, by max.connections.per.ip" in caplog.text
-    seats.leave("X", "10.0.0.1")
-    assert seats.take("X", "10.0.0.1")
+    places.leave("X", "10.0.0.1")
+    assert places.take("X", "10.0.0.1")
 
 
 def test_a_listener_has_no_more_clients_than_its_own_limit(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    seats = quotas_for(10, 10, {"X": 1})
-    assert [seats.take(name, "10.0.0.1") for name in ("X", "X", "Y")] == [True, False, True]
+    places = quotas_for(10, 10, {"X": 1})
+    assert [places.take(name, "10.0.0.1") for name in ("X", "X", "Y")] == [True, False, True]
     assert "X: no more clients than 1 at this listener" in caplog.text
-    seats.leave("X", "10.0.0.1")
-    assert seats.take("X", "10.0.0.1")
+    places.leave("X", "10.0.0.1")
+    assert places.take("X", "10.0.0.1")
 
 
 def test_an_ipv4_client_of_an_ipv6_listener_is_known_by_its_ipv4_address(
