@@ -14,7 +14,7 @@ from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE
 from metalog_spark.summary import summary
 from shell.output.output import Output
-from shell.views.build_summary import show_built
+from shell.views.pipeline.build_summary import show_built
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

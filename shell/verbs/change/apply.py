@@ -32,7 +32,7 @@ from shell.tasks.plans.gains import losses_refused
 from shell.tasks.plans.planned import Planned
 from shell.tasks.plans.saved import changed_since, plan_to_save, saved_plan
 from shell.views.other_kafka import say_other_plan
-from shell.views.plan import print_steps
+from shell.views.plans.plan import print_steps
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig

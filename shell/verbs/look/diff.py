@@ -34,7 +34,7 @@ from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.meaning import meaning
 from shell.views.meaning import markdown_of_meaning, meaning_records, print_meaning
-from shell.views.plan import SIGNS, print_commands, print_table
+from shell.views.plans.plan import SIGNS, print_commands, print_table
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig

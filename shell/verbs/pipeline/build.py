@@ -21,7 +21,7 @@ from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_
 from shell.context import add_command_config
 from shell.output.output import Output
 from shell.tasks.broker_context import SUPER_USERS_KEY
-from shell.views.build_summary import show_built
+from shell.views.pipeline.build_summary import show_built
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -180,7 +180,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
 
 def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
     from metalog_spark.dry_run import dry_run
-    from shell.views.dry_run import show_dry_run
+    from shell.views.pipeline.dry_run import show_dry_run
 
     for place in (*given.every_table, *arguments.audit, arguments.out):
         if place in given.every_table or not is_here(arguments, place):

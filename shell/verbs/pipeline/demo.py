@@ -21,7 +21,7 @@ from shell.arguments.pipeline import add_spark, check_installed, spark_session
 from shell.options import at_least
 from shell.output.output import Output
 from shell.version import VERSION
-from shell.views.findings import whole_command
+from shell.views.pipeline.findings import whole_command
 
 if TYPE_CHECKING:
     from metalog_spark.demo.make import Made

@@ -22,8 +22,8 @@ from shell.options import at_least
 from shell.output.output import Output
 from shell.tasks.follow.alerts import TOLD, Alerts, posted_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
-from shell.views.alerts import print_alerts
-from shell.views.build_summary import followed_said
+from shell.views.pipeline.alerts import print_alerts
+from shell.views.pipeline.build_summary import followed_said
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

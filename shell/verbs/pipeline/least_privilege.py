@@ -27,7 +27,7 @@ from shell.views.accepted_findings import (
     accepted_said,
     add_accepted,
 )
-from shell.views.findings import (
+from shell.views.pipeline.findings import (
     FindingOptions,
     add_tolerance,
     add_window,
@@ -36,7 +36,7 @@ from shell.views.findings import (
     share,
     window_asked,
 )
-from shell.views.plan import SIGNS, print_commands
+from shell.views.plans.plan import SIGNS, print_commands
 
 if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep

@@ -16,7 +16,13 @@ from metalog.visible_text import safe, shown
 from shell.arguments.pipeline import add_spark, check_folder, check_installed, opened_folder
 from shell.output.output import Cell, Output
 from shell.version import VERSION
-from shell.views.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
+from shell.views.pipeline.findings import (
+    STYLES,
+    add_tolerance,
+    add_window,
+    whole_command,
+    window_asked,
+)
 
 if TYPE_CHECKING:
     from metalog_spark.report.contents import Cell as Said

@@ -13,7 +13,7 @@ from metalog.visible_text import shown
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.arguments.words import parse_operation, parse_resource
 from shell.output.output import Cell, Output
-from shell.views.findings import add_window, window_asked
+from shell.views.pipeline.findings import add_window, window_asked
 
 USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "csv")

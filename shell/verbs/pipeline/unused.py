@@ -25,7 +25,7 @@ from shell.views.accepted_findings import (
     acl_words,
     add_accepted,
 )
-from shell.views.findings import (
+from shell.views.pipeline.findings import (
     FindingOptions,
     add_tolerance,
     add_window,

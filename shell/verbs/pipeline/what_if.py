@@ -32,7 +32,7 @@ from shell.views.accepted_findings import (
     add_accepted,
 )
 from shell.views.explanation import result_cell
-from shell.views.findings import (
+from shell.views.pipeline.findings import (
     acl_json,
     acl_said,
     add_window,

@@ -40,7 +40,7 @@ from metalog_spark.store.tables import (
     USAGE,
     WAITING,
 )
-from shell.views.findings import share
+from shell.views.pipeline.findings import share
 from tests.support.spark.small_pipeline import Ask, World, life, moment
 from tests.support.spark.small_shop import (
     ADMIN,

@@ -12,7 +12,7 @@ from metalog.visible_text import safe
 from metalog_sources.moment import time_text
 from shell.output.output import Output
 from shell.tasks.follow.alerts import record
-from shell.views.findings import STYLES, acl_said
+from shell.views.pipeline.findings import STYLES, acl_said
 
 
 def print_alerts(alerts: Iterable[dict[str, Any]], output: Output) -> None:

@@ -1,0 +1,1 @@
+"""What verbs of metalog pipeline print: summaries, findings, alerts."""

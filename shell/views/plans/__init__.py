@@ -1,0 +1,1 @@
+"""How plans are shown: to a person, and to build servers."""
