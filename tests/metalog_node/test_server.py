@@ -259,8 +259,8 @@ def test_users_are_known_before_the_gate_opens_the_listeners(
         complete = publisher.complete_initial_load
 
         def noted(self: Any, complete: Any = complete, name: str = publisher.__name__) -> None:
-            complete(self)
             done.append(name)
+            complete(self)
 
         monkeypatch.setattr(publisher, "complete_initial_load", noted)
     with serve("SASL_PLAINTEXT"):
