@@ -21,7 +21,7 @@ from shell.options import at_least
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.minimize import KeptAcls, Minimized, minimized
-from shell.views.plan import SIGNS, print_commands
+from shell.views.plans.plan import SIGNS, print_commands
 
 USAGE: Final = "SOURCE [--keep-denies] [--keep-owned FILE] [options]"
 FORMATS: Final = ("text", "json", "yaml", "commands")
