@@ -5,7 +5,6 @@ This module must not know which verbs there are, nor what any does.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,6 +72,8 @@ def verb_answer(
 ) -> VerbAnswer:
     """What the verb answers as JSON, of at most so many characters. It raises what the verb
     raises."""
+    import json
+
     from shell.options import build_parser, parse
 
     parsed = parse(build_parser(name, verb.line, module), [*arguments, "--output=json"])

@@ -46,5 +46,5 @@ def test_what_cannot_be_found_is_named_with_its_key(
 
 
 def test_what_cannot_be_made_is_named_with_its_key() -> None:
-    with pytest.raises(ConfigException, match=r"^some.class=metalog.config.+Property: .*made"):
+    with pytest.raises(ConfigException, match=r"^some.class=.+Property: cannot be created"):
         made_of(Property, KEY)

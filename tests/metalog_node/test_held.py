@@ -25,7 +25,7 @@ client._LOGIN_S = server._HANDSHAKE_S = 600.0
 """
 """All clients are to be there at once, however long a slow machine takes to connect them."""
 PAGE = REPOSITORY / "docs" / "formats" / "node.md"
-STATED = re.compile(r"measured: under (?P<PLAIN>\d+) KiB each, over TLS under (?P<TLS>\d+) KiB")
+STATED = re.compile(r"OpenSSL: under (?P<PLAIN>\d+) KiB, over TLS under (?P<TLS>\d+) KiB")
 
 
 @pytest.mark.once

@@ -101,9 +101,12 @@ def test_every_api_has_a_checklist(api: Any, check: Any) -> None:
 
 def test_what_a_checklist_needs_is_said(check: Any) -> None:
     for arguments, said in [
-        (("--consumer",), "say --topic"),
-        (("--api", "OffsetCommit"), "say --group and --topic"),
-        (("--producer", "--consumer", "--topic", "t"), "ask for one"),
+        (("--consumer",), "give --topic"),
+        (("--api", "OffsetCommit"), "give --group and --topic"),
+        (
+            ("--producer", "--consumer", "--topic", "t"),
+            "give one of --producer, --consumer and --api",
+        ),
         (("--producer", "--topic", "t", "--topic", "u"), "about one topic"),
     ]:
         code, answers, err = check("User:a", *arguments)

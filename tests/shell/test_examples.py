@@ -39,8 +39,12 @@ STANDS_FOR = {
     "/archive/prod": str(LOG),
     "cluster://broker:9092": str(LOG),
 }
-ELSEWHERE = ("serve", "pipeline", "shell", "apply", "archive", "passwd", "kafka-acls", "format")
+ELSEWHERE = (
+    *("serve", "mcp", "pipeline", "shell", "apply", "archive", "passwd", "kafka-acls", "format"),
+)
 """They go on, prompt, change something, or need Spark, and are parsed here."""
+GO_ON = re.compile(r" --(follow|listen [^ ]+)")
+"""Options with which a verb that ends by itself goes on."""
 
 
 def examples() -> Iterator[tuple[str, str]]:
@@ -96,8 +100,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("log", ["demo", "an hour"])
 def test_each_runs(command: str, log: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(LOG if log == "demo" else an_hour(here / "log"))
-    words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
-    words = [path if word == str(LOG) else word for word in words if word != "--follow"]
+    words = [STANDS_FOR.get(word, word) for word in shlex.split(GO_ON.sub("", command))]
+    words = [path if word == str(LOG) else word for word in words]
     words = [AUDIT_LINE if word.endswith("from host = …") else word for word in words]
     if words[0] == "export" and "DIR" in words:
         words[words.index("DIR")] = str(here / "snapshot")

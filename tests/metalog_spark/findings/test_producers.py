@@ -118,7 +118,7 @@ def test_what_if_names_who_could_start_none_any_more(
     file.write_text(write_yaml(Document(tuple(map(AclEntry, sorted(proposed))))))
     done = run_here(capsys, "pipeline", "what-if", tables.path, file)
     assert done.stdout.startswith("0 of 9 requests would get another answer.")
-    assert "User:bob could start no idempotent producer any more" in done.stderr
+    assert "User:bob could no longer start an idempotent producer" in done.stderr
     assert done.returncode == 1
     supers = run_here(
         capsys, "pipeline", "what-if", tables.path, file, "--super-users", f"{ADMIN};{BOB}"
