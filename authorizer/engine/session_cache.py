@@ -312,13 +312,19 @@ class SessionAnswers:
         self.number = number
 
     def after(self, acls: Iterable[Acl], basis: SessionBasis, number: int) -> SessionAnswers:
-        """The session after ``acls`` came or went: what they do not concern is as it was."""
+        """The session after ``acls`` came or went: what they do not concern is as it was.
+
+        A thread that asked before them may remember its answer after them, so no names of a
+        changed type are shared, not even while there are none.
+        """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
         for acl in acls:
             changed.setdefault(acl.resource_type, []).append(acl)
         after.verdicts = [
-            unless_reached(known, changed[kind]) if kind in changed and known else known
+            unless_reached(known, changed[kind])
+            if kind in changed and known is not NO_VERDICTS
+            else known
             for kind, known in enumerate(self.verdicts)
         ]
         after._caches = {

@@ -129,6 +129,22 @@ def test_other_types_names_and_principals_stay_remembered(
             authorizer.authorize(sessions[each], actions)
 
 
+def test_what_is_worked_out_before_a_change_and_remembered_after_it_is_not_answered() -> None:
+    """A thread works out an answer while another publishes a change and opens the session."""
+    authorizer = StandardAuthorizer.from_acls(())
+    context = RequestContext("User:a", "h")
+    allow = Acl(TOPIC, "p", LITERAL, "User:a", "*", Operation.READ, PermissionType.ALLOW)
+    authorizer.add_acl(_id(1), allow)
+    topics_before = authorizer._decider.session(context.identity).of_type(TOPIC)
+    authorizer.remove_acl(_id(1))
+    about_a_group = Action(Operation.READ, ResourcePattern(GROUP, "g"))
+    authorizer.authorize(context, [about_a_group] * 2)
+    topics_before.on("p")
+    about_it = Action(Operation.READ, ResourcePattern(TOPIC, "p"))
+    assert not any(map(bool, authorizer.authorize(context, [about_it] * 2)))
+    assert not authorizer.is_allowed(context, about_it)
+
+
 def test_a_default_that_allows_is_forgotten_by_all_when_a_pattern_comes() -> None:
     authorizer = StandardAuthorizer.from_acls((), allow_everyone=True)
     context, action = (
