@@ -1,14 +1,14 @@
 """Says in patterns what two sets of ACLs decide differently: who gains what, and who loses it.
 
-Cells are put together: a prefix stands for all names that begin with it, but for those that are
-named as exceptions. A principal or a host that nothing names stands for all others; where one that
-is named is decided otherwise than these, it is said. Every statement has a witness, a request that
-was asked of both. This module must not know how a statement is shown.
+A statement joins cells: its prefix stands for all names that begin with it, except those listed as
+exceptions. A principal or host that no ACL names stands for all such. A named one has a statement
+of its own where its answers differ from theirs. Every statement has a witness: a request that was
+asked of both sets. This module must not know how a statement is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -22,8 +22,8 @@ _NO_QUESTION: Final = Question("", Operation.UNKNOWN, ResourceType.UNKNOWN, "")
 
 
 class AccessTurn(Enum):
-    """What becomes of an operation; KEEPS is said of those whom what all others gain or lose does
-    not concern."""
+    """What becomes of an operation. KEEPS is for those who stay as they are where all others gain
+    or lose."""
 
     GAINS = "gains"
     LOSES = "loses"
@@ -174,25 +174,30 @@ def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
     return found
 
 
-def _of_operations(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    """Those that differ in the operation alone as one."""
+def _grouped(
+    changes: Iterable[AccessChange], common: Callable[[AccessChange], AccessChange]
+) -> Iterable[list[AccessChange]]:
+    """Changes together that have ``common`` in common, the witness aside."""
     groups: dict[AccessChange, list[AccessChange]] = {}
     for each in changes:
-        key = each._replace(operations=(), witness=_NO_QUESTION)
-        groups.setdefault(key, []).append(each)
-    for group in groups.values():
+        groups.setdefault(common(each)._replace(witness=_NO_QUESTION), []).append(each)
+    return groups.values()
+
+
+def _of_operations(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
+    """Those that differ in the operation alone as one."""
+    for group in _grouped(changes, lambda each: each._replace(operations=())):
         operations = tuple(operation for each in group for operation in each.operations)
         yield group[0]._replace(operations=operations)
 
 
 def _of_several(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    """Those that differ in the principal alone as one."""
-    groups: dict[AccessChange, list[AccessChange]] = {}
-    for each in changes:
-        is_all = each.principals == (None,)
-        key = each._replace(principals=each.principals if is_all else (), witness=_NO_QUESTION)
-        groups.setdefault(key, []).append(each)
-    for group in groups.values():
+    """Those that differ in the principal alone as one; all whom nothing names stay apart."""
+
+    def without_named(each: AccessChange) -> AccessChange:
+        return each if each.principals == (None,) else each._replace(principals=())
+
+    for group in _grouped(changes, without_named):
         principals = tuple(principal for each in group for principal in each.principals)
         yield group[0]._replace(principals=principals)
 
