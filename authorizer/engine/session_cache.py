@@ -58,8 +58,8 @@ class SessionCache:
     """What one session may do on resources of one type.
 
     ``verdicts``, by name, are the results by operation, where they are known; ``on`` gives
-    those of any name. Names that no pattern has are told by a stem, where there is one:
-    all names that begin with it are answered alike, so it stands for all of them.
+    those of any name. A stem is the beginning of names that no pattern has; all names that begin
+    with it are answered alike, so it stands for all of them.
     """
 
     __slots__ = (

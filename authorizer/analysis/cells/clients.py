@@ -77,7 +77,7 @@ class ClientClasses:
         return self._known[hosts]
 
     def _matched(self, named: Iterable[str]) -> frozenset[str]:
-        """Those that can match a client, and those that the clients are told apart by."""
+        """Those that can match a client, and those that divide the clients into classes."""
         hosts = {
             host
             for host in named

@@ -66,8 +66,8 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
 
 
 class _Place(NamedTuple):
-    """A cell with one operation: the answers, and whether they say more than what is said of the
-    sessions around its own."""
+    """A cell with one operation and its answers before and after. ``is_own``: it needs a statement,
+    since it changes otherwise than a session around it, or changes and there is none around it."""
 
     change: AccessTurn
     is_own: bool
