@@ -61,7 +61,7 @@ class StatedClaim(NamedTuple):
             names = names - {SUPER_USERS} | config.super_users
         principals = PrincipalSet(names, is_excluded)
         return AccessClaim(
-            CLAIM_WORDS[self.word],
+            self.kind,
             tuple(
                 Requests(
                     principals,

@@ -6,7 +6,7 @@ applied. This module must not know how a claim is read, nor change a target.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.analysis.cells.claims import ClaimKind
@@ -78,12 +78,9 @@ def losses_refused(
 def questions_said(questions: Sequence[Question], does: str) -> str:
     """The first of them, and how many more there are."""
     said = [_said(question, does) for question in questions[:_NAMED]]
-    more = len(questions) - len(said)
-    return _listed([*said, counted(more, "more such cell")] if more else said)
-
-
-def _listed(words: Iterable[str]) -> str:
-    return "; ".join(words)
+    if more := len(questions) - len(said):
+        said.append(counted(more, "more such cell"))
+    return "; ".join(said)
 
 
 def _said(question: Question, does: str) -> str:
