@@ -56,7 +56,7 @@ class Figures:
             items[:] = counting
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
+        if report.when == "call" and report.passed:
             for name, number in report.user_properties:
                 if name.startswith(PROPERTY):
                     self._counted[name.removeprefix(PROPERTY)] += int(str(number))
