@@ -82,16 +82,6 @@ no-second:
 collect: .venv/test-ready
 	$(BIN)/python -m pytest --quiet -m check
 
-.PHONY: wheel
-wheel: build/wheel/ready ## The optional compiled wheel, in build/wheel
-
-.PHONY: test-compiled
-test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
-	cd build/compiled-venv && METALOG_BUILD=compiled PYTHONSAFEPATH=1 bin/python ../../$(BIN)/pytest \
-	    --config-file ../../pyproject.toml --rootdir ../.. --ignore ../../tests/compat \
-	    --ignore ../../tests/metalog/records/test_generate.py \
-	    -n $(PYTEST_WORKERS) $(DISTRIBUTED) ../../tests
-
 .PHONY: test-examples
 test-examples: .venv/test-ready | jdk ## Examples of the pipeline's help, Spark's masters, and 20 starts of follow: minutes
 	METALOG_ALL_EXAMPLES=1 $(BIN)/python -m pytest --quiet $(addprefix tests/metalog_spark/,test_help_examples.py test_masters.py follow/test_restarts.py)
@@ -181,25 +171,6 @@ PIP = .venv/bin/python -m pip
 PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
 PIP_INSTALL_LOCKED = $(PIP_INSTALL) --no-deps --require-hashes -r
 PIP_INSTALL_SELF = $(PIP_INSTALL) --quiet --no-deps --no-build-isolation --editable .
-
-# pip would have mypyc do its work three times, once for each question that it asks.
-BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/wheel")
-
-build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node metalog_sources metalog_spark pyspark_metalog shell snapshot -name '*.py')
-	@echo 'make: compiling into build/wheel with mypyc'
-	@mkdir -p build && rm -rf build/wheel build/lib.* build/bdist.*
-	@METALOG_COMPILED=1 $(BIN)/python -c '$(BUILD_WHEEL)' >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }
-	@touch $@
-
-# The wheel beside what .venv has; the source is not on its path, nor any editable install.
-build/compiled-venv/ready: build/wheel/ready
-	@rm -rf build/compiled-venv
-	@$(BIN)/python -m venv --without-pip build/compiled-venv
-	@$(BIN)/python -m pip --python build/compiled-venv/bin/python install --quiet --disable-pip-version-check \
-	    --no-deps build/wheel/*.whl
-	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-	    >$$(build/compiled-venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/dependencies.pth
-	@touch $@
 
 build/lock-venv/bin/uv:
 	"$(PYTHON)" -m venv build/lock-venv

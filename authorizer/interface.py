@@ -1,7 +1,6 @@
 """KIP-504's Authorizer interface, for implementers, and its result types.
 
-These classes are there to be derived from, so they are not compiled
-(docs/decisions/0020-compiled-wheel.md). This module must not know how a decision is made.
+This module must not know how a decision is made.
 """
 
 from __future__ import annotations

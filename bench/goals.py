@@ -26,9 +26,7 @@ AHEAD = {
     "W7b-chain": 1,
     "W9-one-resource": 100,
 }
-"""Kafka's time over that of ours, pure Python, remembered answers used."""
-COMPILED = 2.0
-COMPILED_W5 = 1.5
+"""Kafka's time over that of ours, remembered answers used."""
 
 
 class Goal(NamedTuple):
@@ -50,7 +48,6 @@ def all_of(results: Results) -> list[Goal]:
     return [
         *_of_decisions(results),
         *_of_cold_decisions(results),
-        *_of_compiled_decisions(results),
         *_of_many(results),
         *_of_blocks(results),
         *_of_changes(results),
@@ -65,10 +62,10 @@ def reasons() -> dict[str, str]:
 
 def _of_decisions(results: Results) -> Iterator[Goal]:
     for name, sides in results.decisions.items():
-        yield Goal(f"pure {name}", f"{name}: ahead of Kafka", AHEAD[name], sides.ratio("authorize"))
+        yield Goal(f"{name}", f"{name}: ahead of Kafka", AHEAD[name], sides.ratio("authorize"))
     for answer in ("allowed", "denied"):
         ratio = results.by_type.ratio(answer)
-        yield Goal(f"pure W8 {answer}", f"W8, {answer}: ahead of Kafka", 1_000, ratio)
+        yield Goal(f"W8 {answer}", f"W8, {answer}: ahead of Kafka", 1_000, ratio)
     yield Goal("list", "listing all ACLs: ahead of Kafka", 1, results.by_type.ratio("list_all"))
 
 
@@ -79,57 +76,42 @@ def _of_cold_decisions(results: Results) -> Iterator[Goal]:
         yield Goal(f"cold {name}", f"{name}, nothing remembered: ahead of Kafka", 1, ratio)
 
 
-def _of_compiled_decisions(results: Results) -> Iterator[Goal]:
-    for name, sides in results.decisions.items():
-        bound = COMPILED_W5 if name.startswith("W5") else COMPILED
-        gain = middle(sides.pure, "authorize") / middle(sides.compiled, "authorize")
-        yield Goal(f"compiled {name}", f"{name}: compiled, ahead of pure", bound, gain)
-
-
 def _of_many(results: Results) -> Iterator[Goal]:
-    for side in ("pure", "compiled"):
-        found = getattr(results.many_actions, side)
-        gain = middle(found, "single") / (middle(found, "many") / results.many)
-        said = f"{results.many:,} actions in one call, {side}: an action, ahead of single calls"
-        yield Goal(f"many {side}", said, 1, gain)
+    found = results.many_actions.ours
+    gain = middle(found, "single") / (middle(found, "many") / results.many)
+    said = f"{results.many:,} actions in one call: an action, ahead of single calls"
+    yield Goal("many", said, 1, gain)
     for rows, bound in (("skewed", 1_000_000), ("distinct", 400_000)):
-        a_second = 1e9 / middle(results.bulk.pure, rows)
-        yield Goal(
-            f"bulk {rows}", f"decisions on columns, {rows}, pure", bound, a_second, "a second"
-        )
+        a_second = 1e9 / middle(results.bulk.ours, rows)
+        yield Goal(f"bulk {rows}", f"decisions on columns, {rows}", bound, a_second, "a second")
 
 
 def _of_blocks(results: Results) -> Iterator[Goal]:
-    for side in ("pure", "compiled"):
-        found = getattr(results.blocks, side)
-        slower = middle(found, "with") / middle(found, "without")
-        said = f"CIDR blocks in a tenth of the ACLs, {side}: time over that without"
-        yield Goal(f"blocks {side}", said, 1.2, slower, is_most=True)
+    found = results.blocks.ours
+    slower = middle(found, "with") / middle(found, "without")
+    said = "CIDR blocks in a tenth of the ACLs: time over that without"
+    yield Goal("blocks", said, 1.2, slower, is_most=True)
 
 
 def _of_changes(results: Results) -> Iterator[Goal]:
     yield Goal("add", "load one by one: ahead of Kafka", 1, results.load.ratio("add"))
     yield Goal("snapshot", "load a snapshot: ahead of Kafka", 4, results.load.ratio("snapshot"))
-    change_us = middle(results.update.pure, "update") / 2 / 1e3
-    yield Goal("update", "change one ACL of 500,000, pure", 50, change_us, "µs", is_most=True)
+    change_us = middle(results.update.ours, "update") / 2 / 1e3
+    yield Goal("update", "change one ACL of 500,000", 50, change_us, "µs", is_most=True)
     yield Goal("update ratio", "change one ACL: ahead of Kafka", 1, results.update.ratio("update"))
-    ours, kafka = bytes_an_acl(results.heap.pure), bytes_an_acl(results.heap.kafka)
+    ours, kafka = bytes_an_acl(results.heap.ours), bytes_an_acl(results.heap.kafka)
     yield Goal("memory", "memory an ACL, Kafka's at most", kafka, ours, "bytes", is_most=True)
 
 
 def _of_replay(results: Results) -> Iterator[Goal]:
     replay = results.replay
-    ready = "from disk to a ready authorizer"
-    yield Goal("replay pure", f"{ready}, pure: ahead of Kafka", 4, replay.ratio("ready"))
-    compiled = replay.ratio("ready", side="compiled")
-    yield Goal("replay compiled", f"{ready}, compiled: ahead of Kafka", 10, compiled)
-    apply_us = middle(replay.compiled, "apply") / 1e3
-    yield Goal("apply", "decode and apply a record, compiled", 1, apply_us, "µs", is_most=True)
-    pause = middle(replay.pure, "longest_pause_ms")
+    ready = "from disk to a ready authorizer: ahead of Kafka"
+    yield Goal("replay", ready, 4, replay.ratio("ready"))
+    pause = middle(replay.ours, "longest_pause_ms")
     yield Goal("pause", "longest pause of the collector", 20, pause, "ms", is_most=True)
     seconds = _first_decisions(results.start_ups)
-    yield Goal("start", f"{FIRST_DECISION}: ahead of Kafka", 1, seconds["kafka"] / seconds["pure"])
+    yield Goal("start", f"{FIRST_DECISION}: ahead of Kafka", 1, seconds["kafka"] / seconds["ours"])
 
 
 def _first_decisions(start_ups: Seconds) -> dict[str, float]:
-    return {side: start_ups[f"{side}: {FIRST_DECISION}"][WALL] for side in ("kafka", "pure")}
+    return {side: start_ups[f"{side}: {FIRST_DECISION}"][WALL] for side in ("kafka", "ours")}

@@ -16,7 +16,7 @@ WALL, CPU = 0, 1
 FIRST_DECISION = "from start to the first decision over 500,000 ACLs"
 LAPS = 10
 """So many times the columns go round the list of W4, where they are skewed."""
-SIDES = ("kafka", "pure", "compiled")
+SIDES = ("kafka", "ours")
 
 
 COLD = {
@@ -28,15 +28,14 @@ COLD = {
 
 
 class Sides(NamedTuple):
-    """The same job on Kafka, on our source as Python runs it, and on it compiled."""
+    """The same job on Kafka and on our source."""
 
     kafka: Figures
-    pure: Figures
-    compiled: Figures
+    ours: Figures
 
-    def ratio(self, figure: str, of: int = CPU, *, side: str = "pure", kafka: str = "") -> float:
+    def ratio(self, figure: str, of: int = CPU, *, kafka: str = "") -> float:
         """Kafka's ``figure``, or that which ``kafka`` names, over ours."""
-        return middle(self.kafka, kafka or figure, of) / middle(getattr(self, side), figure, of)
+        return middle(self.kafka, kafka or figure, of) / middle(self.ours, figure, of)
 
 
 class Results(NamedTuple):

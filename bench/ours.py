@@ -22,7 +22,6 @@ from workloads import PREFIX, RESOURCES, SplitMix64, small_acls, small_requests
 
 from authorizer import Action, AuthorizerConfig, RequestContext, StandardAuthorizer
 from authorizer.api import ResourcePattern
-from authorizer.engine import decide as decisions
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
@@ -367,7 +366,6 @@ JOBS: dict[str, Callable[..., None]] = {
 def main(arguments: list[str]) -> None:
     folder, warmup_s, round_s, rounds, job, *rest = arguments
     watch = Stopwatch(float(warmup_s), float(round_s), int(rounds))
-    watch.note("is_compiled", not str(decisions.__file__).endswith(".py"))
     JOBS[job](Path(folder), watch, *rest)
     print(json.dumps(watch.figures))
 

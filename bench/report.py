@@ -34,9 +34,8 @@ def page(results: Results, *, is_quick: bool, began: float, busy: float, root: P
         *([_BUSY] if busy > (os.cpu_count() or 1) / 2 else []),
         "Unless it says otherwise a figure is CPU time of the whole process, garbage collector "
         "included, in nanoseconds an operation: the median over all rounds of all passes, each "
-        "side in turn, each in a fresh process. *Pure* is our source as Python runs it, "
-        "*compiled* the same source as `make wheel` compiles it. A ratio is Kafka's figure over "
-        "ours, so above 1 ours is ahead; *clock* is the same ratio in time by the clock.",
+        "side in turn, each in a fresh process. A ratio is Kafka's figure over ours, so above 1 "
+        "ours is ahead; *clock* is the same ratio in time by the clock.",
         _goals(goals.all_of(results), goals.reasons()),
         _decisions(results.decisions),
         _first_passes(results.decisions),
@@ -65,18 +64,15 @@ def _goals(listed: list[goals.Goal], reasons: dict[str, str]) -> str:
     )
     return (
         f"## Goals\n\n{len(listed) - len(unmet)} of {len(listed)} are met; a ratio here is one of "
-        "CPU time, pure where nothing else is said.\n\n"
-        + _table(["what", "goal", "measured", ""], rows)
-        + because
+        "CPU time.\n\n" + _table(["what", "goal", "measured", ""], rows) + because
     )
 
 
 def _decisions(decisions: dict[str, Sides]) -> str:
     rows = []
     for name, sides in decisions.items():
-        alone = [sides.ratio("decision", side=side) for side in ("pure", "compiled")]
-        rows.append([name, *_compared(sides, "authorize"), *map(_short, alone)])
-    heads = ["workload", *_COMPARED, "pure, alone", "compiled, alone"]
+        rows.append([name, *_compared(sides, "authorize"), _short(sides.ratio("decision"))])
+    heads = ["workload", *_COMPARED, "alone"]
     return (
         "## Decisions, asked again and again\n\n`authorize` of one action on each side. Ours "
         "remembers the answers of sessions that ask often, until an ACL changes that means them: "
@@ -91,25 +87,15 @@ def _first_passes(decisions: dict[str, Sides]) -> str:
     for name, sides in decisions.items():
         if name in ONE_REQUEST:
             continue
-        kafka = middle(sides.kafka, "authorize")
-        first = [middle(found, "first_pass") for found in (sides.pure, sides.compiled)]
-        rule = [middle(found, "rule") for found in (sides.pure, sides.compiled)]
-        ratios = [_short(kafka / each) for each in first]
-        rows.append(
-            [
-                f"first {name}",
-                _ns(kafka),
-                *(cell for pair in zip(map(_ns, first), ratios, strict=True) for cell in pair),
-                *map(_ns, rule),
-            ]
-        )
-    heads = ["workload", "Kafka", "pure", "ratio", "compiled", "ratio", "pure, with its rule"]
+        kafka, first = middle(sides.kafka, "authorize"), middle(sides.ours, "first_pass")
+        rule = middle(sides.ours, "rule")
+        rows.append([f"first {name}", _ns(kafka), _ns(first), _short(kafka / first), _ns(rule)])
     return (
         "## Decisions, asked for the first time\n\nThe mean over one pass through the list of "
         "requests when nothing is remembered yet, beside Kafka's figure "
         "above, which is that of a machine warmed up. *With its rule*: also the ACL that decided, "
         "as an audit line has it, which is never remembered.\n\n"
-        + _table([*heads, "compiled, with its rule"], rows)
+        + _table([*_COMPARED_ONCE, "with its rule"], rows)
     )
 
 
@@ -117,22 +103,15 @@ def _cold(cold: dict[str, Sides]) -> str:
     rows = []
     for name, sides in cold.items():
         kafka, ours, decisions = COLD[name]
-        figures = (kafka, ours, ours)
-        per_decision = (
-            middle(found, figure) / decisions for found, figure in zip(sides, figures, strict=True)
-        )
-        theirs, pure, compiled = per_decision
-        row = [f"cold {name}", _ns(theirs)]
-        for each in (pure, compiled):
-            row += [_ns(each), _short(theirs / each)]
-        rows.append(row)
+        theirs = middle(sides.kafka, kafka) / decisions
+        each = middle(sides.ours, ours) / decisions
+        rows.append([f"cold {name}", _ns(theirs), _ns(each), _short(theirs / each)])
     return (
         "## Decisions that remembered answers cannot help\n\n*W10*: 100,000 clients with "
         "certificate names, each seen about twice in the list, and 14,500 ACLs. *W11*: of 200,000 "
         "ACLs one is removed and added again, then 20 requests, and so on; a twentieth of such a "
         "round. *W12*: one call about 504 topics by an authorizer that was asked nothing before, "
-        "5,800 ACLs. A decision:\n\n"
-        + _table(["workload", "Kafka", "pure", "ratio", "compiled", "ratio"], rows)
+        "5,800 ACLs. A decision:\n\n" + _table(_COMPARED_ONCE, rows)
     )
 
 
@@ -145,7 +124,7 @@ def _by_type(sides: Sides) -> str:
             ("list_all", "W8 list of all ACLs"),
         )
     ]
-    first = _ns(middle(sides.pure, "allowed_first"))
+    first = _ns(middle(sides.ours, "allowed_first"))
     return (
         "## By resource type\n\n"
         + _table(["workload", *_COMPARED], rows)
@@ -170,16 +149,15 @@ def _many(results: Results) -> str:
         "distinct": "distinct",
     }
     for rows_are, said in said_of.items():
-        found = [middle(side, rows_are) for side in (results.bulk.pure, results.bulk.compiled)]
-        columns.append([said, *(cell for ns in found for cell in (_ns(ns), _ns(1e9 / ns)))])
-    heads = ["rows", "pure", "pure, a second", "compiled", "compiled, a second"]
+        found = middle(results.bulk.ours, rows_are)
+        columns.append([said, _ns(found), _ns(1e9 / found)])
     return (
         "## Many at once\n\nTopics and groups of W3, one action.\n\n"
         + _table(["actions", *_COMPARED], rows)
         + f"\n\n`authorizer.engine.bulk` on columns, nothing remembered before: *skewed* are the "
         f"100,000 requests of W4, which every workload uses round and round, here {LAPS} times; "
         "*distinct* are READ and WRITE on every resource of its ACLs. A decision:\n\n"
-        + _table(heads, columns)
+        + _table(["rows", "ours", "a second"], columns)
     )
 
 
@@ -187,19 +165,14 @@ def _blocks(results: Results) -> str:
     rows = [
         [
             said,
-            *(
-                _ns(middle(side, f"{name}{figure}"))
-                for side in results.blocks[1:]
-                for name in ("without", "with")
-            ),
+            *(_ns(middle(results.blocks.ours, f"{name}{figure}")) for name in ("without", "with")),
         ]
         for said, figure in (("asked again and again", ""), ("each for the first time", "_first"))
     ]
-    heads = ["requests", "pure, without", "pure, with", "compiled, without", "compiled, with"]
     return (
         "## CIDR blocks\n\nDecided as Kafka 4.4, on the ACLs and requests of W3; *with* has blocks "
         "as the hosts of a tenth of the ACLs, of which every request reaches one. A decision:\n\n"
-        + _table(heads, rows)
+        + _table(["requests", "without", "with"], rows)
     )
 
 
@@ -224,7 +197,7 @@ def _changes(results: Results) -> str:
         + _table(["workload", *_COMPARED], rows)
         + "\n\nBytes an ACL at 500,000 ACLs. Kafka: used heap after full collections. Ours: what "
         "Python's allocator holds (`tracemalloc`) of the image that a replay made, and what the "
-        "authorizer adds.\n\n" + _table(["memory", "Kafka", "pure", "compiled"], memory)
+        "authorizer adds.\n\n" + _table(["memory", "Kafka", "ours"], memory)
     )
 
 
@@ -236,11 +209,11 @@ def _replay(results: Results) -> str:
         ("apply", "and apply to an image"),
         ("ready", "and make the authorizer ready"),
     ):
-        rows.append([said, *_compared(sides, figure), _ns(1e9 / middle(sides.pure, figure))])
-    pause = middle(sides.pure, "longest_pause_ms")
+        rows.append([said, *_compared(sides, figure), _ns(1e9 / middle(sides.ours, figure))])
+    pause = middle(sides.ours, "longest_pause_ms")
     return (
         f"## Replay\n\nA log of {results.replayed:,} ACL records, from disk, a record.\n\n"
-        + _table(["workload", *_COMPARED, "pure, records a second of CPU"], rows)
+        + _table(["workload", *_COMPARED, "records a second of CPU"], rows)
         + f"\n\nOur longest pause for garbage collection meanwhile: {pause:.1f} ms."
     )
 
@@ -265,18 +238,13 @@ def _libraries(libraries: dict[str, Figures]) -> str:
     )
 
 
-_COMPARED = ("Kafka", "pure", "ratio", "compiled", "ratio", "pure, clock", "compiled, clock")
+_COMPARED = ("Kafka", "ours", "ratio", "clock")
+_COMPARED_ONCE = ("workload", "Kafka", "ours", "ratio")
 
 
 def _compared(sides: Sides, figure: str) -> list[str]:
-    kafka, pure, compiled = (middle(found, figure) for found in sides)
-    by_clock = [sides.ratio(figure, WALL, side=side) for side in ("pure", "compiled")]
-    return [
-        _ns(kafka),
-        _ns(pure), _short(sides.ratio(figure, CPU)),
-        _ns(compiled), _short(sides.ratio(figure, CPU, side="compiled")),
-        *map(_short, by_clock),
-    ]  # fmt: skip
+    kafka, ours = (middle(found, figure) for found in sides)
+    return [_ns(kafka), _ns(ours), *(_short(sides.ratio(figure, of)) for of in (CPU, WALL))]
 
 
 def _ns(value: float) -> str:

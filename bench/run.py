@@ -1,7 +1,6 @@
 """Measures Kafka's authorizer and ours side by side and writes bench/results.md.
 
-Each workload is a fresh process on each side, in turn, several passes: Kafka, our source as
-Python runs it, and the same source compiled.
+Each workload is a fresh process on each side, in turn, several passes.
 What counts is CPU time, medians over all rounds of all passes, since machines are shared;
 the ratio by the clock stands beside it. Every number in the results is put there by this
 program. ``--quick`` takes under five minutes on a quiet machine, leaves out the workloads that
@@ -29,9 +28,6 @@ FOLDER = workloads.FOLDER
 PEER = FOLDER / "peer"
 LIBRARIES = FOLDER / "libraries"
 DEMO = ROOT / "metalog_sources" / "demo" / "log-dir"
-
-COMPILED_PYTHON = ROOT / "build" / "compiled-venv" / "bin" / "python"
-PYTHONS = {"pure": Path(sys.executable), "compiled": COMPILED_PYTHON}
 
 
 class Effort(NamedTuple):
@@ -90,9 +86,9 @@ def kafka_command(effort: Effort, *job: str) -> list[str]:
     ]
 
 
-def our_command(effort: Effort, *job: str, side: str = "pure") -> list[str]:
+def our_command(effort: Effort, *job: str) -> list[str]:
     return [
-        str(PYTHONS[side]),
+        sys.executable,
         str(ROOT / "bench" / "ours.py"),
         *_arguments(effort, effort.our_warmup_s),
         *job,
@@ -122,17 +118,12 @@ def run(command: list[str]) -> Figures:
 
 
 def side_by_side(name: str, effort: Effort, *job: str, with_kafka: bool = True) -> Sides:
-    """All sides in turn; the figures of all passes together."""
-    sides = Sides({}, {}, {})
+    """Both sides in turn; the figures of all passes together."""
+    sides = Sides({}, {})
     for _ in range(effort.passes):
         if with_kafka:
             _add(sides.kafka, run(kafka_command(effort, *job)))
-        _add(sides.pure, run(our_command(effort, *job)))
-        _add(sides.compiled, run(our_command(effort, *job, side="compiled")))
-    if {pair[0] for pair in sides.pure["is_compiled"]} != {0}:
-        raise SystemExit(f"{sys.executable} does not run our source as Python")
-    if {pair[0] for pair in sides.compiled["is_compiled"]} != {1}:
-        raise SystemExit(f"{COMPILED_PYTHON} does not run the compiled wheel; `make wheel` anew")
+        _add(sides.ours, run(our_command(effort, *job)))
     say(f"{name}: measured")
     return sides
 
@@ -171,8 +162,7 @@ def start_ups(effort: Effort) -> Seconds:
         "`metalog --version`": [metalog, "--version"],
         "`metalog acls` of a small log": [metalog, "acls", str(DEMO)],
         f"kafka: {FIRST_DECISION}": kafka_command(once, "first-decision", log),
-        f"pure: {FIRST_DECISION}": our_command(once, "first-decision", log),
-        f"compiled: {FIRST_DECISION}": our_command(once, "first-decision", log, side="compiled"),
+        f"ours: {FIRST_DECISION}": our_command(once, "first-decision", log),
     }
     return {name: started(command, effort.starts) for name, command in commands.items()}
 
@@ -222,7 +212,6 @@ def heap(effort: Effort) -> Sides:
     return Sides(
         run(kafka_command(effort, "heap", "load")),
         run(our_command(effort, "heap", log)),
-        run(our_command(effort, "heap", log, side="compiled")),
     )
 
 

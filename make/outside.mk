@@ -15,11 +15,11 @@ demo: .venv/ready $(JARS)/ready ## Make metalog_sources/demo again, with a real 
 	$(BIN)/python tests/fixtures/make/make_demo.py
 
 .PHONY: bench bench-quick
-bench: build/bench/ready build/compiled-venv/ready ## Kafka's authorizer and ours side by side, into bench/results.md
+bench: build/bench/ready ## Kafka's authorizer and ours side by side, into bench/results.md
 	$(BIN)/python bench/run.py
 	METALOG_FIGURES=write $(BIN)/python -m pytest --quiet tests/house/test_bench_results.py
 
-bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under five minutes, too rough to keep: into build/bench
+bench-quick: build/bench/ready ## The same in under five minutes, too rough to keep: into build/bench
 	$(BIN)/python bench/run.py --quick
 
 .PHONY: bench-changes

@@ -26,7 +26,6 @@ from tests.support.kafka.tools import JARS, NEWEST_JARS, KafkaTools, RealKafka, 
 from tests.support.pages.figures import CHECK, PROPERTY, TASK, WRITE, Figures
 from tests.support.spark import session as spark_session
 from tests.support.spark.session import spark  # noqa: F401 - a fixture
-from tests.support.suite.build_under_test import check_build
 from tests.support.suite.groups import Groups, GroupsThenFiles
 from tests.support.suite.no_skips import NoSkips
 from tests.support.suite.secrets_net import SHOWS_CREDENTIALS, SecretsNet
@@ -45,7 +44,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The README's figures are those of the whole set of fixtures; without it, unchecked.
     """
-    check_build()
     config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
     config.pluginmanager.register(spark_session)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")

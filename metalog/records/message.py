@@ -109,10 +109,7 @@ class ControlMessage(Struct):
 
 
 def message(cls: type[T]) -> type[T]:
-    """Class decorator: nothing derives from a message.
-
-    Being decorated also keeps it an ordinary class under mypyc, as a tuple must be.
-    """
+    """Class decorator: nothing derives from a message."""
     return final(cls)
 
 

@@ -15,7 +15,7 @@ from tests.support.kafka.cases import PACKAGES, REPOSITORY
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from a copy, since building leaves files behind."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in (*PACKAGES, "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*PACKAGES, "pyproject.toml", "README.md", "LICENSE"):
         source = REPOSITORY / name
         if source.is_dir():
             ignored = shutil.ignore_patterns("__pycache__")

@@ -1,7 +1,7 @@
 """``python -m metalog.records.codegen.generate [--check]``: writes ``messages/`` from the schema.
 
 One module a message: its NamedTuple, its straight-line codec, its JSON form. What is
-written is committed, formatted by ruff, and compiles with mypyc. So are the Avro schemas in
+written is committed and formatted by ruff. So are the Avro schemas in
 ``docs/formats``. ``--check`` writes nothing and exits 1 when a committed file differs from
 what would be written.
 

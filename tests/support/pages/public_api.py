@@ -67,7 +67,7 @@ def page() -> str:
 
 
 def called(name: str, value: Any) -> str:
-    return f"{name}()" if isinstance(value, FunctionType) or is_compiled(value) else name
+    return f"{name}()" if isinstance(value, FunctionType) else name
 
 
 def told(front: str, name: str, value: Any) -> str:
@@ -80,10 +80,6 @@ def told(front: str, name: str, value: Any) -> str:
     if isinstance(value, type) and issubclass(value, Enum):
         return first_sentence(inspect.getdoc(value) or "")
     return first_sentence(inspect.getdoc(value) or "")
-
-
-def is_compiled(value: Any) -> bool:
-    return inspect.isbuiltin(value)
 
 
 def home(front: str, name: str) -> ModuleType:
