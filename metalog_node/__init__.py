@@ -1,7 +1,7 @@
 """A node: a log of its own or a follower, its authorizer, and listeners for Kafka's clients.
 
-The names below are what others need from here (docs/reference/api.md says what each is); each
-is imported when first used, so that importing this package costs nothing.
+``docs/reference/api.md`` describes the exported names below. Each is imported at its first use, so
+importing this package costs nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which APIs a listener answers: every handler's own, by who listens there.
+"""The APIs of each kind of listener.
 
-Sources: what Kafka 4.3.1 and 4.4.0 offer on their listeners. What is not here is refused before it
-is read. Our own handlers may run on any thread. This module must not know sockets, nor any one API.
+Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
+reads the request. Handlers of a program around the node may run on any thread. This module must
+not know sockets, nor any one API.
 """
 
 from __future__ import annotations
@@ -47,11 +48,12 @@ def apis_of(
     has_quorum: bool = True,
     added: Mapping[int, HandledApi] | None = None,
 ) -> Mapping[int, HandledApi]:
-    """By key, those that a listener's clients may ask once they are known.
+    """The APIs that a listener answers to clients that are logged in, by API key.
 
-    ``forwards`` where another node may be the controller; without ``has_quorum`` the log is a
-    topic, and is followed there. ``added`` are those of the program around it, for brokers'
-    listeners, and come before ours.
+    ``is_controllers``: it is a controllers' listener. ``forwards``: another node may be the
+    controller, so requests may be forwarded. ``has_quorum`` is false for a log in a Kafka topic,
+    whose followers read the topic. ``added`` are the APIs of the program around the node: brokers'
+    listeners have them, and they replace the node's own.
     """
     apis = {**_ADMIN, **(envelope.OF_BROKERS if forwards else {})}
     if is_controllers:
@@ -72,7 +74,7 @@ _OF_CONNECTIONS_OF_4_3: Final = {**_OF_CONNECTIONS, API_VERSIONS: VersionRange(0
 
 
 def spoken(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
-    """What ApiVersions tells of ``apis``, those of the connection itself among them, by this
-    version of Kafka."""
+    """The versions that ApiVersions returns for ``apis`` and the APIs of a login, as this version
+    of Kafka returns them."""
     known = {key: api.versions for key, api in apis.items() if api.since <= kafka}
     return {**(_OF_CONNECTIONS_OF_4_3 if kafka == "4.3" else _OF_CONNECTIONS), **known}

@@ -1,6 +1,6 @@
-"""A node beside a program that has no event loop: it runs on one of its own, on a thread.
+"""Runs a node in a program without an event loop: the node gets a thread with a loop of its own.
 
-This module must not know what is asked of the node.
+This module must not know what the node is used for.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from metalog_node.node import Node
 def running(
     config: NodeConfig, *, apis: Mapping[int, HandledApi] | None = None, within_s: float = 30.0
 ) -> Iterator[Node]:
-    """``with running(config) as node:`` has a node all of whose listeners are open.
+    """Run a node: ``with running(config) as node:`` begins when all its listeners are open.
 
     Args:
         config: the node's configuration.
-        apis: what the program around it answers to its clients, by Kafka's key of each API.
+        apis: the APIs that the program around the node answers, by Kafka's API key.
         within_s: how long all listeners may take to open, in seconds.
 
     Raises:
-        LoadTimeout: the time is over; the message has what kept the log from being loaded.
+        LoadTimeout: the time is over; the message says why the log is not loaded yet.
         ConfigException: the configuration cannot be used.
-        InvalidTarget: the folder is not this node's alone to write.
+        InvalidTarget: the node cannot be the only writer of its folder.
     """
     nodes: list[Node] = []
     opened: Future[Node] = Future()

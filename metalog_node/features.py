@@ -1,7 +1,7 @@
 """The features that a node supports, and those that its log has finalized (KIP-584).
 
-A node supports what the Kafka supports whose answers it gives. This module must not know how
-clients are told.
+A node supports the features of the Kafka version that it imitates. This module must not know how
+clients learn of features.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SUPPORTED: Final[Mapping[str, Mapping[str, VersionRange]]] = {
     kafka: {name: VersionRange(*levels) for name, levels in supported_levels(newest).items()}
     for kafka, newest in LATEST_METADATA_VERSIONS.items()
 }
-"""By Kafka's version."""
+"""Feature versions, by Kafka's version and the feature's name."""
 
 
 def features_of(replica: Replica, kafka: str) -> Features | None:
-    """As Kafka of this version has them; None before a log was read that says its
-    metadata.version. Of kraft.version a level of 0 is not finalized, as in Kafka."""
+    """The features as this version of Kafka reports them. None until the log's metadata.version is
+    known. As in Kafka, level 0 of kraft.version counts as not finalized."""
     image, kraft_version = replica.image, replica.kraft_version
     level = image.features.metadata_version
     if level is None:

@@ -1,12 +1,13 @@
-"""A pytest plugin: ``metalog_node`` is a node to test code against that manages or asks ACLs.
+"""A pytest plugin: the fixture ``metalog_node`` is a node, for testing code that manages or
+queries ACLs.
 
     def test_it_lets_the_app_read(metalog_node):
         grant_everything_to("User:app", metalog_node.bootstrap_servers)
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
-Each test has a node of its own: it starts in less than a tenth of a second, so none needs to be
-shared and cleaned. It needs no plugin for asyncio. This module must not cost those who do not
-use it, so nothing is imported before a test asks for a node.
+Each test has its own node. A node starts in less than a tenth of a second, so tests need not share
+and clean one. The plugin needs no plugin for asyncio. This module must not cost those who do not
+use it, so it imports nothing before a test uses the fixture.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ if TYPE_CHECKING:
 
 
 class RunningNode:
-    """``node`` is all of it; the rest is what tests mostly want."""
+    """A running node (``node``), with shortcuts for tests."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` of its PLAINTEXT listener, or of the first that it has."""
+        """``HOST:PORT`` of its PLAINTEXT listener, or else of its first listener."""
         addresses = self.node.addresses
         return str(addresses.get("PLAINTEXT", next(iter(addresses.values()))))
 
     @cached_property
     def admin(self) -> AdminClient:
-        """confluent-kafka's admin client of the PLAINTEXT listener, who is a super user."""
+        """confluent-kafka's admin client of the PLAINTEXT listener, as a super user."""
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
@@ -51,7 +52,7 @@ class RunningNode:
         *,
         host: str = "127.0.0.1",
     ) -> bool:
-        """What the node's authorizer decides at this moment."""
+        """The decision of the node's authorizer at this moment."""
         from authorizer import Action, RequestContext
 
         if self.node.authorizer is None:
@@ -63,7 +64,8 @@ class RunningNode:
 
 @pytest.fixture
 def metalog_node_properties() -> Mapping[str, str]:
-    """Override it to change the node: Kafka's keys, as in a ``server.properties``."""
+    """Kafka's keys for the node, as in a ``server.properties``. Override this fixture to change
+    the node."""
     return {}
 
 
@@ -71,9 +73,9 @@ def metalog_node_properties() -> Mapping[str, str]:
 def metalog_node(
     metalog_node_properties: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningNode]:
-    """A running node on a free port of this machine, whose log is empty and is thrown away.
+    """A running node on a free port of this machine, with an empty log that is thrown away.
 
-    Whoever connects is the super user ``User:ANONYMOUS``.
+    Every client is the super user ``User:ANONYMOUS``.
     """
     from metalog_node import running, trial_config
 

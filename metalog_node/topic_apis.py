@@ -47,15 +47,15 @@ UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
 
 R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
-"""Of a topic's name and kio's part of the request on one partition of it: fields of kio's part
-of the answer, as far as they differ from "no error, and nothing to tell"."""
+"""Takes a topic's name and kio's part of the request on one of its partitions. Returns the fields
+of kio's part of the response that differ from an empty one without an error."""
 
 _METADATA_VERSION: Final = 8
 _LOOKED_AGAIN_S: Final = 0.02
 _PAUSES: Final = 5
-"""How much longer a Fetch without news rests than it takes to look."""
+"""A Fetch without news pauses this many times as long as one look takes."""
 _SLICE: Final = 100
-"""Topics and partitions that are answered in some milliseconds."""
+"""How many topics and partitions are answered in some milliseconds."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 

@@ -1,8 +1,8 @@
-"""A node whose log is a Kafka topic, one of several: who of them is active, and where it is.
+"""One of several nodes whose log is a Kafka topic: which node is active, and where it listens.
 
-The active one says in a RegisterControllerRecord where it listens; the others read that from
-their images and forward to it. Who is elected is Kafka's to say (``metalog.log.topic.election``).
-This module must not know requests.
+The active node writes its address to the log as a RegisterControllerRecord. The others read the
+address from their images and forward requests to it. Kafka elects the active node
+(``metalog.log.topic.election``). This module must not know requests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROTOCOL_IDS: Final = {
 
 
 class ActiveController:
-    """A publisher that knows where the active node listens, in the newest image."""
+    """A publisher that keeps the active node's address of the newest image."""
 
     def __init__(self, listener: str) -> None:
         self._listener = listener
@@ -47,7 +47,7 @@ class ActiveController:
         self._leader, self._image = manifest.leader, image.cluster
 
     def addresses(self) -> Sequence[Address]:
-        """One or none."""
+        """One address, or none."""
         registered = self._image.controllers.get(self._leader.id)
         if registered is None:
             return ()
@@ -59,8 +59,8 @@ class ActiveController:
 
 
 class TopicNode:
-    """The node ``node_id`` among those of the topic at ``place``. ``listener`` is the name of
-    the controllers' listener that is forwarded to, ``kafka`` the version whose answers it gives."""
+    """The node ``node_id`` among the nodes of the topic at ``place``. ``listener`` names the
+    controllers' listener to forward to; ``kafka`` is the Kafka version to imitate."""
 
     def __init__(
         self, place: TopicLocation, node_id: int, listener: str, kafka: str | None
@@ -73,7 +73,7 @@ class TopicNode:
         )
         self.active = ActiveController(listener)
         self.cluster_id = ""
-        """The topic's, once its cluster has answered."""
+        """The topic's cluster id, once its cluster has answered."""
 
     def follower(self, publishers: Iterable[Publisher]) -> Replica:
         return Replica(
@@ -90,7 +90,8 @@ class TopicNode:
         listeners: Sequence[Listener],
         advertised: Mapping[str, Address],
     ) -> Replica:
-        """Follows until it is elected, and tells then where its controllers' listeners are."""
+        """A replica that follows until it is elected, and then announces its controllers'
+        listeners."""
         record = _registration(self._node_id, listeners, advertised)
         first_words: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
         candidacy = TopicCandidacy(
@@ -106,7 +107,7 @@ class TopicNode:
         )
 
     def close(self) -> None:
-        """After the replica."""
+        """Close it. Close the replica first."""
         self._log.close()
 
     def _make_and_open(self) -> None:
@@ -114,7 +115,11 @@ class TopicNode:
         self._open()
 
     def _open(self) -> None:
-        """``InvalidRequest`` where the topic can be no log, or there is none."""
+        """Open the topic.
+
+        Raises:
+            InvalidRequest: the topic does not exist, or cannot be a log.
+        """
         self._log.check()
         self.cluster_id = self._log.cluster.id()
 

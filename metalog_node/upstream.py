@@ -1,7 +1,7 @@
-"""A broker behind a program: requests go to it as they came, byte by byte.
+"""A broker behind a program: forwards requests to it unchanged, byte by byte.
 
-Connections are opened when they are needed and used again, by one request at a time. This
-module must not know what is asked, nor who may ask it.
+Connections are opened on demand and reused, by one request at a time. This module must not know
+what a request is about, nor who may send it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Upstream:
     """One broker, for the APIs that a program adds to a ``Node``; close it at the end.
 
     Args:
-        address: the broker's ``HOST:PORT``; it is spoken to without TLS and login.
+        address: the broker's ``HOST:PORT``; connections use neither TLS nor a login.
     """
 
     def __init__(self, address: str) -> None:
@@ -39,23 +39,23 @@ class Upstream:
         self._idle: list[socket.socket] = []
 
     def ask(self, question: IncomingRequest) -> Future[bytes]:
-        """Pass a request on.
+        """Forward a request.
 
         Args:
             question: the request, as a handler of a ``HandledApi`` gets it.
 
         Returns:
-            A future of the answer's bytes, which a handler may return. Its exception is an
-            ``OSError`` where the broker does not answer.
+            A future of the response's bytes, which a handler may return. Its exception is an
+            ``OSError`` if the broker does not answer.
         """
         return self._threads.submit(self._ask, question.payload)
 
     def ask_and(self, question: IncomingRequest, then: Callable[[Body], R]) -> Future[R]:
-        """Pass a request on, and make something of the answer.
+        """Forward a request, and convert the response.
 
         Args:
             question: the request, as a handler of a ``HandledApi`` gets it.
-            then: a function of kio's answer; it is called on a thread of its own.
+            then: a function of kio's response; it is called on a thread of its own.
 
         Returns:
             A future of what ``then`` returns.
@@ -69,7 +69,7 @@ class Upstream:
         return self._threads.submit(asked)
 
     def close(self) -> None:
-        """Wait for the requests that are under way, and close the connections."""
+        """Wait for the requests in flight, and close the connections."""
         self._threads.shutdown(cancel_futures=True)
         while self._idle:
             self._idle.pop().close()

@@ -41,7 +41,7 @@ _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMecha
 MECHANISMS: Final = (PLAIN, *_SCRAM)
 _USER: Final = "User"
 _SHOWN: Final = 100
-"""So much of a name that anybody may have sent is shown."""
+"""How many characters of a client's name messages show."""
 
 
 class LoginRefused(InvalidRequest):
@@ -215,7 +215,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""In no name: nobody has the salt of a token, so that it tells nothing about the user's."""
+"""No name contains it. Tokens get a dummy salt of their own, so that it tells nothing about a user
+of the same name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

@@ -1,10 +1,11 @@
-"""Matches Java's regular expressions in bounded time, with Java's results.
+r"""Matches Java's regular expressions in bounded time, with Java's results.
 
-``ssl.principal.mapping.rules`` are written for java.util.regex, and run over a name that a client
-chose. Python's ``re`` reads some of them otherwise, and can take exponential time. Here a pattern
-becomes a small program, of which each instruction is tried at most once at each place of a text.
-What is not carried out exactly as Java does is refused: look-around, back references, possessive
-quantifiers, ``\\b``, categories of Unicode. This module must not know certificates or rules.
+Patterns in ``ssl.principal.mapping.rules`` are written for java.util.regex, and are matched
+against a name that the client chose. Python's ``re`` reads some of these patterns differently, and
+can take exponential time. This module compiles a pattern to a small program, and tries each
+instruction at most once at each position of a text. It refuses what it cannot match exactly as
+Java does: look-around, back references, possessive quantifiers, ``\b``, Unicode categories. This
+module must not know certificates or rules.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ _NOWHERE: Final = -1
 
 
 class TooManySteps(InvalidRequest):
-    """A text takes more steps than it may."""
+    """Matching a text takes more steps than its budget."""
 
     def __init__(self) -> None:
         super().__init__("it takes too many steps to match")
 
 
 class Steps:
-    """How many instructions may still be tried, over several patterns if need be."""
+    """The budget of instructions that may still be tried; several patterns may share it."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -49,7 +50,7 @@ class _Save(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """Goes on at ``first``, and at ``second`` where that leads nowhere."""
+    """Tries ``first``, and ``second`` if ``first`` does not lead to a match."""
 
     first: int
     second: int
@@ -63,7 +64,11 @@ _Instruction = OneOf | Assertion | _Save | _Split | _End
 
 
 class Pattern:
-    """``InvalidRequest`` says what of ``text`` is wrong, or is not carried out here."""
+    """A compiled pattern.
+
+    Raises:
+        InvalidRequest: ``text`` is malformed, or uses syntax that is not supported here.
+    """
 
     def __init__(self, text: str) -> None:
         parsed = parse(text)
@@ -74,11 +79,11 @@ class Pattern:
         self._program.append(_End())
 
     def matches(self, text: str, steps: Steps) -> bool:
-        """Whether it matches all of ``text``."""
+        """Whether the pattern matches all of ``text``, as Java's ``Matcher.matches``."""
         return self._captures(text, 0, set(), steps, is_whole=True) is not None
 
     def replace_all(self, text: str, replacement: Replacement, steps: Steps) -> str:
-        """``String.replaceAll``: each match in ``text``, one after the other, is replaced."""
+        """Replace every match in ``text``, from left to right, as Java's ``String.replaceAll``."""
         parts, done, begin = [], 0, 0
         tried: set[int] = set()
         while begin <= len(text):
@@ -91,7 +96,7 @@ class Pattern:
             parts += [text[done:first], replacement.expand(text, found)]
             done = begin = end
             if first == end:
-                if text[end : end + 1] > "\uffff":  # Java would go on between its two halves
+                if text[end : end + 1] > "\uffff":  # Java goes on between the surrogates
                     raise TooManySteps
                 begin += 1
         return "".join((*parts, text[done:]))
@@ -99,8 +104,11 @@ class Pattern:
     def _captures(  # noqa: C901 one loop, in which a call for each step would cost more than it
         self, text: str, begin: int, tried: set[int], steps: Steps, *, is_whole: bool
     ) -> _Captures | None:
-        """Begin and end of each group. Whether an instruction leads to the end from some place
-        does not hang on how it was reached: so ``tried`` leads nowhere, whatever began there."""
+        """Begin and end of each group, or None without a match.
+
+        Whether an instruction at a position leads to a match does not depend on how it was
+        reached. So no pair of both in ``tried`` needs a second try.
+        """
         program, size, width = self._program, len(text), len(self._program)
         left = steps.left
         waiting = [(0, begin, (_NOWHERE,) * (2 * self.groups + 2))]
@@ -188,9 +196,10 @@ class Pattern:
 
 
 class Replacement:
-    """What a match becomes: ``$1``, ``${name}``, and ``\\`` before a character that is meant.
+    r"""The replacement of a match, with ``$1``, ``${name}``, and ``\`` before a literal character.
 
-    ``InvalidRequest`` names what refers to no group of ``pattern``.
+    Raises:
+        InvalidRequest: it refers to a group that ``pattern`` does not have.
     """
 
     def __init__(self, text: str, pattern: Pattern) -> None:
@@ -219,8 +228,8 @@ class Replacement:
 
 
 def _reference(text: str, at: int, pattern: Pattern) -> tuple[int, int]:
-    """The group that is meant after a ``$``, and where the text goes on. A number has as many
-    digits as there are groups for."""
+    """The group that the reference after a ``$`` names, and the index behind the reference. As in
+    Java, a number ends before the digit that would make it larger than the number of groups."""
     if text[at : at + 1] == "{":
         name, brace, _ = text[at + 1 :].partition("}")
         if not brace or name not in pattern.names:

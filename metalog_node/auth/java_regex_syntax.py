@@ -1,7 +1,7 @@
-"""Reads Java's regular expressions: the part of java.util.regex that ``java_regex`` carries out.
+"""Parses Java's regular expressions: the part of java.util.regex that ``java_regex`` supports.
 
-``InvalidRequest`` names whatever else there is, so that nothing is read otherwise than Java reads
-it. This module must not know how a pattern is matched.
+Any other syntax raises ``InvalidRequest``, so that no pattern is read differently than in Java.
+This module must not know how a pattern is matched.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 
 DEEPEST: Final = 50
-"""Groups in groups."""
+"""The deepest nesting of groups."""
 
 _Test = Callable[[str], bool]
 
 
 class OneOf(NamedTuple):
-    """One character."""
+    """Matches one character for which ``holds`` is true."""
 
     holds: _Test
 
 
 class Assertion(NamedTuple):
-    """Holds of a text and a place in it, and takes no character."""
+    """Matches no character; ``holds`` takes the text and a position."""
 
     holds: Callable[[str, int], bool]
 
@@ -36,7 +36,7 @@ class Sequence(NamedTuple):
 
 
 class Alternatives(NamedTuple):
-    """The first that leads to a match counts."""
+    """``|``: the first alternative that leads to a match counts."""
 
     nodes: tuple[Node, ...]
 
@@ -47,7 +47,7 @@ class RegexGroup(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """``most`` is None where there is no bound."""
+    """A quantifier; ``most`` is None without an upper bound."""
 
     node: Node
     least: int
@@ -59,7 +59,7 @@ Node = OneOf | Assertion | Sequence | Alternatives | RegexGroup | Repeat
 
 
 class Parsed(NamedTuple):
-    """``names`` are the numbers of groups by name."""
+    """A parsed pattern; ``names`` maps group names to numbers."""
 
     node: Node
     groups: int
@@ -137,7 +137,7 @@ def _is_at_end(text: str, place: int) -> bool:
 
 
 def _is_before_last_line_end(text: str, place: int) -> bool:
-    """``$``: at the end, or before a line's end that is the last of the text."""
+    """``$``: at the end of the text, or before a line end that ends it."""
     rest = text[place : place + 3]
     if rest == "\n":
         return text[place - 1 : place] != "\r"
@@ -157,7 +157,7 @@ def _is_any(tests: tuple[_Test, ...], character: str) -> bool:
 
 
 def _is_in_either_case(test: _Test, character: str) -> bool:
-    """Java's ``(?i)`` knows the cases of ASCII alone."""
+    """Java's ``(?i)`` ignores the case of ASCII letters only."""
     return test(character) or (character.isascii() and test(character.swapcase()))
 
 
@@ -190,7 +190,8 @@ class _Reading:
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def _repeated(self, node: Node, groups: int) -> Node:
-        """``groups`` is how many there were before ``node``."""
+        """``node`` with its quantifier, if one follows. ``groups`` is the number of groups before
+        ``node``."""
         begin = self.at
         least, most = self._quantity()
         if self.at == begin:
@@ -268,7 +269,7 @@ class _Reading:
             quoted, _, _ = self._text[self.at :].partition("\\E")
             self.at = min(self.at + len(quoted) + 2, len(self._text))
             parts = [OneOf(self._cased(character.__eq__)) for character in quoted]
-            if len(parts) != 1:  # Java would repeat the last character alone
+            if len(parts) != 1:  # Java repeats the last character only
                 self._refuse_quantifier()
             return Sequence(tuple(parts)) if len(parts) != 1 else parts[0]
         test, character = self._class_or_character()
@@ -279,7 +280,7 @@ class _Reading:
             raise InvalidRequest("a quantifier after \\E is not supported here")
 
     def _class_or_character(self) -> tuple[_Test, str | None]:
-        """After a ``\\``: a class, or the character that is meant."""
+        r"""After a ``\``: a character class, or an escaped character."""
         text, at = self._text, self.at
         letter = text[at + 1 : at + 2]
         if posix := _POSIX_CLASS.match(text, at):
@@ -321,7 +322,8 @@ class _Reading:
         return partial(_is_no, test) if is_negated else test
 
     def _end_of_range(self) -> str | None:
-        """None where a ``-`` does not follow, or is the last of the set."""
+        """The end of a range, or None if no ``-`` follows or the ``-`` is the set's last
+        character."""
         follows = self._text[self.at : self.at + 2]
         if follows[:1] != "-" or follows == "-]":
             return None

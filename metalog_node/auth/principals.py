@@ -21,7 +21,8 @@ from metalog_node.auth.java_regex import Pattern, Replacement, Steps
 
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 MOST_STEPS: Final = 30_000
-"""Of all rules together over one name: some 30 ms. A hundred characters take about a thousand."""
+"""The budget of all rules together for one name: some 30 ms. A hundred characters take about a
+thousand."""
 
 _RULE: Final = re.compile(
     r"\s*(?:(?P<default>DEFAULT)"
@@ -44,8 +45,8 @@ _KEYWORDS: Final = {
 """The attributes that RFC 2253 has keywords for; Java writes any other by number and bytes."""
 _TO_ESCAPE: Final = re.compile(r'([,=+<>#;"\\])')
 _STRINGS: Final = frozenset((12, 19, 20, 22, 27, 30))
-"""Tags of what Java 17 takes for text, all of it for UTF-8: UTF8String, Printable, T61, IA5,
-General and BMP. It writes the bytes of any other value, be it a UniversalString."""
+"""Tags of the types that Java 17 decodes as text, all of them as UTF-8: UTF8String, Printable,
+T61, IA5, General and BMP. Java writes the bytes of any other value, even of a UniversalString."""
 
 
 class MappingRule(NamedTuple):

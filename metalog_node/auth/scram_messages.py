@@ -1,9 +1,13 @@
-"""SCRAM's messages as a server reads and writes them (RFC 5802, section 7).
+"""Reads and writes SCRAM's messages for a server (RFC 5802, section 7).
 
-They are read as Kafka reads them, with three exceptions: names may hold any Unicode, as the RFC
-has it; ``y`` is taken for channel binding, as ``n`` is; a message with a mandatory extension
-(``m=``) is refused, as the RFC wants it. Whatever the text, reading takes time in proportion to
-its length, and raises nothing but ``ValueError``. This module must not know who may log in.
+It reads them as Kafka does, with three exceptions that follow the RFC:
+
+- a name may contain any Unicode character;
+- ``y`` (channel binding) is accepted as ``n`` is;
+- a message with a mandatory extension (``m=``) is refused.
+
+Reading takes time linear in the message's length, and raises only ``ValueError``. This module must
+not know who may log in.
 """
 
 from __future__ import annotations
@@ -29,8 +33,8 @@ _DELEGATION: Final = "tokenauth"
 
 
 class ClientFirst(NamedTuple):
-    """``bare`` is the message without its ``gs2_header``; ``is_by_token`` where the client says
-    that its name is a delegation token's (KIP-48)."""
+    """``bare`` is the message without its ``gs2_header``. ``is_by_token``: the client says that
+    its name is the id of a delegation token (KIP-48)."""
 
     gs2_header: str
     authorization_id: str
@@ -51,7 +55,11 @@ class ClientFinal(NamedTuple):
 
 
 def read_client_first(message: str) -> ClientFirst:
-    """``ValueError`` says what is wrong, and repeats nothing of it."""
+    """Parse client-first-message.
+
+    Raises:
+        ValueError: the message is malformed; the text repeats nothing of it.
+    """
     found = _CLIENT_FIRST.fullmatch(message)
     if found is None:
         raise ValueError("a first message that RFC 5802 does not know")
@@ -67,7 +75,11 @@ def read_client_first(message: str) -> ClientFirst:
 
 
 def read_client_final(message: str) -> ClientFinal:
-    """``ValueError`` says what is wrong, and repeats nothing of it."""
+    """Parse client-final-message.
+
+    Raises:
+        ValueError: the message is malformed; the text repeats nothing of it.
+    """
     found = _CLIENT_FINAL.fullmatch(message)
     if found is None:
         raise ValueError("a final message that RFC 5802 does not know")

@@ -1,6 +1,7 @@
-"""A node to try things on: one listener on this machine alone, where everybody is super user.
+"""A node's configuration for trying things out: one listener, on this machine only, where every
+client is a super user.
 
-Its folder is formatted when it is first used. This module must not know who tries what.
+The folder is formatted at its first use. This module must not know what is tried.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ _NODE_ID: Final = 1
 def trial_config(
     folder: str | Path, *, port: int = 0, changed: Mapping[str, str] | None = None
 ) -> NodeConfig:
-    """A node whose log is in ``folder``, made if missing; port 0 is any free one.
+    """The configuration of a trial node whose log is in ``folder``, which is made if missing. Port
+    0 is any free port.
 
-    ``changed`` are Kafka's keys, as ``{"super.users": "User:admin"}``.
+    ``changed`` are further keys of Kafka, such as ``{"super.users": "User:admin"}``.
     """
     folder = Path(folder)
     if not is_formatted(folder):

@@ -1,9 +1,9 @@
 """Classifies every key of Kafka's brokers: supported, refused, or harmless.
 
-A key that restricts who gets in or what is allowed, and that is not carried out here, ends the
-start: to pass over it would fail open. A test holds this table against Kafka's own list of keys.
-Keys that are carried out are in ``settings``; those of listeners are ``OF_LISTENERS``.
-This module must not open anything.
+A key that restricts who may connect or what is allowed, and that a node does not support, stops
+the start: to ignore it would fail open. A test compares this table with Kafka's own list of keys.
+``settings`` has the supported keys; ``OF_LISTENERS`` has those of listeners. This module must not
+open anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NO_LIMIT: Final = str((1 << 31) - 1)
 
 
 class RefusedKey(NamedTuple):
-    """``do`` says what to write instead; ``harmless`` are values that restrict nothing."""
+    """``do`` says what to write instead; ``harmless`` are the values that restrict nothing."""
 
     do: str
     harmless: frozenset[str] = frozenset()
@@ -64,7 +64,8 @@ OF_LISTENERS: Final = (
     "ssl.truststore.type", "ssl.truststore.location", "ssl.endpoint.identification.algorithm",
     "sasl.jaas.config",
 )  # fmt: skip
-"""Carried out, behind ``listener.name.NAME.`` too; beside those that ``settings`` names."""
+"""Supported keys of listeners, with and without the prefix ``listener.name.NAME.``, beside those
+in ``settings``."""
 HARMLESS: Final = (
     "ssl.keystore.password", "ssl.truststore.password", "ssl.keymanager.algorithm",
     "ssl.secure.random.implementation", "ssl.allow.dn.changes", "ssl.allow.san.changes",
@@ -80,8 +81,9 @@ HARMLESS: Final = (
     "offsets.*", "producer.*", "quota.*", "remote.*", "replica.*", "replication.*",
     "server.*", "share.*", "socket.*", "telemetry.*", "transaction.*", "transactional.*",
 )  # fmt: skip
-"""They let nobody in: they say how much, how fast or when, or are of mechanisms and of requests
-that a node does not have. ``*`` ends a family, of which another table may have members."""
+"""Keys that let nobody in. They set amounts, times and rates, or belong to mechanisms and requests
+that a node does not have. ``*`` ends a prefix of keys; another table may have some of these
+keys."""
 
 _OF_A_LISTENER: Final = "listener.name."
 _MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "gssapi", "oauthbearer")
@@ -94,9 +96,12 @@ def is_harmless(key: str) -> bool:
 
 
 def refuse_what_restricts(given: LocatedProperties, listeners: Collection[str]) -> None:
-    """``ConfigException`` names the first key that restricts, and that is not carried out.
+    """Refuse keys that restrict access and are not supported.
 
-    ``listeners`` are the names of those whose own keys count.
+    ``listeners`` are the names of the listeners whose ``listener.name.NAME.`` keys count.
+
+    Raises:
+        ConfigException: names the first such key.
     """
     for key, value in given.properties.items():
         refused = REFUSED.get(_without_listener(key, listeners))
@@ -107,7 +112,8 @@ def refuse_what_restricts(given: LocatedProperties, listeners: Collection[str]) 
 
 
 def _without_listener(key: str, listeners: Collection[str]) -> str:
-    """The key proper: without its listener, and the mechanism that may stand before it."""
+    """The key without the prefix of its listener, and without the mechanism that may follow the
+    prefix."""
     for name in listeners:
         key = key.removeprefix(f"{_OF_A_LISTENER}{name.lower()}.")
     mechanism, _, rest = key.partition(".")

@@ -29,7 +29,7 @@ _SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""With the longest name it fits into the frames that are taken before a login."""
+"""Such a password fits, with the longest name, into the frames accepted before a login."""
 _SHOWN: Final = 100
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (

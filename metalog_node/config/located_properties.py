@@ -17,8 +17,8 @@ _OF_A_LISTENER: Final = "listener.name."
 
 
 class LocatedProperties:
-    """``file`` is empty where the properties stand in none. ``used`` grows by each key that is
-    looked up here."""
+    """Properties of ``file``, which is empty if they come from no file. ``used`` collects each key
+    that is looked up."""
 
     def __init__(self, properties: Iterable[Property], file: str) -> None:
         kept = list(properties)
@@ -32,7 +32,8 @@ class LocatedProperties:
         return self.properties.get(key)
 
     def of_listener(self, name: str, key: str) -> tuple[str, str | None]:
-        """The key that is in force for the listener called ``name``, and its value."""
+        """The key that is in force for the listener ``name`` (its own, or the general one), and
+        its value."""
         own = f"{_OF_A_LISTENER}{name.lower()}.{key}"
         value = self.value(own)
         return (key, self.value(key)) if value is None else (own, value)
@@ -44,8 +45,8 @@ class LocatedProperties:
         return f"{self._at(key)}{key}: {why}"
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
-        """What ``reader`` makes of ``arguments``; its complaint gets the place of the key that it
-        begins with, or else of ``key``."""
+        """``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException`` with the
+        line of the key that its message begins with, or else of ``key``."""
         try:
             return reader(*arguments)
         except InvalidRequest as error:

@@ -71,7 +71,7 @@ _SAID: Final = {
     "greater_than_equal": "give a whole number from {ge} on",
     "less_than": "give a whole number below {lt}",
 }
-"""By pydantic's name of what is wrong."""
+"""Messages, by pydantic's name of the error."""
 
 
 class NodeConfig(NamedTuple):

@@ -154,4 +154,4 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     "which no policy can check; set it alike on all nodes (default: `true`); ours",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
-"""Key to what it says; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""
+"""Keys and what they set; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""

@@ -1,6 +1,7 @@
-"""A listener's ``ssl.enabled.protocols`` and ``ssl.cipher.suites``, as Python's ``ssl`` takes them.
+"""A listener's ``ssl.enabled.protocols`` and ``ssl.cipher.suites``, as Python's ``ssl`` takes
+them.
 
-Suites have Java's names there and OpenSSL's here. This module must not know files or listeners.
+Java's names of cipher suites become OpenSSL's. This module must not know files or listeners.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.
 SUITES_1_3: Final = frozenset(
     ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
 )
-"""Those that OpenSSL offers, all of them or none: Python has no switch for one alone."""
+"""The suites of TLS 1.3 that OpenSSL offers. Python can only offer all of them or none."""
 
 _BEFORE_1_3: Final = re.compile(
     r"TLS_(?:RSA|(?P<keys>(?:ECDHE|DHE)_(?:RSA|ECDSA)))_WITH_(?P<cipher>AES|CHACHA20)_(?P<rest>\w+)"
@@ -24,7 +25,8 @@ _BEFORE_1_3: Final = re.compile(
 
 
 class TlsLimits(NamedTuple):
-    """``ciphers`` are OpenSSL's names of what is offered before TLS 1.3; empty for its defaults."""
+    """``ciphers`` are OpenSSL's names of the suites before TLS 1.3; empty for OpenSSL's
+    defaults."""
 
     least: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
     most: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
@@ -37,7 +39,11 @@ class TlsLimits(NamedTuple):
 
 
 def protocols(text: str | None) -> list[ssl.TLSVersion]:
-    """The versions that are spoken; ``InvalidRequest`` names one that is not offered here."""
+    """The TLS versions in ``ssl.enabled.protocols``.
+
+    Raises:
+        InvalidRequest: names a version that is not supported here.
+    """
     names = _words(text) or list(VERSIONS)
     for name in names:
         if name not in VERSIONS:
@@ -46,9 +52,11 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
-    """By ``ssl.cipher.suites``, all if there are none: a version without a suite is not spoken.
+    """The TLS versions and suites to offer. Without ``suites``, all suites; a version without any
+    suite is dropped.
 
-    ``InvalidRequest`` names a suite that cannot be offered, or what nothing is left of.
+    Raises:
+        InvalidRequest: names a suite that cannot be offered, or says that no version is left.
     """
     named = _words(suites)
     if not named:
@@ -72,7 +80,8 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
 
 
 def _of_openssl(suite: str) -> str:
-    """``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` is ``ECDHE-RSA-AES128-GCM-SHA256``."""
+    """OpenSSL's name: ``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` is
+    ``ECDHE-RSA-AES128-GCM-SHA256``."""
     match = _BEFORE_1_3.fullmatch(suite)
     if match is None:
         raise InvalidRequest(f"{suite} is not offered here")

@@ -18,7 +18,7 @@ from metalog_node.config.listeners import ADVERTISED, ANY_ADDRESS, Listener
 
 LOG_DIR: Final = "metadata.log.dir"
 CLIENT_KEYS: Final = "metadata.log.topic."
-"""Before a key of Kafka's clients: how the topic's own cluster is connected to."""
+"""The prefix of client keys for the connection to the topic's own cluster."""
 
 
 class TopicLocation(NamedTuple):

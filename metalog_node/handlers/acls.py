@@ -1,10 +1,10 @@
 """CreateAcls, DescribeAcls and DeleteAcls: ACLs to and from the wire.
 
-What may be created or deleted is the controller's to say (``metalog.controller.acl``). An enum's
-code 0 means a broken client, and Kafka closes the connection on it; so do we, on one who may ask
-at all: of anybody else's request no item is read. Version 0 is from
-before pattern types: all that it says is LITERAL, and prefixed ACLs it neither sees nor changes
-(KIP-290). This module must not know how an ACL is stored.
+``metalog.controller.acl`` decides what may be created or deleted. An enum's code 0 means a broken
+client: as Kafka does, the node closes the connection, but only if the client has the permission.
+Without the permission, no item of the request is read. Version 0 is older than pattern types: all
+its ACLs are LITERAL, and it neither shows nor changes prefixed ACLs (KIP-290). This module must
+not know how an ACL is stored.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ DELETE_ACLS: Final = 31
 
 _LITERAL: Final = int(PatternType.LITERAL)
 _FEW: Final = 200
-"""So many ACLs are written in the time that a thread would take to begin."""
+"""Writing this many ACLs takes as long as starting a thread."""
 
 
 def describe(services: Services, question: IncomingRequest) -> Answer:
@@ -137,7 +137,8 @@ def _deleted(question: IncomingRequest, results: Sequence[AclDeleteResult]) -> B
 
 
 def _is_for_filters(acl: Acl) -> bool:
-    """Kafka's own classes refuse such an ACL before anything can say what is wrong."""
+    """Whether the ACL has a value that only filters may have. Kafka's own request class refuses it
+    before the controller can answer with an error."""
     return (
         acl.resource_type is ResourceType.ANY
         or acl.pattern_type in (PatternType.ANY, PatternType.MATCH)

@@ -1,7 +1,7 @@
 """Metadata and DescribeCluster: the node as a cluster of one.
 
-It is its own broker and controller, and has no topics: admin clients need to find where to
-send what they came for. This module must not know ACLs or users.
+The node is its own broker and controller, and has no topics. Admin clients send these requests
+first, to learn where to send the others. This module must not know ACLs or users.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def metadata(services: Services, question: IncomingRequest) -> Answer:
 def _outcomes(
     services: Services, question: IncomingRequest, asked: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
-    """Of each topic, once however often it is named, as in Kafka. There is none, which only
-    those may know who may describe it."""
+    """Each named topic's error, once per name, as in Kafka. No topic exists, but only clients that
+    may describe the topic learn that."""
     names = sorted(name for name in asked if name is not None)
     outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
     try:
@@ -119,7 +119,8 @@ def _only_topics(
 
 
 def refuse_metadata(question: IncomingRequest, error: ApiError) -> Body:
-    """Its response has no room for an error before version 13, but for each topic's."""
+    """A response with ``error``. Before version 13 it has no field for an error but in each
+    topic."""
     code = error_fields(error)["error_code"]
     asked = question.request.body.topics or ()
     topics = [(code, each.name, getattr(each, "topic_id", None)) for each in asked]
@@ -164,7 +165,7 @@ def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
 
 
 def _shown_operations(services: Services, question: IncomingRequest) -> int:
-    """None to whom may not describe the cluster."""
+    """The authorized operations, or 0 for a client that may not describe the cluster."""
     if services.authorizer is not None:
         operations = authorized_operations(services, question)
         return operations if operations & (1 << Operation.DESCRIBE) else 0

@@ -1,7 +1,8 @@
-"""UnregisterController: takes away the registration of a controller that is gone (Kafka 4.4).
+"""UnregisterController: removes the registration of a controller that no longer exists (Kafka
+4.4).
 
-What is refused is the controller's to say (``metalog.controller.registration``). This module must
-not know how a controller registers.
+``metalog.controller.registration`` decides what is refused. This module must not know how a
+controller registers.
 """
 
 from __future__ import annotations

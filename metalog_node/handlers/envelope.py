@@ -63,7 +63,7 @@ class ForwardedUnreadable(InvalidRequest):
 
 
 _TOLD_TO_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnreadable)
-"""By the Envelope's own error code."""
+"""Errors that become the Envelope's own error code."""
 
 
 class _ForwardedRequest(UnreadRequest):
@@ -176,8 +176,8 @@ OF_BROKERS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""On a node that is not a controller, or not always: one of several on a topic. There a client of
-the controllers' listener is forwarded for too, an Envelope never."""
+"""The APIs of a node that is not always the controller (one of several on a topic). It forwards
+requests of the controllers' listener, too, but never an Envelope."""
 OF_CONTROLLERS: Final = {
     ENVELOPE: HandledApi(
         "Envelope",

@@ -1,9 +1,8 @@
-"""DescribeAcls' answer: as a body, or as the bytes of one, put together from its resources'.
+"""DescribeAcls' response: as a body, or as bytes that are joined from the bytes of each resource.
 
-A long listing is written by ourselves, in a tenth of kio's time; a test holds it against kio's
-bytes. A change of one ACL leaves the bytes of all other resources as they were, so those are
-remembered, of each as it was last.
-This module must not know who asks, nor how long an answer stays true.
+Writing a long listing here takes a tenth of kio's time; a test compares the bytes with kio's. A
+change of one ACL leaves the bytes of all other resources as they were, so each resource's latest
+bytes are cached. This module must not know who asks, nor how long an answer stays true.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ _FLEXIBLE_SINCE: Final = 2
 _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
 _TEXTS: Final = 1 << 12
-"""So many principals and hosts as they were last written."""
+"""How many encoded principals and hosts are cached."""
 _REMEMBERED: Final = 1 << 16
-"""So many resources, some of which may be gone."""
+"""How many resources are cached; some of them may no longer exist."""
 
 _Pattern = tuple[int, str, int]
-"""Codes, since an enum's member takes long to hash."""
+"""Codes rather than enum members, which are slow to hash."""
 _last_written: dict[tuple[int, _Pattern], tuple[tuple[Acl, ...], bytes]] = {}
-"""By version and pattern: the ACLs, and their resource's bytes."""
+"""By version and pattern: the ACLs, and the bytes of their resource."""
 
 
 def described(version: int, acls: Iterable[Acl]) -> Body:
@@ -51,7 +50,7 @@ def not_described(version: int, error: ApiError) -> Body:
 
 
 def written(version: int, acls: Iterable[Acl]) -> bytes:
-    """What ``write_response`` makes of ``described``, with 0 for the correlation id."""
+    """The bytes that ``write_response`` returns for ``described``, with the correlation id 0."""
     resources = list(_written_resources(version, acls))
     nothing = described(version, ())
     head = write_response(nothing, 0).removesuffix(_end_of(nothing, []))
@@ -69,7 +68,8 @@ def _answer(version: int, error: ApiError, resources: list[Any]) -> Body:
 
 
 def _end_of(body: Body, resources: list[bytes]) -> bytes:
-    """The resources are the last field; what can be extended has its tags behind it."""
+    """The last field, the array of resources, and behind it the empty tagged fields of a flexible
+    version."""
     length = io.BytesIO()
     if body.__flexible__:
         write_compact_array_length(length, len(resources))
@@ -79,7 +79,7 @@ def _end_of(body: Body, resources: list[bytes]) -> bytes:
 
 
 def _by_pattern(acls: Iterable[Acl]) -> list[tuple[Acl, ...]]:
-    """Those of each resource pattern, by type and name."""
+    """The ACLs of each resource pattern, by type and name."""
     return [tuple(found) for _, found in _patterns(acls)]
 
 
@@ -107,7 +107,7 @@ def _written_resources(version: int, acls: Iterable[Acl]) -> Iterator[bytes]:
 
 
 def _resource_bytes(version: int, acls: tuple[Acl, ...]) -> bytes:
-    """What kio writes of ``_resource``."""
+    """The bytes that kio writes for ``_resource``."""
     is_flexible = version >= _FLEXIBLE_SINCE
     text = _compact_text if is_flexible else _text
     tags = _NO_TAGS if is_flexible else b""

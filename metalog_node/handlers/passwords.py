@@ -1,8 +1,8 @@
-"""ScramPassword (KIP-506): passwords come to the node, over TLS and from super users only.
+"""ScramPassword (KIP-506): clients send passwords to the node, over TLS and as super users only.
 
-What may be set is the controller's to say (``metalog.controller.scram_password``). It is
-finished here, and what is left to change no longer has a password in it: the controller, here
-or elsewhere, gets KIP-554's salted requests. This module must not keep a password.
+``metalog.controller.scram_password`` decides which passwords are accepted. The node salts the
+password here; the controller, on this node or another, gets KIP-554's salted requests and never a
+password. This module must not keep a password.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from metalog_node.handlers.scram import ALTER_SCRAM
 _RESPONSE: Final[Any] = extensions.WireScramPasswordResponse
 _HASH: Final[Any] = extensions.WireHashResult
 _USER: Final[Any] = extensions.WireUserResult
-"""Untyped, as kio's own parts are: their fields want number types of their own."""
+"""Untyped, like kio's own classes, whose fields have number types of kio's."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
-"""Of one request; each takes some milliseconds to be salted."""
+"""The most passwords in one request; salting each takes some milliseconds."""
 
 
 def set_passwords(services: Services, question: IncomingRequest) -> Answer:
-    """On a thread of its own: salting takes some milliseconds a password."""
+    """Runs on a separate thread, since salting takes some milliseconds a password."""
     return services.passwords.threads.submit(_set_passwords, services, question)
 
 
@@ -83,7 +83,7 @@ def _set_passwords(services: Services, question: IncomingRequest) -> Body:
 
 
 def _is_super_user(services: Services, question: IncomingRequest) -> bool:
-    """Where nothing is authorized nobody is kept from anything."""
+    """Without an authorizer, every client counts as a super user."""
     if services.authorizer is None:
         return True
     return services.authorizer.is_super_user(question.context.principal)
@@ -92,7 +92,7 @@ def _is_super_user(services: Services, question: IncomingRequest) -> bool:
 def _altered(
     services: Services, question: IncomingRequest, request: AlterScramRequest
 ) -> Mapping[str, ApiError]:
-    """Each user's outcome, of this node's controller or of the one that leads."""
+    """Each user's outcome, from this node's controller or the active one."""
     try:
         if services.forwarder is None or services.replica.is_active:
             return services.replica.alter_scram(request).result(_LONGEST_WAIT_S)

@@ -1,8 +1,9 @@
-"""Fetch, FetchSnapshot and DescribeQuorum: what this controller tells of its log (KIP-595, 630).
+"""Fetch, FetchSnapshot and DescribeQuorum: what this controller tells of its log (KIP-595,
+KIP-630).
 
-Whoever follows is an observer, whatever number it gives itself: this node is the whole quorum,
-and keeps nothing of who asks. A Fetch without news waits in the feed. This module must not
-know where the log lies.
+This node is the only voter. Every follower is an observer, whatever replica id it sends, and the
+node keeps no state about observers. A Fetch without new records waits in the fetch purgatory. This
+module must not know where the log is stored.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ _LONGEST_WAIT_S: Final = 30.0
 _MOST_BYTES: Final = 8 << 20
 _ERROR: Final = KafkaErrorCode
 _NOT_READY: Final = ErrorCode.BROKER_NOT_AVAILABLE
-"""What Kafka's followers take for a controller that had better be asked later."""
+"""The error on which Kafka's followers try again later."""
 _HIGHEST_MARK: Final = (1 << 63) - 1
-"""What a version that does not tell its high-water mark is taken to know."""
+"""The high-water mark assumed for a request version without that field."""
 
 
 def fetch(services: Services, question: IncomingRequest) -> Answer:
@@ -92,8 +93,8 @@ def _attempt(
 
 
 def _endpoint(services: Services, question: IncomingRequest, parts: Any) -> dict[str, Any]:
-    """Where this node is, in the versions that tell it: Kafka's observers of a quorum whose
-    voters are in the log know it from nowhere else, and end without it."""
+    """This node's address, in the versions that have a field for it. Kafka's observers of a
+    dynamic quorum learn the address only here, and end without it."""
     if not hasattr(parts, "NodeEndpoint"):
         return {}
     host, port = services.addresses[question.listener.name]
@@ -101,7 +102,7 @@ def _endpoint(services: Services, question: IncomingRequest, parts: Any) -> dict
 
 
 def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
-    """What is wrong with whom the observer takes for the leader; -1 takes anybody."""
+    """The error of a request with a wrong leader epoch; -1 is never wrong."""
     if bounds is None:
         return _ERROR.not_leader_or_follower
     if 0 <= leader_epoch < bounds.epoch:
@@ -240,7 +241,7 @@ def refuse_snapshot(question: IncomingRequest, error: ApiError) -> Body:
 
 
 def describe_quorum(services: Services, question: IncomingRequest) -> Answer:
-    """One voter, this node; observers are not kept account of."""
+    """One voter, this node, and no observers, since the node keeps no state about them."""
     ask(services, question, Operation.DESCRIBE)
     return _one(_feed(services).ask(partial(_described, services, question), 0))
 

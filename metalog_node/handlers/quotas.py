@@ -1,7 +1,7 @@
 """DescribeClientQuotas: always empty, since a node enforces no quotas.
 
-ConfigCommand asks before it shows a user's credentials. A filter that makes no sense is refused
-as Kafka refuses it. This module must not know ACLs or users.
+``kafka-configs`` sends this request before it shows a user's credentials. An invalid filter gets
+Kafka's error. This module must not know ACLs or users.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MATCH_TYPES: Final = {
 
 
 class UnsupportedEntity(InvalidRequest):
-    """Quotas are of users, clients and addresses."""
+    """The filter's entity type is not a user, a client id or an address."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
@@ -51,7 +51,7 @@ def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
 
 
 def _check(components: tuple[Any, ...]) -> None:
-    """In Kafka's order and words."""
+    """Checks the filter in Kafka's order, with Kafka's messages."""
     seen: set[str] = set()
     for each in components:
         if each.entity_type in seen:

@@ -1,13 +1,13 @@
 """The common part of all handlers: the request in flight, answers, and permission checks.
 
-A handler is a function of ``Services`` and an ``IncomingRequest``. It returns a body, or a future
-of one where something must become durable first. If it or its future raises, the API's
-``refuse`` makes the response that carries the error.
+A handler takes ``Services`` and an ``IncomingRequest``. It returns a body, or a future of one if
+records must become durable first. If the handler or its future raises, the API's ``refuse`` makes
+the response with the error.
 
-A handler asks for permission before it touches the request's body, which is read only then. It
-runs on the event loop if the request is short, and otherwise on a thread. What is left to do
-once its future is done never runs on the thread that completed it (``DeferredResponse``). This
-module must not know any one API.
+A handler checks the permission before it touches the request's body, which is decoded only then. A
+short request is handled on the event loop, a long one on a thread. Work that is left when a
+handler's future is done never runs on the thread that completed the future (``DeferredResponse``).
+This module must not know any one API.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ NO_THROTTLING: Final = timedelta()
 
 
 class IncomingRequest(NamedTuple):
-    """A request on its way through a node, and who asks.
+    """A Kafka request in flight, and the client that sent it.
 
-    ``context`` is the connection's client, or the one for whom an Envelope speaks. ``payload``
-    is the whole request as it came; an ``UnreadRequest`` is read when its body is first asked
-    for; ``is_forwarded`` where an Envelope brought it, from a node that has judged it by its
-    own configuration.
+    ``context`` is the connection's client, or the client named in an Envelope. ``payload`` is the
+    whole request as received; an ``UnreadRequest`` is decoded when its body is first used.
+    ``is_forwarded``: it came in an Envelope, from a node that has authorized it by its own
+    configuration.
     """
 
     request: WireRequest | UnreadRequest
@@ -69,7 +69,7 @@ class IncomingRequest(NamedTuple):
 
 
 class PasswordSetting(NamedTuple):
-    """How passwords that come to the node are judged (KIP-506), and where they are salted."""
+    """The configuration and policy for passwords (KIP-506), and the threads that salt them."""
 
     config: ScramPasswordConfig
     policy: ScramPasswordPolicy | None
@@ -77,12 +77,12 @@ class PasswordSetting(NamedTuple):
 
 
 class Services(NamedTuple):
-    """What a node has to answer from. ``authorizer`` is None where nothing is authorized.
+    """What handlers need of a node. ``authorizer`` is None without authorization.
 
-    ``addresses`` are where clients find each listener. ``forwarder`` is there where another
-    node is the controller, ``feed`` where this node's own log can be followed, ``listings``
-    where long answers are kept. ``configured_kafka`` is the version whose answers are given,
-    where the configuration has it.
+    ``addresses`` are each listener's address for clients. ``forwarder`` is set if another node is
+    the controller, ``feed`` if followers may fetch this node's log, ``listings`` if long responses
+    are cached. ``configured_kafka`` is the Kafka version to imitate, if the configuration names
+    one.
     """
 
     node_id: int
@@ -100,27 +100,27 @@ class Services(NamedTuple):
 
     @property
     def kafka(self) -> str:
-        """The version of Kafka whose answers this node gives: as configured, or the one that its
-        log's metadata.version makes likely."""
+        """The Kafka version that this node imitates: the configured one, or the most likely one
+        for the log's metadata.version."""
         return self.configured_kafka or self.replica.image.features.assumed_kafka
 
     @property
     def cluster_id(self) -> str:
-        """Empty as long as nobody has told it."""
+        """The cluster's id; empty until it is known."""
         return self.known_cluster_id()
 
 
 class EncodedResponse(NamedTuple):
-    """A whole response as bytes, and the name of its first error: a node's own answer, where
-    bytes alone are another node's."""
+    """A whole response of this node as bytes, with the name of its first error. (Plain ``bytes``
+    are another node's response.)"""
 
     payload: bytes
     outcome: str
 
 
 class DeferredResponse:
-    """What ``make`` makes of ``future`` once it is done: for whoever waits to carry out, on a
-    thread of his own choice, so that neither the log's writer nor the event loop is held by it.
+    """``make(future)``, to be called once ``future`` is done. The waiting caller chooses the
+    thread, so that neither the log's writer nor the event loop is blocked.
 
     ``result`` and ``exception`` are as a future's; ``make`` is called once.
     """
@@ -155,30 +155,30 @@ class DeferredResponse:
 
 
 Answer = Body | EncodedResponse | Future[Any] | DeferredResponse
-"""A body, or a whole response already; or a future of either."""
+"""A body, an encoded response, or a future of either."""
 Handle = Callable[[Services, IncomingRequest], Answer]
 Refuse = Callable[[IncomingRequest, ApiError], Body]
 
 
 MOST_ELEMENTS: Final = 25_000
-"""More than twice as many as Kafka's controller changes at once."""
+"""More than twice as many as Kafka's controller accepts in one change."""
 MOST_BYTES: Final = 16 << 20
 """Twice the largest batch of records that a change may become."""
 SHORT: Final = 128
-"""Bytes of a request that is answered in a few milliseconds, whatever is in it: as many clients as
-there are may each have one answered before the event loop comes round."""
+"""Bytes of a request that takes at most a few milliseconds, whatever it contains. Every connected
+client may have one such request handled before the event loop continues."""
 
 
 class HandledApi(NamedTuple):
-    """One kind of request that a node answers, and how it does.
+    """An API that a node answers, and its handler.
 
-    ``name`` is the request's in Kafka's audit lines. ``handle`` answers it; ``refuse`` makes the
-    answer that tells an error.
-    Kafka never numbered AUTHORIZER_NOT_READY: ``not_ready`` is the nearest error after which the
-    API's own clients try again. A request of more than ``most_bytes``, or with more elements
-    (items of arrays, tagged fields) than ``most_elements``, ends the connection. One of more than
-    ``short`` bytes is handled on a thread; None for a handler that belongs to the event loop.
-    ``since`` is the first Kafka that has it, of those whose answers a node gives.
+    ``name`` is the request's name in Kafka's audit lines. ``handle`` answers the request;
+    ``refuse`` makes the response with an error. Kafka has no code for AUTHORIZER_NOT_READY:
+    ``not_ready`` is the nearest error after which clients of the API try again. A request of more
+    than ``most_bytes``, or with more than ``most_elements`` (items of arrays, tagged fields),
+    closes the connection. A request of more than ``short`` bytes is handled on a thread; with
+    None, always on the event loop. ``since`` is the first supported Kafka version that has the
+    API.
     """
 
     name: str
@@ -193,24 +193,28 @@ class HandledApi(NamedTuple):
 
 
 OF_ONE_THING: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 256 << 10}
-"""Bounds of an API whose requests are about one thing, or a few."""
+"""Bounds of an API whose requests are about one object, or a few."""
 
 
 class ClusterAuthorizationFailed(InvalidRequest):
-    """The asker may not do this to the cluster."""
+    """The client may not do this to the cluster."""
 
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 class SecurityDisabled(InvalidRequest):
-    """There are no ACLs where nothing is authorized."""
+    """There are no ACLs, since the node has no authorizer."""
 
     code = ErrorCode.SECURITY_DISABLED
 
 
 def ask(services: Services, question: IncomingRequest, operation: Operation) -> None:
-    """``ClusterAuthorizationFailed`` unless the asker may do ``operation`` on the cluster;
-    ``AuthorizerNotReady`` where nobody can say yet."""
+    """Check that the client may do ``operation`` on the cluster.
+
+    Raises:
+        ClusterAuthorizationFailed: it may not.
+        AuthorizerNotReady: the authorizer has not loaded its ACLs yet.
+    """
     if services.authorizer is None:
         return
     [result] = services.authorizer.authorize(question.context, [Action(operation, cluster())])
@@ -221,10 +225,12 @@ def ask(services: Services, question: IncomingRequest, operation: Operation) -> 
 def allowed_topics(
     services: Services, question: IncomingRequest, operation: Operation, names: Iterable[str]
 ) -> Collection[str]:
-    """Those of ``names`` that the asker may do ``operation`` to, authorized in one call: each
-    name once, with the count of its references, as Kafka does it.
+    """The topics of ``names`` on which the client may do ``operation``.
 
-    ``AuthorizerNotReady`` where nobody can say yet.
+    One call authorizes all: each name once, with the count of its references, as in Kafka.
+
+    Raises:
+        AuthorizerNotReady: the authorizer has not loaded its ACLs yet.
     """
     counts = Counter(names)
     if services.authorizer is None or not counts:
@@ -235,8 +241,8 @@ def allowed_topics(
 
 
 def item_count(question: IncomingRequest, array: str) -> int:
-    """How many items the request has in the ``array`` that it begins with; they are not read
-    where nobody has read them yet."""
+    """How many items the request's first field, the array ``array``, has. The items are not
+    decoded for it."""
     request = question.request
     if isinstance(request, UnreadRequest):
         return request.count()
@@ -244,7 +250,7 @@ def item_count(question: IncomingRequest, array: str) -> int:
 
 
 def authorized_operations(services: Services, question: IncomingRequest) -> int:
-    """The operations on the cluster that the asker may do, as a bit field (KIP-430)."""
+    """The operations on the cluster that the client may do, as a bit field (KIP-430)."""
     asked = [
         Operation.CREATE,
         Operation.ALTER,
@@ -269,25 +275,26 @@ def authorized_operations(services: Services, question: IncomingRequest) -> int:
 
 
 def error_fields(error: ApiError) -> dict[str, Any]:
-    """An error as the two fields that Kafka's responses have for it."""
+    """An error as the two fields of Kafka's responses: code and message."""
     return {"error_code": KafkaErrorCode(error.code), "error_message": error.message}
 
 
 def outcome_fields(error: ApiError) -> dict[str, Any]:
-    """The same, of those responses in which Kafka's message is empty where all is well, and not
+    """The same for responses in which Kafka's message without an error is empty rather than
     null."""
     return error_fields(error if error else ApiError(message=""))
 
 
 def told(error: BaseException) -> ApiError:
-    """What an asker is told of a failure: what is meant for callers, and nothing else."""
+    """The error that a client is told: one meant for callers as it is, any other as an unknown
+    server error."""
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def answer(api: HandledApi, services: Services, question: IncomingRequest) -> Answer:
-    """What ``api`` answers, an error too. ``Malformed`` ends the connection."""
+    """The response of ``api``, with or without an error. ``Malformed`` closes the connection."""
     try:
         answered = api.handle(services, question)
     except Malformed:
@@ -309,7 +316,7 @@ def result_or_refusal(
 
 
 def refused_by(api: HandledApi, question: IncomingRequest, error: BaseException) -> Body:
-    """The answer that tells ``error``; what nobody foresaw is logged."""
+    """The response of ``api`` with ``error``; an unexpected error is logged."""
     if not isinstance(error, MetalogError):
         _log.error("%s failed", api.name, exc_info=error)
     outcome = told(error)
@@ -319,7 +326,8 @@ def refused_by(api: HandledApi, question: IncomingRequest, error: BaseException)
 
 
 def forwarded_for(question: IncomingRequest, forwarder: Forwarder, request: bytes) -> Future[bytes]:
-    """What a controller answers to ``request``, forwarded as the asker's."""
+    """The controller's response to ``request``, forwarded on behalf of the client of
+    ``question``."""
     return forwarder.forward(
         request,
         parse_principal(question.context.principal),

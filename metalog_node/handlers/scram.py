@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554), to and from the wire.
 
-What may be changed is the controller's to say (``metalog.controller.scram``). No answer holds
-a salt or a key. This module must not know how a credential is stored.
+``metalog.controller.scram`` decides what may be changed. No response contains a salt or a key.
+This module must not know how a credential is stored.
 """
 
 from __future__ import annotations
@@ -56,13 +56,17 @@ def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
 
 
 class SaltedPasswordsShut(InvalidRequest):
-    """``sasl.scram.password.salted.enable=false``: no policy can judge a salted password."""
+    """``sasl.scram.password.salted.enable=false``: no policy can check a salted password."""
 
     code = ErrorCode.POLICY_VIOLATION
 
 
 def check_salted(services: Services, question: IncomingRequest) -> None:
-    """``SaltedPasswordsShut`` where they are. Deletions have no password."""
+    """Refuse salted passwords if the configuration does; deletions contain none.
+
+    Raises:
+        SaltedPasswordsShut: the request has a salted password.
+    """
     if question.request.body.upsertions and not services.passwords.config.takes_salted:
         raise SaltedPasswordsShut(
             f"This node takes no salted passwords ({SALTED_ENABLE}=false): send the password "
@@ -71,7 +75,7 @@ def check_salted(services: Services, question: IncomingRequest) -> None:
 
 
 def note_unjudged(services: Services, question: IncomingRequest, refused: Collection[str]) -> None:
-    """Log for whom a password was set that the node's policy could not judge."""
+    """Log the users whose password was set without a check by the node's policy."""
     if services.passwords.policy is None or question.is_forwarded:
         return
     users = [each.name for each in question.request.body.upsertions if each.name not in refused]

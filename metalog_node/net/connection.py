@@ -46,7 +46,7 @@ _STRANGERS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
-"""APIs by their first bytes."""
+"""What other protocols than Kafka's are called, by their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _UNTOLD: Final = "unknown"

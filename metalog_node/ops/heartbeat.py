@@ -1,7 +1,7 @@
-"""Tells for how long the event loop has not come round: clients wait meanwhile.
+"""Measures for how long the event loop has not run its callbacks: clients wait meanwhile.
 
-The loop beats; other threads read how old the last beat is. This module must not know what
-holds the loop, nor what follows from it.
+The loop beats; other threads read the age of the last beat. This module must not know what blocks
+the loop, nor what follows from it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Heartbeat:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """On the loop that it is to watch."""
+        """Start beating. Call it on the loop to watch."""
         self._task = asyncio.create_task(self._beat())
 
     async def stop(self) -> None:
@@ -29,7 +29,7 @@ class Heartbeat:
 
     @property
     def late_s(self) -> float:
-        """By how many seconds the next beat is late; 0 while it is not, from any thread."""
+        """By how many seconds the next beat is late, or 0. Any thread may call it."""
         return max(0.0, time.monotonic() - self._last - BEAT_S) if self._task is not None else 0.0
 
     async def _beat(self) -> None:

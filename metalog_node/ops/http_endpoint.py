@@ -1,8 +1,8 @@
-"""The listener that operators' tools read: metrics, and two probes, over HTTP.
+"""The HTTP listener for operators' tools: metrics and two probes.
 
-It answers GET alone, one request a connection, and knows nothing that is secret. It has a thread
-and an event loop of its own, so that it answers while the node is busy; silent clients take
-nobody's place. This module must not know what is measured, nor what ready means.
+It answers GET only, one request per connection, and shows nothing secret. It has its own thread
+and event loop, so that it answers while the node is busy. Connections that send nothing cannot
+keep others out. This module must not know what is measured, nor what ready means.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _TAKEN_S: Final = 10.0
 """How long it may take to read the answer."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
-"""asyncio takes so many clients in one turn. A request that came with its connection is read two
-turns later, long before newer clients could push it out."""
+"""asyncio accepts this many clients in one turn. A request that arrives with its connection is
+read two turns later, long before newer clients could push it out."""
 
 R = TypeVar("R")
 
@@ -46,8 +46,8 @@ def text_page(is_well: bool, text: str) -> Page:
 
 
 class HttpEndpoint:
-    """``pages`` has a function for each path, called on the listener's own thread; ``named`` is
-    what the person called it who asked for it."""
+    """``pages`` has a function for each path, called on the listener's own thread. ``named`` is
+    the option or key that sets the address, for messages."""
 
     def __init__(
         self, pages: Mapping[str, Callable[[], Page]], *, named: str = "metrics.listener"
@@ -57,12 +57,16 @@ class HttpEndpoint:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._silent: dict[asyncio.StreamWriter, None] = {}
-        """Those that have sent no whole request yet, the oldest first."""
+        """Connections without a whole request yet, the oldest first."""
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._run, name="metalog-watch", daemon=True)
 
     async def open(self, asked: Address) -> Address:
-        """Where it is bound; ``InvalidRequest`` where the address cannot be bound."""
+        """Open the listener at ``asked`` and return the bound address.
+
+        Raises:
+            InvalidRequest: the address cannot be bound.
+        """
         self._thread.start()
         return await self._there(self._open(asked))
 
@@ -115,7 +119,7 @@ class HttpEndpoint:
             writer.transport.abort()
 
     def _has_room(self) -> bool:
-        """By giving up the oldest of the silent ones, where there would be none."""
+        """Whether one more connection fits; if not, the oldest silent one is closed for it."""
         if len(self._tasks) < _MOST_CLIENTS:
             return True
         oldest = next(iter(self._silent), None)

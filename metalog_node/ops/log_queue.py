@@ -1,11 +1,11 @@
-"""A bounded queue before a log's file, so that no write ever holds up a decision.
+"""A bounded queue before a log's file, so that no write ever delays a decision.
 
-Whoever logs only puts the line into the queue; a thread writes it. Where lines come faster than
-they can be written, the queue's bounds are reached and the newest lines are lost: that is
-counted, and one line in the log says at the gap's place how many they were. A line may say whom
-it is about (``source``): of one source no more may wait than there is room left, so that who
-floods the queue loses its own lines, and others' still find room. ``close`` writes all that is
-queued. This module must not know what the lines say.
+A logging thread only puts the line into the queue; another thread writes it. When the queue is
+full, new lines are lost and counted, and a line in the log says how many are missing there.
+
+A line may name its ``source``, such as a client's address. One source may use at most as much room
+as is left: a source that floods the queue loses its own lines, and other sources still find room.
+``close`` writes all queued lines. This module must not know what the lines say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DRAINED_WITHIN_S: Final = 5.0
 
 
 class _Waiting(NamedTuple):
-    """What of one source, or of all, is queued."""
+    """How many lines and bytes of one source, or of all, are queued."""
 
     lines: int = 0
     letters: int = 0
@@ -33,7 +33,7 @@ class _Waiting(NamedTuple):
 
 
 class LogQueue(logging.Handler):
-    """A logging handler that hands lines to another one on a thread of its own.
+    """A logging handler that passes lines to another handler on a thread of its own.
 
     ``sink`` is that other handler; ``lost`` counts the lines that it never got.
     """
@@ -54,14 +54,14 @@ class LogQueue(logging.Handler):
         self._all = _Waiting()
         self._of: dict[Hashable, _Waiting] = {}
         self._gap = 0
-        """How many lines were lost since the last that was queued."""
+        """How many lines were lost since the last queued line."""
         self._is_closed = False
         self._changed = Condition()
         self._thread = Thread(target=self._write_all, name="metalog-log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a line; where the queue is full, the line is lost and counted."""
+        """ueue a line; if the queue is full, the line is lost and counted."""
         line = copy.copy(record)
         line.msg, line.args = record.getMessage(), None
         size = len(line.msg) or 1
@@ -72,7 +72,8 @@ class LogQueue(logging.Handler):
         self._sink.handle(line)
 
     def close(self) -> None:
-        """Once all is written, or it took ``DRAINED_WITHIN_S``; later lines are written at once."""
+        """Write all queued lines, for at most ``DRAINED_WITHIN_S``. Later lines are written at
+        once."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -93,8 +94,8 @@ class LogQueue(logging.Handler):
         self._changed.notify()
 
     def _has_room(self, own: _Waiting, size: int) -> bool:
-        """For a line of a source of which ``own`` waits. The more sources flood the queue, the
-        less each may have, and some room is always left."""
+        """Whether a line of ``size`` fits, from a source with ``own`` queued. The more sources
+        flood the queue, the less room each may use, and some is always left."""
         return (
             own.lines < self._most_lines - self._all.lines
             and own.letters + size <= self._most_letters - self._all.letters
@@ -128,7 +129,7 @@ class LogQueue(logging.Handler):
 
 
 def _source(line: logging.LogRecord) -> Hashable:
-    """None where the line says none: only the bounds of the whole queue are for it."""
+    """The line's source. A line without one counts only toward the bounds of the whole queue."""
     return getattr(line, "source", None)
 
 

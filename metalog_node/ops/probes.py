@@ -1,10 +1,9 @@
 """A node's liveness and readiness probes.
 
-It is ready once its log is replayed and all its listeners are open. A fault later on leaves it
-ready, with the last good image, and it says since when that is old; only where
-``stale.deny.after.ms`` has shut the gate, or while its event loop serves nobody, it is not
-ready any more. It lives until it can do nothing but start anew. This module must not know
-sockets or clocks.
+A node is ready once its log is replayed and all its listeners are open. A later fault leaves it
+ready with the last good image, and the probe says since when that image is old. It is not ready
+again only if ``stale.deny.after.ms`` has closed the readiness gate, or while its event loop serves
+nobody. It is alive until only a restart can help. This module must not know sockets or clocks.
 """
 
 from __future__ import annotations
@@ -16,15 +15,21 @@ from typing import Final, NamedTuple
 from metalog.loader import Loading, Stale, State
 
 LATE_AFTER_S: Final = 3.0
-"""A node that serves nobody for so long is not ready."""
+"""The node is not ready if its event loop has served nobody for this long."""
 STUCK_AFTER_S: Final = 60.0
-"""And one that does not come back is not alive: to start anew is all that is left."""
+"""The node is not alive if its event loop has served nobody for this long: only a restart
+helps."""
 
 
 class Probed(NamedTuple):
-    """``shut`` are the listeners that are not open yet; ``failing_s`` how long the replay has
-    been failing, if it is; ``deny_after_ms`` is ``stale.deny.after.ms``; ``fence`` why the log can
-    be written no more, if so; ``late_s`` for how long the event loop has served no client."""
+    """A node's state, as the probes judge it.
+
+    - ``shut``: the listeners that are not open yet.
+    - ``failing_s``: how long the replay has been failing, if it is.
+    - ``deny_after_ms``: ``stale.deny.after.ms``.
+    - ``fence``: why the log can no longer be written, if so.
+    - ``late_s``: for how long the event loop has served no client.
+    """
 
     state: State
     failing_s: float | None

@@ -1,6 +1,6 @@
-"""The disk, with a watch on it: how long each write to a log's segment took to be durable.
+"""The disk, with a timer: how long each write to a log segment took to become durable.
 
-This module must not know who wants to know.
+This module must not know who needs the times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SEGMENT: Final = ".log"
 
 
 class TimedFiles(LocalFiles):
-    """``observe`` is given the seconds that each sync of a segment took, failed ones too."""
+    """``observe`` gets the seconds that each sync of a segment took, failed ones too."""
 
     def __init__(self, observe: Callable[[float], object]) -> None:
         self._observe = observe
