@@ -1,8 +1,7 @@
 """An event-sourced metadata log for Kafka-style clusters: its records and their replay.
 
-The names below are what others need from here (docs/reference/api.md says what each is); each
-is imported when first used, since a command's start must not pay for parts that it does not
-touch.
+The names below are the package's public API; docs/reference/api.md describes each. A name is
+imported when it is first used, so that a command loads only the parts that it uses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The words of Kafka's ACLs: enums with Kafka's codes, one ACL, and the two filters.
+"""Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the two filters.
 
-An ``Acl`` is what a log binds to an id (Kafka calls it StandardAcl or AclBinding).
-Enum members order by their code. Strings order as Java orders them, by UTF-16
-unit (``java_order``), since Kafka's listings and decisions depend on it.
+An ``Acl`` has no id; a log gives it one (Kafka calls it StandardAcl or AclBinding).
+Enum members sort by their code. Strings sort as Java sorts them, by UTF-16 code
+unit (``java_order``), because Kafka's listings and decisions depend on that order.
 
 Sources: KIP-11 (operations, permissions), KIP-290 (pattern types, filters),
 Kafka 4.3 for the codes. This module must not know records, images or decisions.
@@ -119,7 +119,7 @@ SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
     ResourceType.DELEGATION_TOKEN: frozenset({Operation.DESCRIBE}),
     ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
 }
-"""What Kafka ever asks for on each resource type (``AclEntry.supportedOperations``, 4.3)."""
+"""Resource type -> the operations that Kafka checks (``AclEntry.supportedOperations``, 4.3)."""
 
 
 class Acl(NamedTuple):
@@ -140,7 +140,7 @@ class Acl(NamedTuple):
 def acl_problem(acl: Acl) -> str | None:
     """Why Kafka's controller would not create ``acl``, in Kafka's words and order of checks.
 
-    None for an ACL that it creates, as far as the fields tell without their bytes.
+    None if the controller creates it. Limits on the encoded bytes are not checked here.
     """
     problem = None
     if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
@@ -169,7 +169,7 @@ def camel(word: IntEnum) -> str:
 
 
 def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:
-    """Its fields as texts, in their order: enums by Kafka's names."""
+    """The fields of ``acl`` as texts, in their order; enums by Kafka's names."""
     return (
         acl.resource_type.name,
         acl.resource_name,
@@ -194,19 +194,19 @@ ACL_KEYS: Final = (
 
 
 def acl_fields(acl: Acl) -> dict[str, str]:
-    """The ACL under ``ACL_KEYS``."""
+    """``acl`` as a mapping from ``ACL_KEYS`` to texts."""
     return dict(zip(ACL_KEYS, words_of(acl), strict=True))
 
 
 class ResourcePatternFilter(NamedTuple):
-    """Which resource patterns a listing or deletion means (KIP-290); a name of None is any."""
+    """Selects resource patterns for a listing or deletion (KIP-290); None as name matches any."""
 
     resource_type: ResourceType = ResourceType.ANY
     name: str | None = None
     pattern_type: PatternType = PatternType.ANY
 
     def matches(self, acl: Acl) -> bool:
-        """Whether the pattern of ``acl`` is among those meant."""
+        """Whether the filter selects the resource pattern of ``acl``."""
         if self.resource_type not in (ResourceType.ANY, acl.resource_type):
             return False
         if self.pattern_type not in (PatternType.ANY, PatternType.MATCH, acl.pattern_type):
@@ -223,7 +223,7 @@ def _reaches(acl: Acl, name: str) -> bool:
 
 
 class AccessControlEntryFilter(NamedTuple):
-    """Which entries a listing or deletion means; a principal or host of None is any."""
+    """Selects entries for a listing or deletion; None as principal or host matches any."""
 
     principal: str | None = None
     host: str | None = None
@@ -231,7 +231,7 @@ class AccessControlEntryFilter(NamedTuple):
     permission_type: PermissionType = PermissionType.ANY
 
     def matches(self, acl: Acl) -> bool:
-        """Whether the entry of ``acl`` is among those meant."""
+        """Whether the filter selects the principal, host, operation and permission of ``acl``."""
         return (
             (self.principal is None or self.principal == acl.principal)
             and (self.host is None or self.host == acl.host)
@@ -255,7 +255,7 @@ ANY_ACL: Final = AclFilter()
 
 
 def java_order(text: str) -> str:
-    """A key that sorts as Java's ``String.compareTo`` sorts ``text``: by UTF-16 unit."""
+    """A key that sorts as Java's ``String.compareTo`` sorts ``text``: by UTF-16 code unit."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(_utf16_units(character) for character in text)

@@ -1,8 +1,9 @@
 """Writes a client's host as Java's ``InetAddress.getHostAddress`` does.
 
-Kafka compares an ACL's host with that text and nothing else, so each host of a client passes
-through here before a decision: IPv6 is lower-case hex without leading zeros and never shortened,
-a zone follows ``%``, an IPv4-mapped address is IPv4. This module must not resolve names.
+Kafka compares an ACL's host with that text only, so each client's host is written this way before
+a decision. Java writes IPv6 in lower-case hex, without leading zeros, and never shortens it with
+``::``. A zone follows ``%``. An IPv4-mapped address becomes IPv4. This module must not resolve
+names.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, Final
 from metalog.errors import InvalidRequest
 
 _SPELLINGS: Final = 1 << 12
-"""So many hosts with a colon are remembered."""
+"""The size of the cache for hosts with a colon."""
 
 
 def client_host(host: str) -> str:
     """``host`` as Java writes it; a text that is not an address stays as it is.
 
-    Only a text with a colon can be an address in another spelling than Java's.
+    Only a text with a colon (IPv6) can differ from Java's spelling.
     """
     return _client_host(host) if ":" in host else host
 
@@ -32,7 +33,7 @@ def _client_host(host: str) -> str:
 
 def java_text(host: str) -> str | None:
     """``host``, which may stand in brackets, as Java writes it; None if it is not an address."""
-    from ipaddress import IPv4Address, ip_address  # a verb without an IPv6 host does without it
+    from ipaddress import IPv4Address, ip_address  # loaded only if a host is an IPv6 address
 
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -47,7 +48,7 @@ def java_text(host: str) -> str | None:
 
 
 def host_text(packed: bytes) -> str:
-    """An address of 4 or 16 bytes; ``InvalidRequest`` for any other number of them."""
+    """The text of an address of 4 or 16 bytes; ``InvalidRequest`` for any other length."""
     if len(packed) == 16 and packed[:12] == _MAPPED:
         packed = packed[12:]
     if len(packed) == 4:

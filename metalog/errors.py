@@ -15,9 +15,10 @@ from typing import ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes that we answer with, by Kafka's names, and those of Kafka 4.4.
+    """The error codes of our responses, by Kafka's names, those of Kafka 4.4 included.
 
-    Those from 20,000 up are ours: KIP-506 and KIP-801 name them, Kafka never numbered them.
+    Codes from 20,000 up are ours: KIP-506 and KIP-801 name these errors, and Kafka has no number
+    for them.
     """
 
     UNKNOWN_SERVER_ERROR = -1
@@ -47,13 +48,13 @@ class ErrorCode(IntEnum):
 
 
 class ApiError(NamedTuple):
-    """One item's outcome: Kafka's error code, and its message where there is one."""
+    """The result of one item of a request: Kafka's error code, and a message or None."""
 
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
     def __bool__(self) -> bool:
-        """True for a failure."""
+        """Whether the item failed."""
         return self.code is not ErrorCode.NONE
 
 
@@ -71,11 +72,11 @@ class InvalidRequest(MetalogError):
 
 
 class InvalidSource(InvalidRequest):
-    """A SOURCE that cannot be opened: not there, not readable, or not what it was taken for."""
+    """A SOURCE that cannot be opened: missing, unreadable, or of another kind than expected."""
 
 
 class Unanswered(InvalidSource):
-    """A cluster that does not answer, or not yet: what was asked of it may be asked again."""
+    """A cluster that does not answer, or not yet; the same request may be repeated."""
 
 
 class InvalidTarget(InvalidRequest):
@@ -87,17 +88,17 @@ class ConfigException(InvalidRequest):
 
 
 class NotController(InvalidRequest):
-    """Nothing here can change the log."""
+    """This process cannot change the log."""
 
     code = ErrorCode.NOT_CONTROLLER
 
 
 class LogFenced(NotController):
-    """This writer's time is over, for good: another one has come, or the disk failed it."""
+    """This writer may never write again: another writer claimed the log, or a write failed."""
 
 
 class InvalidMoment(InvalidRequest):
-    """A moment that cannot be read, or that the log does not reach."""
+    """A point in time that cannot be parsed, or that is outside the log."""
 
 
 class AuthorizerNotReady(InvalidRequest):
@@ -107,15 +108,15 @@ class AuthorizerNotReady(InvalidRequest):
 
 
 class LoadTimeout(AuthorizerNotReady, TimeoutError):
-    """The log was not replayed in the time given; the message has the reason, as far as known."""
+    """The timeout passed before the log was replayed; the message has the reason, if known."""
 
 
 class CorruptLog(MetalogError):
     """The data's fault.
 
-    ``problem`` says what is wrong, ``file`` names the file (or topic or address) it was
-    found in, ``offset`` is the log offset and ``byte`` the position in the file, each
-    None where it is not known. ``advice`` says what to do about it.
+    ``problem`` says what is wrong. ``file`` names the file, topic or address. ``offset`` is the
+    log offset, and ``byte`` is the position in the file. Each of these three is None if unknown.
+    ``advice`` says what to do about the problem.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class CorruptLog(MetalogError):
     def located(
         self, *, file: str | None = None, offset: int | None = None, byte: int | None = None
     ) -> CorruptLog:
-        """The same error, with each place filled in that was not known before."""
+        """The same error; the arguments fill in the file, offset and byte that it lacks."""
         return type(self)(
             self.problem,
             file=self.file if self.file is not None else file,
@@ -148,7 +149,7 @@ class CorruptLog(MetalogError):
 
     @property
     def found(self) -> str:
-        """Where and what, without the advice: not every reader can follow it."""
+        """The message without the advice, for readers who cannot follow the advice."""
         place = [] if self.file is None else [self.file]
         if self.offset is not None:
             place.append(f"offset {self.offset}")
@@ -161,7 +162,7 @@ class CorruptLog(MetalogError):
 
 
 class CorruptSnapshot(CorruptLog):
-    """A snapshot that is not whole, or whose contents contradict its name."""
+    """A snapshot that is incomplete, or whose contents contradict its name."""
 
 
 class UnreadableRecord(CorruptLog):
@@ -169,11 +170,11 @@ class UnreadableRecord(CorruptLog):
 
 
 class UncertainSource(CorruptLog):
-    """What may concern authorization could not be read, so no answer is certain."""
+    """Data that may concern authorization could not be read, so no answer is certain."""
 
 
 def forget_frames(fault: BaseException | None) -> None:
-    """Take the tracebacks off a fault that is kept: their frames keep all that was open there."""
+    """Remove the tracebacks of a stored fault: their frames keep files and objects alive."""
     while fault is not None:
         fault.__traceback__ = None
         fault = fault.__cause__ or fault.__context__

@@ -1,7 +1,7 @@
-"""The disk, passed in: every byte that this project reads or writes goes through ``Files``.
+"""The port to the disk: every byte that this project reads or writes goes through ``Files``.
 
-``LocalFiles`` is the real disk. Tests pass others, which fail writes or count them.
-Failures are ``OSError``, as the system reports them; who asked knows what to say of it.
+``LocalFiles`` is the real disk. Tests pass other implementations, which fail or count writes.
+Failures are ``OSError``, as the system reports them; the caller turns them into messages.
 This module must not know what the files hold.
 """
 
@@ -17,21 +17,22 @@ from typing import BinaryIO, Final, Protocol
 
 _DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 STREAM_LIMIT: Final = 256 << 20
-"""A pipe is read to its end before anybody looks at it, so no more than this is taken."""
+"""The largest number of bytes read from a pipe, which is read into memory as a whole."""
 
 
 OWNER_WRITES: Final = 0o644
 OWNER_READS: Final = 0o400
-"""Modes of files: who may read it besides, and that nobody is to change it any more."""
+"""Modes of files: everybody may read a file of ``OWNER_WRITES``; only its owner may read one of
+``OWNER_READS``, and nobody should change it."""
 
 
 class ReadableFile(Protocol):
-    """An open file; reads name their place, so that a growing file can be read again."""
+    """An open file; each read names its position, so that a growing file can be read again."""
 
     def size(self) -> int: ...
 
     def read_at(self, position: int, size: int) -> bytes:
-        """``size`` bytes from ``position`` on; fewer only where the file ends."""
+        """``size`` bytes from ``position`` on; fewer only at the end of the file."""
         ...
 
     def close(self) -> None: ...
@@ -43,14 +44,14 @@ class WritableFile(Protocol):
         ...
 
     def sync(self) -> None:
-        """Returns when all that was written is on the disk."""
+        """Returns when all written bytes are on the disk (fsync)."""
         ...
 
     def close(self) -> None: ...
 
 
 class FileLock(Protocol):
-    """A lock; ``close`` gives it back."""
+    """A lock; ``close`` releases it."""
 
     def close(self) -> None: ...
 
@@ -61,42 +62,45 @@ class Files(Protocol):
     def is_file(self, path: Path) -> bool: ...
 
     def names(self, folder: Path) -> list[str]:
-        """What lies in ``folder``, sorted."""
+        """The names of all entries of ``folder``, sorted."""
         ...
 
     def owners(self, path: Path) -> frozenset[int]:
-        """The number of the user to whom ``path`` belongs, and of a link also its own."""
+        """The user id that owns ``path``; for a symbolic link also the link's own user id."""
         ...
 
     def open(self, path: Path) -> ReadableFile:
-        """A pipe too, such as a shell's ``<(…)``."""
+        """Open ``path`` for reading; it may be a pipe, such as a shell's ``<(…)``."""
         ...
 
     def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
-        """A new, empty file; what stood there under that name is gone."""
+        """Create a new, empty file; it replaces a file of that name."""
         ...
 
     def extend(self, path: Path, size: int) -> WritableFile:
-        """An existing file, to be written on from byte ``size``; what is past it is cut off."""
+        """Truncate an existing file to ``size`` bytes, and open it to append."""
         ...
 
     def make_folder(self, path: Path) -> None:
-        """``path`` and the folders above it, as far as they are missing."""
+        """Create ``path`` and its missing parents."""
         ...
 
     def lock(self, path: Path) -> FileLock:
-        """Hold ``path``, made if missing, against every other process and the rest of this
-        one; ``BlockingIOError`` if somebody holds it. Java's FileChannel.tryLock minds it."""
+        """Lock ``path``, which is created if missing, for this caller alone.
+
+        The lock excludes other processes, other callers in this process, and Java's
+        ``FileChannel.tryLock``. ``BlockingIOError`` if another caller holds it.
+        """
         ...
 
     def rename(self, source: Path, target: Path) -> None:
-        """Atomically; what stood at ``target`` is replaced."""
+        """Rename ``source`` atomically; it replaces ``target``."""
         ...
 
     def remove(self, path: Path) -> None: ...
 
     def sync_folder(self, folder: Path) -> None:
-        """Returns when the names in ``folder`` are on the disk."""
+        """Returns when the entries of ``folder`` are on the disk (fsync)."""
         ...
 
 
@@ -117,9 +121,9 @@ def read_whole(files: Files, path: Path) -> bytes:
 
 
 def replace_whole(files: Files, path: Path, data: bytes) -> None:
-    """A small file, durably: after a crash it holds what it held, or all of ``data``.
+    """Replace a small file durably: after a crash it holds the old bytes, or all of ``data``.
 
-    ``OSError`` names ``path``; what was begun beside it is gone then.
+    ``OSError`` names ``path``; the temporary file beside it is removed.
     """
     part = path.with_name(path.name + ".tmp")
     try:
@@ -130,8 +134,11 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 
 
 def write_out(path: Path, data: bytes) -> None:
-    """``data`` on the real disk, as by ``replace_whole``; or into the pipe or device that ``path``
-    names, such as a shell's ``>(…)``, which nothing can replace."""
+    """Write ``data`` to ``path`` on the real disk.
+
+    A file is replaced as by ``replace_whole``. A pipe or device, such as a shell's ``>(…)``, is
+    written to.
+    """
     try:
         is_stream = is_descriptor(path) or _is_stream(path.stat().st_mode)
     except OSError:
@@ -183,7 +190,7 @@ class _LocalReadable:
 
 
 class _Drained:
-    """All that came from a pipe, as an open file."""
+    """All bytes of a pipe, as an open file."""
 
     __slots__ = ("_data",)
 
@@ -219,11 +226,11 @@ class _LocalWritable:
 
 
 class LocalFiles:
-    """The disk of this machine. No lock is ever taken for reading.
+    """The disk of this machine. Reading never takes a lock.
 
-    Files and folders that root makes get the folder's owner: root's files in a node's folder
-    would keep the node from starting. So nothing is made through a link, by which the folder's
-    owner could have root write and give away what lies elsewhere.
+    Files and folders created by root get the owner of their folder: files of root in a node's
+    folder would keep the node from starting. For this reason nothing is created through a symbolic
+    link: by a link, the folder's owner could make root write and give away a file elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:
@@ -290,8 +297,11 @@ class LocalFiles:
 
 
 def _open_new(path: Path, mode: int) -> int:
-    """A file that nobody else made: one left over would keep its owner, its mode, and whoever
-    has it open. ``OSError`` at a link."""
+    """Create a file that did not exist before; an old one of that name is removed first.
+
+    An old file would keep its owner, its mode, and the processes that have it open. ``OSError``
+    at a symbolic link.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         return os.open(path, flags, mode)
@@ -303,15 +313,18 @@ def _open_new(path: Path, mode: int) -> int:
 
 
 def _give_to_owner(descriptor: int, path: Path) -> None:
-    """Of what is open, not of what by now has its name."""
+    """Give the open file to its folder's owner; ``path`` may name another file by now."""
     if os.geteuid() == 0:
         folder = path.parent.stat()
         os.fchown(descriptor, folder.st_uid, folder.st_gid)
 
 
 def _drained(stream: BinaryIO, path: Path) -> bytes:
-    """All that comes from ``stream``. Of a descriptor of ours, as a shell's ``<(…)`` is, it is
-    kept: whoever reads the same settings once more would find none."""
+    """All bytes of ``stream``.
+
+    The bytes of a descriptor of this process, such as a shell's ``<(…)``, are kept in memory: the
+    same settings may be read twice, and a pipe can be read only once.
+    """
     status = os.fstat(stream.fileno())
     is_ours = is_descriptor(path) and stat.S_ISFIFO(status.st_mode)
     key = status.st_dev, status.st_ino
@@ -319,8 +332,8 @@ def _drained(stream: BinaryIO, path: Path) -> bytes:
         return _kept[key]
     data = stream.read(STREAM_LIMIT + 1)
     if len(data) > STREAM_LIMIT:
-        said = f"more than {STREAM_LIMIT >> 20} MiB come from it, and it is not a file"
-        raise OSError(errno.EFBIG, said, str(path))
+        problem = f"more than {STREAM_LIMIT >> 20} MiB come from it, and it is not a file"
+        raise OSError(errno.EFBIG, problem, str(path))
     if is_ours:
         _kept[key] = data
     return data
@@ -335,12 +348,12 @@ def is_descriptor(path: Path) -> bool:
 
 
 def _is_stream(mode: int) -> bool:
-    """Whether it is a pipe or the like, which has no places to read from."""
+    """Whether it is a pipe, socket or character device, which cannot be read by position."""
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
 def _has_type(path: Path, wanted: int) -> bool:
-    """Unlike ``Path.is_file``, lets a refused permission be seen as what it is."""
+    """Whether ``path`` has this type; unlike ``Path.is_file``, it raises ``PermissionError``."""
     try:
         return stat.S_IFMT(path.stat().st_mode) == wanted
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
 """Combines futures without blocking a thread, and defines the future of the initial load.
 
-What is made here is running from the start: a waiter who is cancelled does not take an answer
-from the others. This module must not know what is waited for.
+Each future from here is running from the start, so nobody can cancel it: several callers may wait
+for the same one. This module must not know what the futures stand for.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ R = TypeVar("R")
 
 
 _FINAL = (CorruptLog, AuthorizerNotReady)
-"""Faults for which nobody is kept waiting: damage stays until a person acts, and so does an end."""
+"""Faults that end a wait at once: a damaged log needs a person; a closed replica stays closed."""
 
 
 class InitialLoad(Future[None]):
-    """A future that is done once the whole log was replayed, and that knows what hinders it.
+    """A future that is done once the whole log was replayed, and that holds the last fault.
 
-    It stays pending through a fault, because the replay is tried again and may succeed;
-    ``result`` and ``exception`` raise the fault instead of waiting for nothing. It cannot be
-    cancelled: all listeners wait for the same one.
+    A fault leaves it pending, because the replay is retried and may succeed. ``result`` and
+    ``exception`` raise a fault that no retry can mend, instead of waiting. It cannot be cancelled:
+    all listeners wait for the same future.
     """
 
     def __init__(self) -> None:
@@ -39,8 +39,11 @@ class InitialLoad(Future[None]):
         self.add_done_callback(lambda _: self._tell())
 
     def note_fault(self, fault: Exception) -> None:
-        """Remember why the log is not replayed yet; any thread may call it. A setting that does
-        not fit the log is final: no retry mends it."""
+        """Remember why the log is not replayed yet; any thread may call it.
+
+        A setting that does not fit the log (``ConfigException``) completes the future: a retry
+        would fail too.
+        """
         self.fault = fault
         if isinstance(fault, ConfigException):
             with suppress(InvalidStateError):
@@ -55,20 +58,20 @@ class InitialLoad(Future[None]):
 
         Raises:
             CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.
-            LoadTimeout: the time is over; the message has the last fault. It is a
-                ``TimeoutError`` too.
-            AuthorizerNotReady: the authorizer or its replica was closed before.
+            LoadTimeout: the timeout passed; the message has the last fault. It is also a
+                ``TimeoutError``.
+            AuthorizerNotReady: the authorizer or its replica was closed first.
         """
         self._wait(timeout)
         super().result(0)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """The exception with which it is done, or None; waits and raises as ``result``."""
+        """The exception of the completed future, or None; waits and raises as ``result`` does."""
         self._wait(timeout)
         return super().exception(0)
 
     def complete(self) -> None:
-        """The log was replayed; may be called again."""
+        """Complete the future: the log was replayed. May be called again."""
         with suppress(InvalidStateError):
             self.set_result(None)
 
@@ -89,14 +92,14 @@ class InitialLoad(Future[None]):
 
 
 def done_future() -> Future[None]:
-    """A future that was done from the beginning."""
+    """A future that is already done."""
     done: Future[None] = Future()
     done.set_result(None)
     return done
 
 
 def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """``make`` of ``future`` once it is done; what ``make`` raises is the failure."""
+    """A future of ``make(future)``, called once ``future`` is done; ``make`` may fail it."""
     made: Future[R] = Future()
     made.set_running_or_notify_cancel()
 
@@ -111,7 +114,10 @@ def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
 
 
 def when_done(futures: Sequence[Future[T]], make: Callable[[list[T]], R]) -> Future[R]:
-    """``make`` of all their results, once the last is there; the first failure if there is one."""
+    """A future of ``make(results)``, called once all ``futures`` are done.
+
+    It fails with the error of the first future in order that failed, or with ``make``'s error.
+    """
     whole: Future[R] = Future()
     whole.set_running_or_notify_cancel()
     waiting = list(futures)

@@ -1,13 +1,13 @@
-"""Python's cyclic garbage collector, while much is loaded that lives long.
+"""Pauses Python's cyclic garbage collector during a load of many long-lived objects.
 
-A replay makes millions of small objects and not one cycle. A collector that runs
-meanwhile walks all of them again and again, and each later full collection walks them
-once more: at 500,000 ACLs that is half of the CPU of a load, and pauses of half a second
-in every thread. So it rests during a load, and what is there afterwards is frozen out
-of its later rounds. References still free what is no longer used.
+A replay creates millions of small objects and no cycle. A collector that runs during the load
+walks them again and again, and each later full collection walks them once more. At 500,000 ACLs
+that takes half of the load's CPU, and pauses every thread for half a second. So the collector is
+off during a load, and the objects that exist afterwards are frozen (``gc.freeze``). Reference
+counting still frees unused objects.
 
 The collector belongs to the process: cycles that other threads leave behind during a
-load are frozen too and never freed. This module must not know what is loaded.
+load are frozen too, and never freed. This module must not know what is loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """No cyclic collection within; afterwards none looks at what was made before.
+    """Switch the collector off within the block, and freeze all objects at its end.
 
     A process that has switched its collector off keeps it off, and nothing is frozen.
     """

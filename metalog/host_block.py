@@ -1,10 +1,9 @@
-"""Reads a host of an ACL that is a CIDR block (KIP-1276), as Kafka 4.4 reads it.
+"""Reads an ACL's host that is a CIDR block (KIP-1276), as Kafka 4.4 reads it.
 
-Kafka gives an IPv4 block to a regular expression and an IPv6 block to Java's
-``InetAddress.getByName`` and ``Integer.parseInt``; a text is a block exactly where they take it.
-Only a name makes a difference: Kafka looks it up, and here it is not a block. The zone of an
-address counts only where it is a number, and is then ignored. This module must not know ACLs,
-nor resolve names.
+Kafka reads an IPv4 block with a regular expression, and an IPv6 block with Java's
+``InetAddress.getByName`` and ``Integer.parseInt``. A text is a block if these accept it. There is
+one difference: Kafka resolves a host name, and here a name is not a block. The zone of an address
+must be a number, and is then ignored. This module must not know ACLs, nor resolve names.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _GROUPS: Final = 8
 _LARGEST_INT: Final = 2**31 - 1
 _ZONE: Final = re.compile("0*[0-9]{1,10}")
 _MAPPED: Final = 0xFFFF
-"""The upper 96 bits of an IPv4-mapped address, which Java takes for the IPv4 address."""
+"""The upper 96 bits of an IPv4-mapped address, which Java reads as the IPv4 address."""
 _REMEMBERED: Final = 1 << 12
 
 
@@ -63,7 +62,7 @@ class ClientAddress(NamedTuple):
 
 
 def host_block(host: str) -> HostBlock | None:
-    """The block that ``host`` is; None where it is another text, which Kafka matches as it is."""
+    """``host`` as a block; None if it is not one: Kafka then compares the text itself."""
     if "/" not in host:
         return None
     block = read_block(host)
@@ -72,16 +71,16 @@ def host_block(host: str) -> HostBlock | None:
 
 @lru_cache(_REMEMBERED)
 def read_block(host: str) -> HostBlock | str:
-    """The block that ``host``, which has a slash, is; or why it is not one, in Kafka's words."""
+    """``host``, which has a slash, as a block; or Kafka's message why it is not a block."""
     return _ipv6_block(host) if ":" in host else _ipv4_block(host)
 
 
 @lru_cache(_REMEMBERED)
 def client_address(host: str) -> ClientAddress | None:
-    """The address that Kafka looks for in blocks for a client's ``host``, in Java's text.
+    """The address of a client's ``host`` (in Java's text), to be looked up in blocks.
 
-    None where no block contains the client: the host is not an address, or is 0.0.0.0, which
-    Kafka finds in no block at all.
+    None if no block can contain the client: the host is not an address, or it is 0.0.0.0, which
+    Kafka finds in no block.
     """
     if ":" in host:
         value = _ipv6_value(host)
@@ -130,7 +129,7 @@ def _block(bits: int, length: int, value: int) -> HostBlock:
 
 def _java_int(text: str) -> int | None:
     """``text`` as ``Integer.parseInt`` reads it: a sign, and decimal digits of any script."""
-    from unicodedata import decimal  # only what has a colon and a slash comes here
+    from unicodedata import decimal  # loaded only if a host has a colon and a slash
 
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     digits = [decimal(digit, None) if digit <= "\uffff" else None for digit in unsigned]
@@ -146,9 +145,10 @@ def _java_int(text: str) -> int | None:
 
 
 def _ipv6_value(text: str) -> int | None:
-    """The number of an IPv6 address as ``InetAddress.getByName`` reads it; None if it is none.
+    """An IPv6 address as a number, as ``InetAddress.getByName`` reads it; None if it is not one.
 
-    An IPv4-mapped address comes as it is written, but with a zone Java refuses it."""
+    An IPv4-mapped address gives its 128-bit number. With a zone, Java refuses it.
+    """
     if text.startswith("["):
         if len(text) <= 2 or not text.endswith("]"):
             return None

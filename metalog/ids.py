@@ -1,10 +1,10 @@
 """Identifiers of the log: Kafka's Uuid, and the id of a snapshot.
 
-A ``Uuid`` is its 16 bytes, most significant first, so that reading one from a
-record costs a slice and no object of our own. Its text is Kafka's: base64url
-without padding, 22 characters (``org.apache.kafka.common.Uuid``).
+A ``Uuid`` is plain ``bytes``: 16 of them, most significant first. Reading one from a record
+costs one slice. Its text is Kafka's: 22 characters of base64url without padding
+(``org.apache.kafka.common.Uuid``).
 
-This module must not know what an id is the id of.
+This module must not know what an id identifies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, NewType
 Uuid = NewType("Uuid", bytes)
 
 _REMEMBERED: Final = 1 << 12
-"""Texts of ids: a log names the same topics again and again."""
+"""The size of the cache of texts: a log names the same topics again and again."""
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 ZERO_UUID = Uuid(bytes(16))
@@ -28,12 +28,12 @@ METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
 
 @lru_cache(_REMEMBERED)
 def uuid_text(uuid: Uuid) -> str:
-    """The 22 characters by which Kafka shows ``uuid``."""
+    """``uuid`` as Kafka prints it, in 22 characters."""
     return b2a_base64(uuid, newline=False).translate(_URL_SAFE)[:22].decode("ascii")
 
 
 def parse_uuid(text: str) -> Uuid:
-    """The Uuid that Kafka shows as ``text``; ``ValueError`` if there is none."""
+    """The Uuid that Kafka prints as ``text``; ``ValueError`` if ``text`` is not one."""
     problem = f"{text!r} is not a Kafka UUID (22 characters of base64url)"
     if len(text) != 22 or not text.isascii():
         raise ValueError(problem)
@@ -47,11 +47,14 @@ def parse_uuid(text: str) -> Uuid:
 
 
 Entropy = Callable[[int], bytes]
-"""So many random bytes."""
+"""A function that returns so many random bytes."""
 
 
 def random_uuid(entropy: Entropy) -> Uuid:
-    """A version 4 UUID that Kafka does not reserve, and that no command takes for an option."""
+    """A random version 4 UUID that Kafka does not reserve, and whose text has no leading ``-``.
+
+    A command would read a leading ``-`` as an option.
+    """
     while True:
         drawn = bytearray(entropy(16))
         drawn[6] = drawn[6] & 0x0F | 0x40
@@ -62,7 +65,7 @@ def random_uuid(entropy: Entropy) -> Uuid:
 
 
 class SnapshotId(NamedTuple):
-    """What a snapshot holds: all records below ``end_offset``, of which the last has ``epoch``."""
+    """Names a snapshot: it holds all records below ``end_offset``; ``epoch`` is the last one's."""
 
     end_offset: int
     epoch: int
@@ -72,5 +75,5 @@ class SnapshotId(NamedTuple):
 
 
 FORMATTED_SNAPSHOT: Final = SnapshotId(0, 0)
-"""In a node's folder, what it was formatted with. At offset 0 nothing is committed, so of a log
-that has records it is not a state."""
+"""The snapshot at offset 0 that formatting writes into a node's folder. It is not a state of a log
+that has records: nothing is committed at offset 0."""

@@ -1,8 +1,8 @@
 """The common part of confluent-kafka's clients: log lines and error texts.
 
-librdkafka writes its log to stderr unless it is given a logger, and tells why it has no
-connection apart from the result that lacks one. This module must not know what is asked of
-a cluster, and it does not import the library: it only takes its errors apart.
+librdkafka writes its log to stderr unless it gets a logger. It reports the cause of a lost
+connection in a callback, not in the result of the request that failed. This module must not know
+which requests are sent. It does not import the library; it only reads the library's errors.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ _SILENT_S: Final = 30.0
 
 
 class NowAndThen(logging.Filter):
-    """Lets one line of each kind through in half a minute: the library tells of every attempt
-    to connect, of which there are many a second. What a line begins with is its kind."""
+    """Passes at most one log line of each kind in half a minute.
+
+    The library logs every attempt to connect, and makes many in a second. The first word of a line
+    is its kind.
+    """
 
     def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._monotonic_s = monotonic_s
-        self._told_s: dict[str, float] = {}
+        self._passed_s: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.getMessage().partition(" ")[0]
         now_s = self._monotonic_s()
-        if now_s - self._told_s.get(kind, -_SILENT_S) < _SILENT_S:
+        if now_s - self._passed_s.get(kind, -_SILENT_S) < _SILENT_S:
             return False
-        self._told_s[kind] = now_s
+        self._passed_s[kind] = now_s
         return True
 
 
@@ -50,19 +53,22 @@ _MAY_PASS: Final = frozenset(
 
 
 class Troubles:
-    """What ``client`` reports beside its results; it is given ``settings`` when it is made."""
+    """Collects the errors that ``client`` reports in its callback.
+
+    Create the client with ``settings``, and then set ``client``.
+    """
 
     def __init__(self) -> None:
         self.client: Any = None
         self.last = ""
         self.is_down = False
-        """Whether no broker at all could be reached when something was last reported."""
+        """Whether the last report said that no broker can be reached."""
         self.is_refused = False
         """Whether a broker refused the login."""
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
-        """What to say of ``error``: the trouble behind it where it is the client's own."""
+        """The text for ``error``; for an error of the client itself, the last reported cause."""
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)
@@ -76,19 +82,19 @@ class Troubles:
 
 
 def is_local(error: BaseException) -> bool:
-    """Whether the library made the error itself, having no answer of a cluster."""
+    """Whether the library raised the error itself, without an answer from the cluster."""
     cause = _cause(error)
     return cause is None or cause.code() < 0
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed later: nobody answered it, or not yet."""
+    """Whether the same request may succeed later: the cluster did not answer, or not yet."""
     cause = _cause(error)
     return isinstance(error, TimeoutError) if cause is None else cause.name() in _MAY_PASS
 
 
 def said(error: BaseException) -> str:
-    """Kafka's name for an error and its message, in short and on one line."""
+    """Kafka's name for an error, and its message, on one line."""
     cause = _cause(error)
     if cause is None:
         return one_line(str(error)) or type(error).__name__
@@ -102,6 +108,6 @@ def one_line(text: str) -> str:
 
 
 def _cause(error: BaseException) -> Any:
-    """The library's KafkaError in an exception of its own."""
+    """The library's KafkaError inside its exception; None for any other exception."""
     cause = error.args[0] if error.args else None
     return cause if hasattr(cause, "code") and hasattr(cause, "name") else None

@@ -1,7 +1,7 @@
-"""The names of a package's front, each imported when it is first used.
+"""Imports each name of a package's public API when it is first used.
 
-A program, or one run of the command, so pays only for the parts that it touches. This module
-must not know which names a front has.
+A program, or one run of the command, then loads only the parts that it uses. This module must not
+know which names a package exports.
 """
 
 from __future__ import annotations

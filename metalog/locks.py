@@ -1,8 +1,8 @@
-"""Locks that other processes see, Java's too.
+"""File locks that other processes respect, Java processes included.
 
-Java's ``FileChannel.tryLock`` is an fcntl lock. Such a lock belongs to the process, not to
-who took it, and closing any descriptor of its file drops it: a file that this process holds
-is therefore not even opened again. This module must not know what a lock guards.
+Java's ``FileChannel.tryLock`` is an fcntl lock. Such a lock belongs to the process, not to the
+caller, and closing any descriptor of the file releases it. So this process never opens a file
+again that it has locked. This module must not know what a lock protects.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ _changing: Final = Lock()
 
 
 class LocalLock:
-    """``path``, made if missing, held until ``close``; ``BlockingIOError`` if somebody else
-    holds it, in this process or in another."""
+    """Locks ``path``, which is created if missing, until ``close``.
+
+    ``BlockingIOError`` if another caller holds it, in this process or in another.
+    """
 
     def __init__(self, path: Path, made: Callable[[int, Path], None]) -> None:
-        """``made`` is called with the descriptor and the path of a file that was missing."""
+        """If the file was missing, ``made`` is called with its descriptor and path."""
         with _changing:
             with suppress(FileNotFoundError):
                 if _identity(path.stat()) in _held:

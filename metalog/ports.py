@@ -1,8 +1,7 @@
-"""The ports: Protocols by which the parts use each other.
+"""The ports: the Protocols through which the parts of the project use each other.
 
-All of them are synchronous; a future is a ``concurrent.futures.Future``. A port
-says what it needs and nothing about who provides it: no file, socket or broker
-is named here.
+All of them are synchronous; a future is a ``concurrent.futures.Future``. A port says what a part
+needs. This module must not know what provides it: files, sockets or brokers.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 MAX_BATCH_BYTES: Final = 8 << 20
-"""The largest batch that Kafka's controller writes and its readers take."""
+"""The largest batch, in bytes, that Kafka's controller writes and its readers accept."""
 
 
 class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
-    ``start`` is the first offset that can be read, ``end`` the next one to be written,
-    ``epoch`` that of the last batch. ``high_watermark`` is the offset below which all
-    is committed, or None where the log cannot know; ``why`` says in a few words where
-    the mark comes from, or why there is none.
+    ``start`` is the first offset that can be read, and ``end`` is the next offset to be written.
+    ``epoch`` is that of the last batch. All records below ``high_watermark`` are committed; it is
+    None if the log cannot know. ``why`` says in a few words where the high-water mark comes from,
+    or why there is none.
     """
 
     start: int
@@ -44,7 +43,7 @@ class LogBounds(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """A batch that follows what was read so far."""
+    """The next batch of the log."""
 
     batch: Batch
 
@@ -56,20 +55,23 @@ class HighWatermark(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """What was read at and above ``offset`` never happened (KIP-595)."""
+    """The log lost all records from ``offset`` on: they were never committed (KIP-595)."""
 
     offset: int
 
 
 class SnapshotNeeded(NamedTuple):
-    """The log no longer holds what comes next: load this snapshot, whose end is past it."""
+    """The log no longer holds the next records: load this snapshot, which includes them."""
 
     id: SnapshotId
 
 
 class Gap(NamedTuple):
-    """Offsets from ``start`` up to ``end`` take part in no replay: a topic's transaction
-    markers, or a hole between two archives (``lost`` is true for that)."""
+    """No replay reads the offsets from ``start`` up to ``end``.
+
+    They are a topic's transaction markers, or records missing between two archives (``lost`` is
+    then true).
+    """
 
     start: int
     end: int
@@ -77,7 +79,7 @@ class Gap(NamedTuple):
 
 
 class CutShort(NamedTuple):
-    """The log ends before records that it once held; ``fault`` says what proves it."""
+    """The log lost records at its end; ``fault`` names the proof."""
 
     fault: CorruptLog
 
@@ -93,53 +95,57 @@ LogEvent = Appended | HighWatermark | Truncated | SnapshotNeeded | Gap | CutShor
 
 
 class Split(Protocol):
-    """A part of a log that can be read on its own, and pickled to where it is read."""
+    """An input split: a part of a log that can be read alone, and pickled to another process."""
 
     def read(self) -> Iterator[Batch]: ...
 
 
 class Log(Protocol):
-    """Where batches live, for a reader. Reading changes nothing."""
+    """A log of batches, for a reader. Reading changes nothing."""
 
     def bounds(self) -> LogBounds:
         """Where the log begins and ends at this moment."""
         ...
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start`` (the base of a batch, or inside one, which then
-        comes whole) up to the end at the time of the call."""
+        """The events from offset ``start`` up to the end of the log at the time of the call.
+
+        If ``start`` is inside a batch, the whole batch comes.
+        """
         ...
 
     def splits(self) -> Sequence[Split]:
-        """The whole log in parts that can be read apart, in order."""
+        """The whole log as input splits, in order."""
         ...
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """Oldest first."""
+        """The ids of the log's snapshots, oldest first."""
         ...
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of a snapshot, header and footer included and not yet checked."""
+        """The batches of a snapshot, header and footer included; the caller checks them."""
         ...
 
 
 @runtime_checkable
 class LiveLog(Log, Protocol):
-    """A log that somebody still writes."""
+    """A log that another process may still write."""
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """What has come since the last poll or read; empty after ``timeout_s`` seconds."""
+        """The events since the last poll or read; empty if none comes within ``timeout_s``."""
         ...
 
 
 @runtime_checkable
 class Heard(Protocol):
-    """A log with another end, which may go silent without an error."""
+    """A log that comes from a peer, which may go silent without an error."""
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since that end last proved that it lives; None before it first did. Any
-        thread may ask."""
+        """Seconds since the peer last proved that it is alive; None before the first proof.
+
+        Any thread may call it.
+        """
         ...
 
 
@@ -148,71 +154,77 @@ class Connected(Protocol):
     """A log that holds a connection."""
 
     def close(self) -> None:
-        """Let go of the connection; the next call makes another."""
+        """Close the connection; the next call opens another."""
         ...
 
 
 @runtime_checkable
 class WritableLog(LiveLog, Protocol):
-    """A log with one writer, which is fenced when another one claims it.
+    """A log with one writer, which is fenced when another writer claims the log.
 
-    Once claimed, ``read`` and ``poll`` give what was appended here too.
+    After ``claim``, ``read`` and ``poll`` also return the batches that this writer appended.
     """
 
     def claim(self) -> int:
         """Become the writer, in a new epoch, and append its LEADER_CHANGE.
 
-        ``InvalidTarget`` where this log may not be written, ``CorruptLog`` where it is
-        damaged: both leave it as it was, to be claimed later if that has changed.
+        Returns the epoch. Both errors leave the log unchanged, and it may be claimed again later.
+
+        Raises:
+            InvalidTarget: this log may not be written.
+            CorruptLog: the log is damaged.
         """
         ...
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one batch; durable when it returns.
 
-        Returns the log's new end offset. ``InvalidRequest`` where the batch would be larger
-        than Kafka reads: nothing was written. ``LogFenced`` once and for all after a failed
-        write, and where ``epoch`` is not that of the last claim.
+        Returns the log's new end offset.
+
+        Raises:
+            InvalidRequest: Kafka could not read so large a batch; nothing was written.
+            LogFenced: an earlier write failed, or ``epoch`` is not that of the last claim. Every
+                later call raises it too.
         """
         ...
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete what comes before this snapshot, which is durable and makes it needless."""
+        """Delete the log before this snapshot, which is durable and replaces it."""
         ...
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """What a log without a metadata.version begins with: (message, version) pairs."""
+        """The first records, as (message, version) pairs, of a log without a metadata.version."""
         ...
 
     def close(self) -> None:
-        """Give the log up; it cannot be claimed again."""
+        """Release the log; it cannot be claimed again."""
         ...
 
 
 class Candidacy(Protocol):
-    """A node's standing for election as the one writer of a log that several nodes follow."""
+    """A node's candidacy to be the only writer of a log that several nodes follow."""
 
     def stand(self, dismissed: Callable[[], None]) -> None:
-        """Begin. ``dismissed`` is called, on any thread, when an election is over."""
+        """Take part in elections; ``dismissed`` is called, on any thread, when it leads no more."""
         ...
 
     @property
     def is_elected(self) -> bool: ...
 
     def writer(self) -> WritableLog:
-        """The log, not yet claimed; another one each time."""
+        """The log, not yet claimed; each call returns a new object."""
         ...
 
     def first_words(self) -> Sequence[tuple[Message, int]]:
-        """What this node writes first each time it leads, behind what every leader does."""
+        """The node's own records each time it becomes leader, written after every leader's."""
         ...
 
     def resign(self) -> None:
-        """Leave the office to the others, and stand again."""
+        """Give up leadership, and become a candidate again."""
         ...
 
     def close(self) -> None:
-        """Stand no longer, and let go of the log."""
+        """End the candidacy, and release the log."""
         ...
 
 
@@ -221,17 +233,18 @@ AclCreateResult = ApiError
 
 
 class AclDeleteResult(NamedTuple):
-    """What one filter matched, or why it was refused; KIP-504's AclDeleteResult."""
+    """The ACLs that one filter matched, or why it was refused; KIP-504's AclDeleteResult."""
 
     error: ApiError = SUCCESS
     deleted: Sequence[Acl] = ()
 
 
 class AclMutator(Protocol):
-    """Changes ACLs (KIP-801). ``context`` says who asks; whether they may was decided before.
+    """Changes ACLs (KIP-801).
 
-    One future for each item, in their order. What was decided is in its result; that
-    nothing could be written is its exception.
+    ``context`` names the caller, whose permission was checked before. Each method returns one
+    future per item, in order. Its result is the outcome for the item; its exception says that the
+    log could not be written.
     """
 
     def create_acls(
@@ -244,14 +257,14 @@ class AclMutator(Protocol):
 
 
 class CredentialLookup(Protocol):
-    """Where a login finds what a server keeps of a password (KIP-84)."""
+    """Gives a login the stored SCRAM credential of a user (KIP-84)."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None: ...
 
 
 @runtime_checkable
 class UsesAclMutator(Protocol):
-    """A publisher through which ACLs can be changed too."""
+    """A publisher that can also change ACLs, through an ``AclMutator``."""
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None: ...
 
@@ -260,46 +273,49 @@ class UsesAclMutator(Protocol):
 class Publisher(Protocol):
     """Receives each new image, on the Replica's thread, in order.
 
-    ``delta.image`` is the image before; ``image`` the one after. An exception is kept
-    and shown as the publisher's fault, and the other publishers still get theirs.
+    ``delta.image`` is the old image, and ``image`` the new one. An exception is stored as the
+    publisher's fault; the other publishers still receive the image.
     """
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take the next image.
 
         Args:
-            delta: what changed since the image before.
-            image: the image after the change; immutable, so that it may be kept.
-            manifest: how much of the log made the change, and where that ends.
+            delta: the changes since the previous image.
+            image: the image after the change; it is immutable and may be kept.
+            manifest: which part of the log made the change, and where that part ends.
         """
         ...
 
 
 @runtime_checkable
 class Gate(Protocol):
-    """A publisher that answers only once it has seen all, and not when that is too old."""
+    """A publisher with a readiness gate: it answers only from a complete, recent image."""
 
     def complete_initial_load(self) -> None:
-        """The publisher took its first image, and nothing was published before it was whole."""
+        """The publisher received its first image, which holds the log up to the high-water mark."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """The image has been older than the log, as far as is known, for so long; 0 ends that.
-        Called now and then, by another thread than the one that publishes, but never beside it."""
+        """The image may be older than the log, for ``for_ms`` milliseconds now; 0 ends this state.
+
+        Another thread than the publishing one calls it from time to time, but never during a
+        publication.
+        """
         ...
 
 
 @runtime_checkable
 class LoadObserver(Protocol):
-    """A gate that tells those who wait for it why it is still shut."""
+    """A gate that tells waiting callers why it is still closed."""
 
     def note_load_fault(self, fault: Exception) -> None:
-        """``fault`` keeps the log from being replayed for the first time; it is tried again."""
+        """``fault`` hinders the first replay of the log, which is retried."""
         ...
 
 
 class Clock(Protocol):
-    """The time, passed in: the core has no clock of its own."""
+    """The port to the time: the core has no clock of its own."""
 
     def now_ms(self) -> int: ...
 

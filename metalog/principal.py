@@ -24,7 +24,7 @@ ANONYMOUS = KafkaPrincipal("User", "ANONYMOUS")
 
 
 def parse_principal(text: str) -> KafkaPrincipal:
-    """``Type:name`` read as Kafka reads it; ``InvalidRequest`` where no colon stands."""
+    """``Type:name`` parsed as in Kafka; ``InvalidRequest`` if ``text`` has no colon."""
     principal_type, colon, name = text.partition(":")
     if not colon:
         raise InvalidRequest(f"principal {text!r} has no type; write it as User:{text}")

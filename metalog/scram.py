@@ -1,8 +1,8 @@
-"""SCRAM in Kafka: the mechanisms, one stored credential, and how a password becomes one.
+"""SCRAM in Kafka: the mechanisms, one stored credential, and its derivation from a password.
 
-Passwords are taken as UTF-8 without SASLprep, as Kafka takes them. Sources: RFC 5802
-section 3, RFC 7677, KIP-84, KIP-554. This module must not know records, images or the
-wire, and it draws no salt of its own.
+As in Kafka, a password is UTF-8 and SASLprep is not applied. Sources: RFC 5802 section 3,
+RFC 7677, KIP-84, KIP-554. This module must not know records, images or the wire, and it does not
+draw random salts.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
 SALT_BYTES: Final = 24
-"""As many as a salt that is made here has."""
+"""The length, in bytes, of the salts that this project draws."""
 MOST_NAME_BYTES: Final = 1 << 10
-"""A node lets nobody log in by a longer name, in UTF-8: whatever is in it, and escaped, it fits
-into the frames that a node takes of strangers. So nobody is given one."""
+"""The longest user name, in bytes of UTF-8. Escaped, any such name fits into the frames that a node
+accepts before a login. A longer name could not log in, so no credential is created for one."""
 MOST_SALT_BYTES: Final = 1 << 10
-"""A node sends the salt to whoever names its user."""
+"""The longest salt, in bytes: a node sends the salt to anybody who names its user."""
 
 
 class ScramMechanism(IntEnum):
@@ -45,7 +45,7 @@ class ScramMechanism(IntEnum):
 
 
 class ScramCredential(NamedTuple):
-    """What a server keeps of a password (RFC 5802, section 3); never shown by ``repr``."""
+    """The stored form of a password on a server (RFC 5802, section 3); ``repr`` hides it."""
 
     salt: bytes
     stored_key: bytes
@@ -53,17 +53,17 @@ class ScramCredential(NamedTuple):
     iterations: int
 
     def is_of(self, mechanism: ScramMechanism, password: str) -> bool:
-        """Whether this credential was made of ``password``.
+        """Whether this credential was derived from ``password``.
 
-        It costs some milliseconds of CPU, by design (``iterations``): call it on a thread where
-        an event loop must not wait.
+        By design (``iterations``) it takes some milliseconds of CPU: do not call it on the thread
+        of an event loop.
 
         Args:
-            mechanism: the mechanism that the credential is kept for.
+            mechanism: the mechanism of the credential.
             password: the password to check.
 
         Returns:
-            True where it is the password; the comparison takes the same time either way.
+            True if the password is right; the comparison takes the same time either way.
         """
         import hmac
 
@@ -81,7 +81,7 @@ class ScramCredential(NamedTuple):
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """RFC 5802's SaltedPassword: what a client sends by KIP-554 in place of a password."""
+    """RFC 5802's SaltedPassword, which a client sends instead of a password (KIP-554)."""
     from hashlib import pbkdf2_hmac
 
     return pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
@@ -90,7 +90,7 @@ def salted_password(
 def credential_of(
     mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int
 ) -> ScramCredential:
-    """What a server keeps of RFC 5802's SaltedPassword."""
+    """The credential that a server stores for RFC 5802's SaltedPassword (``salted``)."""
     import hashlib
     import hmac
 
@@ -104,7 +104,7 @@ def credential_of(
 
 
 def client_proof(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) -> bytes:
-    """RFC 5802's ClientProof: that the client knows the password, for this exchange only."""
+    """RFC 5802's ClientProof: proves, in this exchange only, that the client knows the password."""
     import hashlib
     import hmac
 
@@ -117,7 +117,7 @@ def client_proof(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) 
 def is_client_proof(
     mechanism: ScramMechanism, stored_key: bytes, proof: bytes, auth_message: bytes
 ) -> bool:
-    """Whether ``proof`` is RFC 5802's ClientProof of whoever has the password of ``stored_key``."""
+    """Whether ``proof`` is RFC 5802's ClientProof for the password of ``stored_key``."""
     import hashlib
     import hmac
 
@@ -129,7 +129,7 @@ def is_client_proof(
 
 
 def server_signature(mechanism: ScramMechanism, server_key: bytes, auth_message: bytes) -> bytes:
-    """RFC 5802's ServerSignature: that the server knows the password's ServerKey."""
+    """RFC 5802's ServerSignature: proves that the server knows the password's ServerKey."""
     import hmac
 
     return hmac.digest(server_key, auth_message, mechanism.hash_name)

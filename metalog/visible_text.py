@@ -1,7 +1,7 @@
-"""Text in which every character is plainly visible: nothing in it moves a terminal's cursor.
+"""Makes every character of a text visible: nothing in it controls a terminal.
 
-What is not visible becomes an escape of JSON. This module must not know what the text is about,
-or where it is printed.
+An invisible character becomes a JSON escape. This module must not know what the text is about, or
+where it is printed.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ UNSAFE: Final = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""Controls, separators of lines, direction marks, and letters that have no width."""
+"""Control characters, line separators, direction marks, and characters without width."""
 
 
 def safe(text: str) -> str:
-    """``text`` with each character escaped that is not plainly visible, as JSON escapes."""
-    if text.isascii() and text.isprintable():  # most is, and this takes a tenth of the search
+    """``text`` with a JSON escape for each character that is not visible."""
+    if text.isascii() and text.isprintable():  # most texts; takes a tenth of the search's time
         return text
     return UNSAFE.sub(json_escape, text)
 
 
 def json_escape(match: re.Match[str]) -> str:
-    """The one character that was found, as JSON may write it."""
+    """The matched character as a JSON escape."""
     code = ord(match.group())
     if code <= 0xFFFF:
         return f"\\u{code:04x}"
@@ -40,7 +40,7 @@ _BLANK: Final = re.compile(r"[^\S ]")
 
 
 def shown(name: str) -> str:
-    """``name`` as one cell of a line: in JSON's quotes where it would otherwise be misread."""
+    """``name`` as one cell of a line, in JSON's quotes if it could be misread without them."""
     if _MISREAD.search(name) or UNSAFE.search(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{_BLANK.sub(json_escape, safe(escaped))}"'
@@ -54,7 +54,7 @@ _BEGINNING: Final = 60
 
 
 def shortened(message: str) -> str:
-    """``message`` with the beginning and the length of what is too long to be read in it."""
+    """``message`` with each very long word cut to its beginning and its length."""
     return _LONG.sub(_beginning, message)
 
 

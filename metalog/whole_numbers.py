@@ -1,7 +1,7 @@
-"""Whole numbers in text that somebody else wrote.
+"""Reads whole numbers from text that a user or another program wrote.
 
-Python refuses to read a number of more than some thousand digits, by an error of its own, and takes
-digits of every script. This module must not know what is counted.
+Python's ``int`` accepts digits of every script, and raises its own error at some thousand digits.
+This module must not know what the number means.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ _MOST_DIGITS: Final = 10
 
 
 def whole_number(text: str) -> int | None:
-    """The number that ASCII digits write, ten of them at most; None where ``text`` is not one."""
+    """The number in ``text``, at most ten ASCII digits; None if ``text`` is not such a number."""
     is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) if is_number else None

@@ -1,8 +1,8 @@
-"""A client's security settings in Kafka's keys, as librdkafka wants them.
+"""Translates a client's security settings from Kafka's keys to librdkafka's.
 
-One translator for whatever speaks to a cluster. What it cannot map and that concerns
-security is refused by name; what concerns nothing here is named and left out. No value
-appears in what it says: values may be passwords. This module must not connect.
+Every part that connects to a cluster uses it. A key that concerns security and has no
+counterpart is an error that names the key. Any other unknown key is left out, and a line names
+it. No message contains a value: values may be passwords. This module must not connect.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ _SECURITY: Final = ("ssl.", "sasl.", "security.")
 
 
 def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The settings, and a line for each key that is left out.
+    """librdkafka's settings, and one line for each key that is left out.
 
-    ``InvalidRequest`` names what concerns security and cannot be mapped.
+    Raises:
+        InvalidRequest: a key concerns security and has no counterpart in librdkafka.
     """
     settings: dict[str, str] = {}
     left_out = []
@@ -64,7 +65,7 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
 
 
 def _login(jaas: str) -> dict[str, str]:
-    """User name and password of PLAIN and SCRAM, which are all that is read of JAAS."""
+    """User name and password for PLAIN and SCRAM; no other JAAS option is supported."""
     try:
         module = login_module(jaas)
     except InvalidRequest as error:

@@ -1,9 +1,9 @@
-"""Reads JAAS text, as it stands in ``sasl.jaas.config``: login modules with their options.
+"""Reads JAAS text, the value of ``sasl.jaas.config``: login modules with their options.
 
-Kafka reads it by java.io.StreamTokenizer, and so do we: comments, quotes, escapes and numbers are
-Java's. What Kafka refuses is refused, and an option without a name, which Kafka takes and nobody
-reads. No error shows a value, which may be a password. This module must not know what any login
-module does.
+Kafka reads it with java.io.StreamTokenizer. This module follows Java's rules for comments, quotes,
+escapes and numbers. It refuses all that Kafka refuses. It also refuses an option without a name:
+Kafka accepts one, and no login module reads it. No error shows a value, which may be a password.
+This module must not know what any login module does.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class LoginModule(NamedTuple):
-    """``name`` is a Java class; of options that are given twice the last one counts."""
+    """One login module; ``name`` is a Java class. The last of repeated options counts."""
 
     name: str
     options: Mapping[str, str]
@@ -46,14 +46,14 @@ class LoginModule(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """``text`` is None where it is neither a word nor quoted: a number, or another character."""
+    """One token. ``text`` is None unless the token is a word or a quoted string."""
 
     text: str | None
     character: str = ""
 
 
 def login_module(text: str) -> LoginModule:
-    """The only one in ``text``; ``InvalidRequest`` where it cannot be read."""
+    """The login module in ``text``; ``InvalidRequest`` unless there is exactly one."""
     modules = login_modules(text)
     if len(modules) != 1:
         raise InvalidRequest(
@@ -63,8 +63,7 @@ def login_module(text: str) -> LoginModule:
 
 
 def login_modules(text: str) -> list[LoginModule]:
-    """All of them; ``InvalidRequest`` says what is wrong, and where it is a word's place, at which
-    character."""
+    """All login modules in ``text``; ``InvalidRequest`` says what is wrong with the text."""
     tokens = list(_tokens(text))
     modules, at = [], 0
     while at < len(tokens):

@@ -1,9 +1,8 @@
-"""Java's ``.properties`` files, as ``java.util.Properties.load`` reads them.
+"""Reads Java's ``.properties`` files as ``java.util.Properties.load`` does.
 
-Latin-1 bytes with ``\\uXXXX`` escapes; ``#`` and ``!`` comments; ``=``, ``:`` or blanks
-between key and value; a backslash at the end of a line continues it. Each property
-keeps the number of the line it began on, so that a complaint can name it.
-This module must not know which keys there are.
+The bytes are Latin-1 with ``\\uXXXX`` escapes. Comments begin with ``#`` or ``!``. ``=``, ``:`` or
+blanks separate key and value. A backslash at the end of a line continues it. Each property
+keeps the number of its first line for error messages. This module must not know which keys exist.
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ class Property(NamedTuple):
     key: str
     value: str
     line: int
-    """Where it began; the first line of a file is 1."""
+    """The number of its first line; the first line of a file is 1."""
 
 
 def parse_properties(data: bytes) -> list[Property]:
     """The properties of a file in order, repeated keys included.
 
-    ``ValueError`` (naming the line) at a ``\\u`` that four hex digits do not follow,
-    which is all that Java refuses.
+    Raises:
+        ValueError: four hex digits do not follow a ``\\u``; the message names the line. Java
+            refuses nothing else.
     """
     return [_property(line, text) for line, text in _logical_lines(data.decode("latin-1"))]
 
@@ -40,10 +40,10 @@ def properties_mapping(properties: Iterable[Property]) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each line that holds a property, continued lines joined, and where it begins.
+    """Each logical line that holds a property, and the number of its first line.
 
-    As long as nothing but continued blanks came, blank lines and comments are skipped, even
-    after a backslash; a file that ends in such a backslash ends in an empty property.
+    Continued lines are joined. While a logical line has only blanks, Java still skips blank lines
+    and comments, even after a backslash. If the file ends there, the last property is empty.
     """
     naturals = _LINE_END.split(text)
     if text.endswith(("\r", "\n")):
@@ -102,5 +102,5 @@ def _unescaped(text: str, line: int) -> str:
 
 
 def _joined_surrogates(text: str) -> str:
-    """Escaped surrogate pairs as the character that Java makes of them."""
+    """``text`` with each escaped surrogate pair as one character, as in Java."""
     return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")

@@ -1,19 +1,19 @@
 """The ACLs of a cluster: id to ACL, and ACL to ids.
 
-Kafka binds every ACL to an id and keys everything by it. A log may bind the same ACL
-to several ids (a client that retries after a failover does it), so the way back,
-``AclsImage.ids``, gives a tuple. That way back is built when first asked for and kept
-up to date from then on: a reader that never asks does not pay for it.
+Kafka gives every ACL an id, and uses the id as the key. A log may give the same ACL several ids:
+a client that retries after a failover does this. So ``AclsImage.ids`` returns a tuple. The map
+from ACL to ids is built at the first call of ``ids`` and then kept up to date.
 
-What we do beside what Kafka 4.3.1 does, where a log is odd:
+Three kinds of log are odd, and Kafka 4.3.1 differs from us in some:
 
-- An id that is there is added again: its ACL is replaced. So does Kafka's image; its
-  authorizer refuses ("An ACL with ID … already exists") and keeps the old one.
-- An id that is not there is removed: refused. So does Kafka's image ("Failed to find
-  existing ACL …"), after which its loader goes on with the next record; ours stops,
-  unless it is tolerant.
-- An ACL gets a second id: both stay, and it is gone when both are. Kafka's image agrees;
-  its authorizer refuses the second, and where that is in a snapshot, the whole of it.
+- A record adds an id that exists. Here, and in Kafka's image, the new ACL replaces the old one.
+  Kafka's authorizer refuses it ("An ACL with ID … already exists") and keeps the old one.
+- A record removes an id that does not exist. Here, and in Kafka's image, it is refused ("Failed
+  to find existing ACL …"). Kafka's loader then goes on with the next record; ours stops, unless
+  it is tolerant.
+- A record gives an ACL a second id. Here, and in Kafka's image, both ids stay, and the ACL is gone
+  when both are removed. Kafka's authorizer refuses the second id; in a snapshot, it refuses the
+  whole snapshot.
 
 This module must not know what an ACL allows, nor where records come from.
 """
@@ -41,10 +41,10 @@ Ids = tuple[Uuid, ...]
 
 
 def may_mislead(record: AccessControlEntryRecord) -> str | None:
-    """Why ``record`` may not mean what it seems to, or None.
+    """Why ``record`` may not mean what it seems to mean, or None.
 
-    Kafka reads a code that it does not know as UNKNOWN and bytes that are not UTF-8 as
-    U+FFFD, silently: a DENY may so miss what it was meant for.
+    Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
+    may then miss the requests that it should deny.
     """
     if not can_be_bound(record):
         codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
@@ -57,7 +57,7 @@ def may_mislead(record: AccessControlEntryRecord) -> str | None:
 
 
 class AclsImage:
-    """Immutable. ``by_id`` has every binding; ``len()`` counts ids."""
+    """All ACLs at one offset, immutable. ``by_id`` maps an id to its ACL; ``len()`` counts ids."""
 
     __slots__ = ("_by_id", "_ids")
 
@@ -77,17 +77,17 @@ class AclsImage:
         return len(self.by_id)
 
     def ids(self, acl: Acl) -> Ids:
-        """The ids that ``acl`` is bound to, lowest first; empty if it is not there."""
+        """The ids of ``acl``, lowest first; empty if no id has this ACL."""
         found = self._ids_by_acl().get(acl, ())
         return (Uuid(found),) if isinstance(found, bytes) else found
 
     def write(self, metadata_version: int) -> Iterator[tuple[AccessControlEntryRecord, int]]:
-        """Snapshot records with their versions, in the order of their ids."""
+        """The records of a snapshot with their versions, sorted by id."""
         for uuid, acl in sorted(self.by_id.items()):
             yield record_of(uuid, acl), 0
 
     def as_run(self) -> AclRun:
-        """All of it, for a delta that is to hold these very objects."""
+        """All ids and ACLs as one run; a delta that applies it shares these objects."""
         return AclRun(list(self.by_id), list(self.by_id.values()))
 
     def __eq__(self, other: object) -> bool:
@@ -140,8 +140,8 @@ EMPTY: Final = AclsImage()
 class AclsDelta:
     """Changes to an ``AclsImage``, from records or (``is_replacement``) a whole snapshot.
 
-    ``doubtful`` counts the records that were applied although they may not mean what
-    they seem to: ``may_mislead`` says which those are.
+    ``doubtful`` counts the applied records that may not mean what they seem to mean
+    (``may_mislead``).
     """
 
     __slots__ = (
@@ -169,9 +169,9 @@ class AclsDelta:
     def changes(self) -> Mapping[Uuid, Acl | None]:
         """The net changes in record order, None for a removal.
 
-        What was added and removed again since ``image`` is not among them. Where there
-        was no ACL before, or all are replaced, they are those there are now, in no order
-        if many, and then the removals.
+        An ACL that was added and removed again since ``image`` is left out. If ``image`` has no
+        ACL, or a snapshot replaces all, the result has the present ACLs and then the removals. Many
+        ACLs are then in no order.
         """
         if self._whole is None:
             return self._changes
@@ -183,7 +183,7 @@ class AclsDelta:
         self.add_run(AclRun([record.id], [acl_of(record)]))
 
     def add_run(self, run: AclRun) -> None:
-        """A million ACLs come this way at start-up."""
+        """Add all ACLs of ``run``; a start-up adds about a million of them this way."""
         added = zip(run.ids, run.acls, strict=True)
         whole = self._own_whole()
         if whole is None:
@@ -193,10 +193,10 @@ class AclsDelta:
             self._added += run.acls
 
     def in_record_order(self, after: AclsImage) -> Collection[Acl]:
-        """The ACLs of ``after``, to which this delta led, once for each id.
+        """The ACLs of ``after``, the image after this delta; an ACL with two ids comes twice.
 
-        Where it made all of them, they come in the order of their records: so they lie in
-        memory, and to walk through them takes half of the time.
+        If this delta added all of them, they are in the order of their records. This is also their
+        order in memory, and iteration then takes half of the time.
         """
         return self._added if len(self._added) == len(after) else after.by_id.values()
 
@@ -219,7 +219,7 @@ class AclsDelta:
             )
 
     def finish_snapshot(self) -> None:
-        """Of a replacement: what was there before and is not among its records is gone."""
+        """End a replacement: ACLs of the old image that the snapshot lacks are removed."""
         now = self.changes
         self._gone = {uuid: None for uuid in self.image.by_id if uuid not in now}
 
@@ -230,7 +230,7 @@ class AclsDelta:
         return AclsImage(Table.owning(self._whole))
 
     def _own_whole(self) -> dict[Uuid, Acl] | None:
-        """All ACLs, to be changed; not the dict that an image was made of."""
+        """All ACLs in a dict that may be changed, never an image's own dict; None without one."""
         if self._is_given and self._whole is not None:
             self._whole, self._is_given = self._whole.copy(), False
         return self._whole

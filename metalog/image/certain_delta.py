@@ -19,4 +19,4 @@ class CertainDelta:
         return 0
 
     def finish_snapshot(self) -> None:
-        """All of a replacement was replayed: what it lacks is not there already."""
+        """End a replacement; it began empty, so there is nothing to remove."""

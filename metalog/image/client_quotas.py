@@ -14,13 +14,13 @@ from metalog.image.table import Table
 from metalog.records.messages import ClientQuotaRecord, EntityData
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""(entity type, name) pairs by type, a name of None being the default entity (KIP-546)."""
+"""(entity type, name) pairs, sorted by type; the name None is the default entity (KIP-546)."""
 
 Quotas = Table[str, float]
 
 
 class ClientQuotasImage(NamedTuple):
-    """``entities`` has an entry for every entity with a quota."""
+    """All client quotas at one offset; ``entities`` has an entry for every entity with a quota."""
 
     entities: Table[QuotaEntity, Quotas] = EMPTY_TABLE
 

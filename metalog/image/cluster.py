@@ -1,7 +1,7 @@
 """The brokers and controllers that registered with a cluster.
 
-A registration is its own latest record with later changes folded in, so nothing that
-Kafka wrote about a node is lost on the way to a snapshot.
+A registration is the node's latest registration record plus all later changes, so a snapshot
+loses nothing that Kafka wrote about the node.
 
 This module must not know partitions, nor what a listener's security protocol means.
 """
@@ -38,7 +38,7 @@ _YES_NO_OR_UNCHANGED: Final[dict[int, bool | None]] = {-1: False, 0: None, 1: Tr
 
 
 class RegisteredListener(NamedTuple):
-    """``security_protocol`` is Kafka's id of it (0 PLAINTEXT … 3 SASL_SSL)."""
+    """One listener of a node; ``security_protocol`` is Kafka's id (0 PLAINTEXT … 3 SASL_SSL)."""
 
     name: str
     host: str
@@ -53,8 +53,11 @@ class SupportedFeature(NamedTuple):
 
 
 class BrokerRegistration(NamedTuple):
-    """``cordoned_directories`` is None where the broker is too old to say (before 4.3);
-    listeners and features, which have no order in Kafka, are sorted by name."""
+    """The registration of one broker.
+
+    ``cordoned_directories`` is None for a broker before 4.3, which does not report them. Listeners
+    and features have no order in Kafka; here they are sorted by name.
+    """
 
     id: int
     epoch: int
@@ -133,7 +136,7 @@ class ClusterDelta(CertainDelta):
         )
 
     def unregister_controller(self, record: UnregisterControllerRecord) -> None:
-        """Of one that is not registered, nothing, as Kafka's image takes it."""
+        """Remove the controller; as in Kafka, an unknown one changes nothing."""
         self.controllers[record.controller_id] = None
 
     def fence_broker(self, record: FenceBrokerRecord) -> None:
@@ -209,7 +212,7 @@ def _change_of(field: str, value: int) -> bool | None:
 
 
 def _broker_version(broker: BrokerRegistration, metadata_version: int) -> int:
-    """What ``metadata_version`` may write, or more if the registration needs more."""
+    """The record version for ``metadata_version``, or a higher one if the registration needs it."""
     needed = 0
     if broker.in_controlled_shutdown:
         needed = 1

@@ -1,7 +1,7 @@
 """The dynamic configurations of a cluster: resource to key to value.
 
-Removing a topic removes its configuration with it (Kafka forgets to where the topic got
-its configuration in the same delta). Values may be passwords: no ``repr`` shows them.
+Removing a topic also removes its configuration. (Kafka forgets this if the topic got its
+configuration in the same delta.) Values may be passwords: no ``repr`` shows them.
 
 This module must not know which keys Kafka has.
 """
@@ -24,7 +24,8 @@ GROUP: Final = 32
 
 
 class ConfigResource(NamedTuple):
-    """``type`` is a code of Kafka's ConfigResource.Type; an empty name is the default."""
+    """The owner of a configuration; ``type`` is a code of Kafka's ConfigResource.Type, and an
+    empty name is the default."""
 
     type: int
     name: str
@@ -34,7 +35,7 @@ Config = Table[str, str]
 
 
 class ConfigsImage(NamedTuple):
-    """``resources`` has an entry for every resource with a configuration."""
+    """All configurations at one offset; ``resources`` has an entry for every resource with one."""
 
     resources: Table[ConfigResource, Config] = EMPTY_TABLE
 
@@ -54,7 +55,7 @@ EMPTY: Final = ConfigsImage()
 class ConfigsDelta(CertainDelta):
     """Changes to a ``ConfigsImage``: resource to key to value, None for a removal.
 
-    ``emptied`` are the resources that lost all they had before these changes.
+    ``emptied`` holds the resources whose earlier configuration was removed as a whole.
     """
 
     __slots__ = ("changes", "emptied", "image", "is_replacement")

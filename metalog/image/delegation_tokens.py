@@ -1,7 +1,7 @@
 """The delegation tokens of a cluster, by token id.
 
-This module must not know a token's HMAC (Kafka derives it from a secret that is not in
-the log), nor when a token expires: that is a matter of the time.
+This module must not know a token's HMAC, which Kafka derives from a secret outside the log, nor
+the present time, which decides whether a token has expired.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from metalog.records.messages import DelegationTokenRecord, RemoveDelegationToke
 
 
 class DelegationToken(NamedTuple):
-    """Principals are ``Type:name``, times epoch milliseconds."""
+    """One delegation token; principals are ``Type:name``, times milliseconds since the epoch."""
 
     token_id: str
     owner: str
@@ -40,8 +40,10 @@ EMPTY: Final = DelegationTokensImage()
 
 
 class DelegationTokensDelta(CertainDelta):
-    """Changes to a ``DelegationTokensImage``, None for a removal; an absent token may be
-    removed, as in Kafka."""
+    """Changes to a ``DelegationTokensImage``, None for a removal.
+
+    As in Kafka, the removal of an unknown token changes nothing.
+    """
 
     __slots__ = ("changes", "image", "is_replacement")
 

@@ -1,8 +1,8 @@
-"""What records change in an image: one delta a subject, as ``SUBJECTS`` lists them.
+"""The changes of an image: one delta for each subject of ``SUBJECTS``.
 
-A delta takes records one after another and then gives the image after them. It never
-touches the image that it started from, and it does not know offsets, transactions or
-what is committed: the loader does.
+A delta applies records one after another and then makes the image after them. It never
+changes the image that it started from. This module must not know transactions, nor which records
+are committed: the loader does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from metalog.records.frame import Undecodable
 from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refused = Callable[[int, Any, CorruptLog], None]
-"""Told of a record that contradicts the state, with its offset; may raise or let it pass."""
+"""Called for a record that contradicts the state, with its offset; if it returns, the record is
+skipped."""
 
 
 def stop_at(offset: int, message: Any, fault: CorruptLog) -> None:
@@ -76,7 +77,7 @@ class MetadataDelta:
 
     @classmethod
     def of_whole(cls, image: MetadataImage) -> MetadataDelta:
-        """All of ``image`` as a replacement, for who has missed what led to it."""
+        """The whole ``image`` as one delta, for a publisher that missed earlier deltas."""
         delta = cls(EMPTY, is_replacement=True)
         others = image._replace(acls=EMPTY.acls)
         delta.replay_all(enumerate(message for message, _ in others.write()))
@@ -85,7 +86,7 @@ class MetadataDelta:
 
     @property
     def doubtful(self) -> int:
-        """How many of the records so far may not mean what they seem to."""
+        """How many of the applied records may not mean what they seem to mean."""
         return sum([delta.doubtful for delta in self._uncertain])
 
     def replay(self, message: Any) -> None:
@@ -93,9 +94,9 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_pass_on)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, metadata record or run of ACLs) pairs in their order.
+        """Apply (offset, metadata record or run of ACLs) pairs in order.
 
-        Where ``refused`` returns, the record has changed nothing and the next follows.
+        If ``refused`` returns, its record changes nothing, and replay goes on with the next one.
         """
         changes = self._changes
         for offset, message in records:
@@ -111,18 +112,18 @@ class MetadataDelta:
                 refused(offset, message, CorruptLog(f"{message.TYPE_NAME} {fault.problem}"))
 
     def finish_snapshot(self) -> None:
-        """All of a replacement was replayed: what it lacks is gone."""
+        """End a replacement: entries of the old image that the snapshot lacks are removed."""
         if self.is_replacement:
             for _, delta in self._opened_deltas():
                 delta.finish_snapshot()
 
     def apply(self, provenance: Provenance) -> MetadataImage:
-        """The image after the changes; may be called again after more of them."""
+        """The image after the changes; may be called again after more changes."""
         changed = {name: delta.apply() for name, delta in self._opened_deltas()}
         return self.image._replace(provenance=provenance, **changed)  # type: ignore[arg-type]
 
     def opened(self, subject: ImageSubject) -> Any:
-        """The delta of ``subject``, made if there was none."""
+        """The delta of ``subject``, created if it does not exist yet."""
         delta = getattr(self, subject.name)
         if delta is None:
             before = getattr(self.image, subject.name)
@@ -145,7 +146,7 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
-    """How the first record of a type is applied; the delta then knows it for the others."""
+    """The function that applies the first record of a type; the delta stores it for the next."""
 
     def replay(delta: MetadataDelta, message: Any) -> None:
         change = delta._changes[type(message)] = MethodType(method, delta.opened(subject))
@@ -155,14 +156,14 @@ def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> 
 
 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
-    """The one record of two subjects: a topic's configuration goes with it."""
+    """The only record that changes two subjects: it also removes the topic's configuration."""
     name = delta.opened(_TOPICS).remove(record)
     if delta._reads(_CONFIGS):
         delta.opened(_CONFIGS).remove_topic(name)
 
 
 def _nothing(delta: MetadataDelta, message: Any) -> None:
-    """Records that say nothing of the state, or nothing any more (Kafka 4 ignores them too)."""
+    """Ignore a record that has no effect on the state, or none in Kafka 4."""
 
 
 def _unreadable(delta: MetadataDelta, message: Undecodable) -> None:

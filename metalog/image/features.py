@@ -1,7 +1,7 @@
 """The finalized features of a cluster, and what its metadata.version means for records.
 
-``kraft.version`` is a matter of the log's control records and ``zkMigrationState`` of a
-time before Kafka 4; records of either change nothing here, as in Kafka 4.
+As in Kafka 4, two kinds of records change nothing here: ``kraft.version``, which the log's control
+records hold, and ``zkMigrationState``, which only versions before Kafka 4 use.
 
 This module must not know what any other feature does.
 """
@@ -58,48 +58,51 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
 """Feature level of metadata.version -> its name in Kafka 4.4's MetadataVersion."""
 
 OLDEST_METADATA_VERSION: Final = 7
-"""The lowest that Kafka 4 loads; 3.3 called it the first for production."""
+"""The lowest level that Kafka 4 loads: that of 3.3, the first release for production."""
 DEFAULT_METADATA_VERSION: Final = 30
-"""That of a new cluster unless its operator chooses: Kafka 4.3 and 4.4 both start on it."""
+"""The level of a new cluster, unless its operator chooses another, in Kafka 4.3 and 4.4."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
-"""Kafka's version -> the newest metadata.version that it calls ready for production."""
+"""Kafka's version -> the newest metadata.version that it declares production-ready."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Kafka's version -> the newest metadata.version that it loads, not yet released ones included."""
+"""Kafka's version -> the newest metadata.version that it loads, unreleased levels included."""
 CIDR_HOSTS_SINCE: Final = 32
-"""From here on ACLs whose hosts are CIDR blocks can be created (KIP-1276); 4.3 cannot load it."""
+"""The first level at which an ACL's host may be a CIDR block (KIP-1276); 4.3 cannot load it."""
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
-    """The newest record version of ``since`` (level -> version) that ``level`` may write."""
+    """The newest record version that ``level`` may write; ``since`` maps a level to its version."""
     return max((version for first, version in since.items() if level >= first), default=0)
 
 
 class FeaturesImage(NamedTuple):
-    """``metadata_version`` is a level, None where no record said one; ``finalized`` has the
-    levels of all other features."""
+    """All finalized features at one offset.
+
+    ``metadata_version`` is a level, or None if no record sets one. ``finalized`` has the levels of
+    all other features.
+    """
 
     metadata_version: int | None = None
     finalized: Table[str, int] = EMPTY_TABLE
 
     @property
     def metadata_version_name(self) -> str | None:
-        """As Kafka writes it (``4.3-IV0``); the bare level where we do not know the name."""
+        """Kafka's name of the level, such as ``4.3-IV0``; the number if we do not know the name."""
         level = self.metadata_version
         return None if level is None else METADATA_VERSIONS.get(level, str(level))
 
     @property
     def assumed_kafka(self) -> str:
-        """The version of Kafka that runs on such a log, unless somebody says otherwise."""
+        """The version of Kafka that this log suggests, used unless the caller names another."""
         return "4.4" if (self.metadata_version or 0) >= CIDR_HOSTS_SINCE else "4.3"
 
     @property
     def problem(self) -> str | None:
-        """What keeps the newest Kafka from loading a log with this metadata.version."""
+        """Why the newest Kafka cannot load a log with this metadata.version, or None."""
         return self.problem_for(max(NEWEST_LOADED))
 
     def problem_for(self, kafka: str) -> str | None:
-        """What keeps this version of Kafka from loading a log with this metadata.version."""
+        """Why version ``kafka`` of Kafka cannot load a log with this metadata.version, or None."""
         level, newest = self.metadata_version, NEWEST_LOADED[kafka]
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
@@ -116,12 +119,13 @@ class FeaturesImage(NamedTuple):
 
     @property
     def level_to_write(self) -> int:
-        """The metadata.version by which a snapshot's record versions are chosen."""
+        """The metadata.version that determines the record versions of a snapshot."""
         level = self.metadata_version
         return DEFAULT_METADATA_VERSION if level is None else level
 
     def write(self, metadata_version: int) -> Iterator[tuple[FeatureLevelRecord, int]]:
-        """Snapshot records with their versions, metadata.version first: it rules the rest."""
+        """The records of a snapshot with their versions; metadata.version comes first, because it
+        determines how the others are read."""
         if self.metadata_version is not None:
             yield FeatureLevelRecord(METADATA_VERSION, self.metadata_version), 0
         for name, level in sorted(self.finalized.items()):

@@ -1,4 +1,4 @@
-"""The origin of an image: the offset that it holds, and its latest change.
+"""The origin of an image: the log offset that it reaches, and its latest change.
 
 This module must not know images, deltas or records.
 """
@@ -13,8 +13,8 @@ from metalog.ids import SnapshotId
 class Provenance(NamedTuple):
     """An image holds all committed records below ``offset`` (exclusive, as in a snapshot's name).
 
-    ``epoch`` and ``timestamp`` (ms) are those of the batch that ends there; both -1 and
-    ``offset`` 0 where nothing was replayed.
+    ``epoch`` and ``timestamp`` (ms) are those of the last batch below ``offset``. Before any
+    replay, both are -1 and ``offset`` is 0.
     """
 
     offset: int
@@ -26,14 +26,14 @@ NOTHING: Final = Provenance(0, -1, -1)
 
 
 class Leader(NamedTuple):
-    """Who writes the log, as of its LEADER_CHANGE record; ``id`` -1 where it is not known."""
+    """The leader that writes the log, from its LEADER_CHANGE record; ``id`` is -1 if unknown."""
 
     id: int
     epoch: int
 
 
 class LogManifest(NamedTuple):
-    """Batches of the log made this change; ``size`` is theirs in bytes."""
+    """Batches of the log made this change; ``size`` is the batches' size in bytes."""
 
     provenance: Provenance
     leader: Leader
@@ -43,7 +43,7 @@ class LogManifest(NamedTuple):
 
 
 class SnapshotManifest(NamedTuple):
-    """A snapshot replaced everything; the log after it may have added to the same change."""
+    """A snapshot replaced the whole image; the same change may include batches after it."""
 
     provenance: Provenance
     leader: Leader
@@ -54,4 +54,4 @@ class SnapshotManifest(NamedTuple):
 
 
 Manifest = LogManifest | SnapshotManifest
-"""What made the latest change, handed to publishers with the image."""
+"""The source of the latest change; publishers receive it with the image."""

@@ -1,9 +1,8 @@
 """The whole state of a cluster at one offset.
 
-An image is deeply immutable and shares with the image before it what did not change.
-Two images are equal when all their facts are. Its fields are ``provenance`` and the subjects,
-in their order; a test holds them against ``SUBJECTS``. This module must not know what a subject
-holds.
+An image is deeply immutable, and shares its unchanged parts with the image before it. Two images
+are equal if all their fields are. The fields are ``provenance`` and the subjects, in the order of
+``SUBJECTS`` (a test checks this). This module must not know what a subject holds.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from metalog.image.subjects import SUBJECTS
 
 
 class MetadataImage(NamedTuple):
-    """All that a log's records came to at one offset; deeply immutable."""
+    """The state of a cluster after all records below one offset; deeply immutable."""
 
     provenance: manifest.Provenance = manifest.NOTHING
     features: features.FeaturesImage = features.EMPTY
@@ -44,9 +43,9 @@ class MetadataImage(NamedTuple):
     def write(self) -> Iterator[tuple[Any, int]]:
         """The records of a snapshot of this image with their versions, in Kafka's order.
 
-        Versions are those that the image's own metadata.version writes. Replaying them
-        makes an equal image; inside a subject they are sorted, so that equal images
-        give equal snapshots.
+        The image's own metadata.version determines the record versions. A replay of the records
+        makes an equal image. Within a subject they are sorted, so equal images give equal
+        snapshots.
         """
         level = self.features.level_to_write
         return chain.from_iterable(getattr(self, subject.name).write(level) for subject in SUBJECTS)

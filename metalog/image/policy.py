@@ -1,11 +1,10 @@
-"""Which records a loader may pass over, and which it must stop at.
+"""Which faulty records a loader may skip, and which must stop it.
 
-Nothing that decides who may do what, or who somebody is, may fail open: a record of
-those types that cannot be read, contradicts the state or may not mean what it seems to
-stops a strict loader. So does a record whose type cannot be told, a control record that
-Kafka would stop at, and a transaction's marker, since each may stand for such a record.
-Any other is counted and passed over: a partition that nobody understands must not keep a
-revoked ACL in force.
+Authorization and authentication must not fail open. A record that concerns them stops a strict
+loader if it cannot be read, contradicts the state, or may not mean what it seems to mean. Three
+other kinds stop it too, because each may hide such a record: a record of unknown type, a control
+record at which Kafka stops, and a transaction marker. Any other faulty record is counted and
+skipped: an unreadable partition must not keep a revoked ACL in force.
 
 This module must not know logs, offsets or what is committed.
 """
@@ -32,7 +31,7 @@ from metalog.records.messages.registry import message_type
 MARKERS: Final[frozenset[type[Message]]] = frozenset(
     {BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord}
 )
-"""What begins or ends a metadata transaction."""
+"""The types of the records that begin or end a metadata transaction."""
 _MARKED: Final = frozenset(kind.API_KEY for kind in MARKERS)
 _CONCERNING: Final = _MARKED | frozenset(
     record.API_KEY
@@ -47,7 +46,7 @@ _CONTROL: Final = "unreadable control record"
 
 
 def concerns_authorization(message: Any) -> bool:
-    """Whether a strict loader must not pass over ``message``."""
+    """Whether a strict loader must not skip ``message``."""
     if type(message) is Undecodable and message.control_type is not None:
         return message.lenient is None
     api_key = message.api_key if type(message) is Undecodable else message.API_KEY
@@ -60,8 +59,10 @@ def may_be_marker(message: Any) -> bool:
 
 
 def readable_of(message: Any) -> Any | None:
-    """The metadata record in place of which ``message`` stands, as Kafka's reader refuses it
-    though it reads well; None of any other, and of a transaction's marker."""
+    """The metadata record in ``message`` that we can read and that Kafka's reader refuses.
+
+    None for any other message, and for a transaction marker.
+    """
     if type(message) is not Undecodable or message.control_type is not None:
         return None
     readable: Any = message.lenient
@@ -69,7 +70,7 @@ def readable_of(message: Any) -> Any | None:
 
 
 def name_of(message: Any) -> str:
-    """What ``message`` is, for a count by type."""
+    """The name of the type of ``message``, for counts by type."""
     if type(message) is not Undecodable:
         return str(message.TYPE_NAME)
     if message.control_type is not None:
@@ -81,16 +82,16 @@ def name_of(message: Any) -> str:
 
 
 class RecordDoubt(NamedTuple):
-    """A record that can be read, and why it may not mean what it seems to."""
+    """A readable record that may not mean what it seems to mean; ``problem`` says why."""
 
     record_type: str
     problem: str
 
 
 def doubt_about(value: bytes) -> RecordDoubt | None:
-    """What is doubtful about the record in ``value``.
+    """The doubt about the record in ``value``, or None.
 
-    Text with U+FFFD in it is beyond doubt if the bytes are its own.
+    Text with U+FFFD is not doubtful if the record's bytes encode that very character.
     """
     version, message = decode_value(value)
     if isinstance(message, AccessControlEntryRecord):

@@ -18,7 +18,7 @@ class ProducerIdsImage(NamedTuple):
     next_producer_id: int = NONE_GIVEN
 
     def write(self, metadata_version: int) -> Iterator[tuple[ProducerIdsRecord, int]]:
-        """Snapshot record with its version; which broker asked last is not kept, as in Kafka."""
+        """The snapshot's record with its version; as in Kafka, without the last broker's id."""
         if self.next_producer_id >= 0:
             record = ProducerIdsRecord(
                 broker_id=-1, broker_epoch=-1, next_producer_id=self.next_producer_id

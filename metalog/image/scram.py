@@ -1,7 +1,7 @@
 """The SCRAM credentials of a cluster: mechanism to user to credential.
 
-Removing a credential that is not there changes nothing, as in Kafka. Where Kafka loses
-upserts that share a delta with a removal meeting an empty mechanism, we keep them.
+As in Kafka, the removal of an unknown credential changes nothing. In one case Kafka loses upserts:
+the mechanism was empty, and a removal is in the same delta. We keep them.
 
 This module must not know SCRAM's maths, nor where records come from.
 """
@@ -24,7 +24,7 @@ _Record = UserScramCredentialRecord | RemoveUserScramCredentialRecord
 
 
 def may_mislead(record: _Record) -> str | None:
-    """Why ``record`` may not mean what it seems to, or None."""
+    """Why ``record`` may not mean what it seems to mean, or None."""
     return NOT_UTF8 if REPLACEMENT in record.name else None
 
 
@@ -42,12 +42,12 @@ def record_of(
 
 
 class ScramImage(NamedTuple):
-    """``mechanisms`` has an entry for every mechanism that some user has."""
+    """All credentials at one offset; ``mechanisms`` has an entry for every mechanism in use."""
 
     mechanisms: Mapping[ScramMechanism, Credentials] = EMPTY_TABLE
 
     def credential(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        """What is kept of the password of ``user``, or None where there is no such user."""
+        """The credential of ``user``, or None if the user has none for this mechanism."""
         return self.mechanisms.get(mechanism, EMPTY_TABLE).get(user)
 
     def write(self, metadata_version: int) -> Iterator[tuple[UserScramCredentialRecord, int]]:
@@ -63,7 +63,7 @@ EMPTY: Final = ScramImage()
 class ScramDelta:
     """Changes to a ``ScramImage``: mechanism to user to credential, None for a removal.
 
-    ``doubtful`` counts the records applied whose user name may not be what was written.
+    ``doubtful`` counts the applied records whose user name may not be the name that was written.
     """
 
     __slots__ = ("changes", "doubtful", "image", "is_replacement")

@@ -1,8 +1,8 @@
-"""Which subjects of the image a replay reads, for callers that need only some of them.
+"""Selects the subjects that a replay reads, for callers that need only some of them.
 
-A record of any other subject costs the check of its frame and is neither decoded nor applied.
-The image holds an ``UnreadSubject`` in the place of each subject that was not read, which
-refuses every use. Subjects that concern authorization are in every selection.
+Of a record of any other subject, only the frame is checked; it is not decoded or applied. In the
+image, an ``UnreadSubject`` replaces each subject that was not read, and refuses every use.
+Subjects that concern authorization are in every selection.
 
 This module must not know who selects, nor what a log is.
 """
@@ -22,13 +22,13 @@ _PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrRec
 
 
 class ImageSelection:
-    """Reads ``subjects`` and all that concern authorization.
+    """Selects ``subjects``, and all subjects that concern authorization.
 
     Args:
         subjects: names of ``SUBJECTS``.
-        partitions: whether topics have their partitions; without, they have names and ids only.
+        partitions: whether to read partitions; if false, topics have names and ids only.
 
-    ``empty`` is the image to begin with, and ``unread`` are the record types to pass over.
+    ``empty`` is the image to begin with. ``unread`` are the record types to skip.
     """
 
     def __init__(self, subjects: Iterable[str], *, partitions: bool) -> None:
@@ -46,4 +46,4 @@ class ImageSelection:
 
 
 AUTHORIZATION: Final = ImageSelection(("features", "topics"), partitions=False)
-"""All that decisions rest on, and the names of topics."""
+"""All subjects that decisions depend on, and the names of topics."""

@@ -1,8 +1,9 @@
-"""The subjects of a metadata image, one line each: state that records change.
+"""The table of subjects: each kind of state in a metadata image, and the records that change it.
 
-Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` follow
-from ``SUBJECTS``; a record type is handled here, or it is in ``NOT_KEPT``, or it marks a
-transaction. The order is that of Kafka's snapshots: features first, since they rule the rest.
+Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` are
+derived from ``SUBJECTS``. Each record type is in it, or in ``NOT_KEPT``, or marks a transaction.
+The order is that of Kafka's snapshots: features come first, because they determine how the others
+are read.
 
 This module must not know what any subject holds.
 """
@@ -31,7 +32,7 @@ class SubjectImage(Protocol):
     """One subject's state at one offset, immutable."""
 
     def write(self, metadata_version: int) -> Iterator[tuple[Any, int]]:
-        """The records of a snapshot with their versions, which ``metadata_version`` can hold."""
+        """The records of a snapshot with their versions, as ``metadata_version`` allows them."""
 
 
 class SubjectDelta(Protocol):
@@ -39,13 +40,13 @@ class SubjectDelta(Protocol):
 
     @property
     def doubtful(self) -> int:
-        """How many of the applied records may not mean what they seem to."""
+        """How many of the applied records may not mean what they seem to mean."""
 
     def finish_snapshot(self) -> None:
-        """All of a replacement was replayed: what it lacks is gone."""
+        """End a replacement: entries of the old image that the snapshot lacks are removed."""
 
     def apply(self) -> SubjectImage:
-        """The image after the changes; may be called again after more of them."""
+        """The image after the changes; may be called again after more changes."""
 
 
 class ImageSubject(NamedTuple):
@@ -53,8 +54,8 @@ class ImageSubject(NamedTuple):
 
     ``name`` is a field of ``MetadataImage`` and of ``MetadataDelta``; ``kafka_name`` is the
     directory in Kafka's metadata shell. ``records`` maps a record type to the method of ``delta``
-    that applies it. Where the subject ``concerns_authorization``, a strict loader stops at each
-    of its records that cannot be read.
+    that applies it. If the subject ``concerns_authorization``, a strict loader stops at each of
+    its records that cannot be read.
     """
 
     name: str

@@ -1,14 +1,14 @@
-"""An immutable map that shares what did not change with the map it came from.
+"""An immutable map that shares its unchanged entries with the map it was made from.
 
-What is put in at once (the "bulk") is one plain dict: nothing is faster to fill and to
-ask. What changed since then lies before it, in two levels of 64 small dicts ("leaves")
-chosen by the high bits of the key's hash (the low ones choose the slot inside a dict). A
-change copies the leaf that it touches, the pointers to it, and nothing else. A table of up
-to ``SMALL`` entries is copied whole; and once a sixteenth of the bulk has changed, the next
-change makes one dict of all, so that little is kept that is gone.
+The first entries (the "bulk") are in one plain dict, which is the fastest to fill and to read.
+Later changes are in front of it, in a tree of two levels with 64 x 64 small dicts ("leaves"). The
+high bits of the key's hash choose the leaf; the low bits choose the slot inside a dict. A change
+copies only the leaf that it changes, and the pointers to it. Two cases make one new dict of all
+entries: a table of up to ``SMALL`` entries, and a change after a sixteenth of the bulk has
+changed, so that few removed entries stay in memory.
 
-Keys must have well spread hashes: bytes, strings, tuples; integers work too, but above
-``SMALL`` all that changed of them would share one leaf.
+Keys must have well spread hashes, such as bytes, strings and tuples. Integers work too, but above
+``SMALL`` all changed integers would share one leaf.
 
 The order of iteration is arbitrary. ``repr`` shows no values, since some of them are
 secrets. This module must not know what is stored.
@@ -27,18 +27,18 @@ D = TypeVar("D")
 Leaf = dict[Any, Any]
 Nodes = list[list[Leaf]]
 Parts = tuple[dict[K, V], Nodes | None, int, int]
-"""The bulk, what changed since, how many keys that is, and how many the table has."""
+"""The bulk, the leaves with later changes, the number of changed keys, and the table's length."""
 
 SMALL: Final = 2048
 FAN: Final = 64
 _KEPT_APART: Final = 16
-"""Changes of more than one in so many entries of the bulk are put into one dict with it."""
+"""If more than one in so many entries of the bulk has changed, the next change makes one dict."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 
 
 class _Gone:
-    """Stands in a leaf for the value of a key that the bulk has and the table has not."""
+    """The value, in a leaf, of a key that is in the bulk and was removed from the table."""
 
 
 _GONE: Final = _Gone()
@@ -46,7 +46,7 @@ _NO_CHANGES: Final[Nodes] = [[{} for _ in range(FAN)]] * FAN
 
 
 class Table(Mapping[K, V]):
-    """A frozen mapping; ``changed`` makes others from it. No value is None."""
+    """An immutable mapping; ``changed`` makes a new one from it. No value is None."""
 
     __slots__ = ("_bulk", "_count", "_nodes", "_size")
 
@@ -61,7 +61,7 @@ class Table(Mapping[K, V]):
         *,
         parts: Parts[K, V] | None = None,
     ) -> None:
-        """``parts`` are what another table gives, instead of ``items``."""
+        """``parts``, instead of ``items``, are the inner parts of another table."""
         if parts is None:
             bulk: dict[K, V] = dict(items)
             parts = bulk, None, 0, len(bulk)
@@ -69,11 +69,11 @@ class Table(Mapping[K, V]):
 
     @staticmethod
     def owning(bulk: dict[K, V]) -> Table[K, V]:
-        """A table of ``bulk`` itself, which whoever gives it must not change any more."""
+        """A table that takes over ``bulk``: the caller must not change the dict afterwards."""
         return Table(parts=(bulk, None, 0, len(bulk)))
 
     def changed(self, changes: Mapping[K, V | None]) -> Table[K, V]:
-        """This map with ``changes``, in which None removes a key (or finds it absent)."""
+        """A new table with ``changes``; the value None removes a key, which may be absent."""
         if not changes:
             return self
         bulk = self._bulk
@@ -104,7 +104,7 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, nodes, count, size))
 
     def _replaced(self, changes: Mapping[K, V | None]) -> dict[K, V]:
-        """All of it after ``changes``, in a dict of its own."""
+        """All entries after ``changes``, in a new dict."""
         plain = self._bulk.copy() if self._nodes is None else self._plain()
         for key, value in changes.items():
             if value is None:
@@ -165,7 +165,7 @@ class Table(Mapping[K, V]):
         return Table, (self._plain(),)
 
     def _plain(self) -> dict[K, V]:
-        """All of it in one dict, which is not to be changed."""
+        """All entries in one dict, which the caller must not change."""
         if self._nodes is None:
             return self._bulk
         plain = self._bulk.copy()

@@ -28,7 +28,7 @@ Replicas = tuple[int, ...]
 NO_LEADER_CHANGE: Final = -2
 NO_RECOVERY_CHANGE: Final = -1
 MIGRATING: Final = Uuid(bytes(16))
-"""The log directory of a replica that nobody has told yet (KIP-858)."""
+"""The log directory of a replica whose directory is not assigned yet (KIP-858)."""
 
 _WITH_DIRECTORIES: Final = 1
 _WITH_ELR: Final = 2
@@ -37,8 +37,11 @@ _PARTITION_VERSIONS: Final = {17: _WITH_DIRECTORIES, 23: _WITH_ELR}
 
 
 class Partition(NamedTuple):
-    """``directories`` has one entry for each of ``replicas``; ``leader`` is -1 for none;
-    ``leader_recovery_state`` is 1 while it recovers from an unclean election, else 0."""
+    """One partition of a topic.
+
+    ``directories`` has one entry for each of ``replicas``. ``leader`` is -1 if there is none.
+    ``leader_recovery_state`` is 1 during recovery from an unclean election, else 0.
+    """
 
     replicas: Replicas
     directories: tuple[Uuid, ...]
@@ -60,15 +63,18 @@ class Topic(NamedTuple):
 
 
 class TopicsImage(NamedTuple):
-    """``partitions_at_first`` are those of a new topic: none, or an ``UnreadSubject`` where a
-    replay does not read partitions."""
+    """All topics at one offset.
+
+    ``partitions_at_first`` is what a new topic gets: an empty table, or an ``UnreadSubject`` if the
+    replay does not read partitions.
+    """
 
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
     by_name: Table[str, Topic] = EMPTY_TABLE
     partitions_at_first: Table[int, Partition] = EMPTY_TABLE
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
-        """Snapshot records with their versions: each topic by id, then its partitions."""
+        """The records of a snapshot with their versions: each topic by id, then its partitions."""
         for topic_id, topic in sorted(self.by_id.items(), key=_by_id):
             yield TopicRecord(topic.name, topic_id), 0
             for number, partition in sorted(topic.partitions.items()):
@@ -80,8 +86,11 @@ EMPTY: Final = TopicsImage()
 
 
 class TopicsDelta(CertainDelta):
-    """Changes to a ``TopicsImage``: ``topics`` by id, None for a removal, and what changed
-    in the partitions of those that are there (``partitions``)."""
+    """Changes to a ``TopicsImage``.
+
+    ``topics`` maps an id to a topic, or to None for a removal. ``partitions`` has the changed
+    partitions of the topics that exist.
+    """
 
     __slots__ = ("_ids", "image", "is_replacement", "partitions", "topics")
 
@@ -139,7 +148,7 @@ class TopicsDelta(CertainDelta):
         self._set(topic, number, _merged(before, record))
 
     def clear_elr(self, record: ClearElrRecord) -> None:
-        """Clear the eligible leader replicas of one topic, or of all for an empty name."""
+        """Clear the eligible leader replicas of one topic; an empty name means all topics."""
         if not record.topic_name:
             for topic_id in {*self._base().by_id, *self.topics}:
                 if self.topics.get(topic_id, ...) is not None:
@@ -199,7 +208,7 @@ class TopicsDelta(CertainDelta):
 
 
 def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str, Topic | None]:
-    """Removals first: a topic may have been removed and made again under a new id."""
+    """The changes by name, removals first: a topic may have been recreated under a new id."""
     names: dict[str, Topic | None] = {}
     for topic_id, topic in by_id.items():
         before = base.by_id.get(topic_id)
@@ -229,8 +238,11 @@ def _placed(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ..
 
 
 def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
-    """``before`` after ``change``. Most of a cluster's log are such records, so that each read
-    of a field and the call of a class count here."""
+    """``before`` with ``change`` applied.
+
+    Most records of a cluster's log are such changes, so this function saves every read of a field
+    and every call.
+    """
     (
         replicas,
         directories,
@@ -283,7 +295,7 @@ def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
 
 
 def _partition_version(partition: Partition, metadata_version: int) -> int:
-    """What ``metadata_version`` may write, or more if the partition needs more."""
+    """The record version for ``metadata_version``, or a higher one if the partition needs it."""
     needed = 0
     if partition.directories.count(MIGRATING) < len(partition.directories):
         needed = _WITH_DIRECTORIES

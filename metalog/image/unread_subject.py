@@ -1,4 +1,4 @@
-"""Stands in an image for a subject that its replay did not read.
+"""A placeholder in an image for a subject that its replay did not read.
 
 This module must not know which subjects there are.
 """
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 class UnreadSubject:
-    """Refuses every use: an empty subject in its place would be a wrong answer."""
+    """Refuses every use: an empty subject instead would give wrong answers."""
 
     __slots__ = ("_name",)
 

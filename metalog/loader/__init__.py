@@ -1,4 +1,4 @@
-"""The loader: events of a log in, images out to publishers."""
+"""The loader: reads events of a log, and gives images to publishers."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""One log and its replay, on a thread of their own: what programs use.
+"""Follows one log on its own thread, and writes it if it may: the class that programs use.
 
 ``LogFollower`` reads the log and feeds the loader, which feeds the publishers. ``LogLeader``
-writes it: a ``WritableLog`` from the start, any other log after its ``Candidacy`` was elected.
-The images are one sequence throughout. This class starts and ends both, and shows their state.
+writes the log: a ``WritableLog`` from the start, any other log after its ``Candidacy`` was elected.
+All images form one sequence, whoever writes. This class starts and stops both, and shows their
+state.
 
-The publishers' gates learn how old the image is from a clock of its own (``staleness``),
-counted from the log's last proof of life. Else only the replica's thread touches loader and
-publishers; any thread may read the replica's attributes. This module must not know what kind
-of log it has.
+A separate clock (``staleness``) tells the publishers' gates how old the image may be, counted from
+the log's last proof of life. Otherwise only the replica's thread uses the loader and the
+publishers. Any thread may read the replica's attributes. This module must not know what kind of
+log it has.
 """
 
 from __future__ import annotations
@@ -43,17 +44,26 @@ from metalog.replica.write_queue import WriteQueue
 class Replica(Submits):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
-    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start,
-    which raises what ``claim`` raises, and closed at the end. A future of a change is done
-    when the change is durable and published; its exception says that nothing is known to
-    have been written. With ``idle_s`` a NoOp record is written after so many seconds
-    without a change (``metadata.max.idle.interval.ms``). ``candidacy`` is for a log that it
-    follows, and is closed with it. ``prepare`` is done once before anything else, and may
-    raise what ``claim`` may; if it ``is_patient``, ``start`` raises neither ``CorruptLog`` nor
-    ``Unanswered`` of either: both are tried again, and ``state`` has the fault meanwhile.
-    It stands for the version ``kafka`` of Kafka, such as ``4.4``: ACLs are accepted and refused
-    as by this one, and a log that it does not load is refused (``loaded`` raises
-    ``ConfigException``). Without it, the log's metadata.version makes one likely.
+    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start (which
+    raises the errors of ``claim``) and closed at the end. The future of a change is done when the
+    change is durable and published; an exception means that the change may not be in the log.
+
+    Args:
+        log: the log to follow, and to write if it is a ``WritableLog``.
+        publishers: they receive each new image, in order.
+        tolerant: skip faulty records that concern authorization, and count them, instead of
+            stopping.
+        monotonic_s: the clock, in seconds.
+        entropy: the source of random bytes.
+        idle_s: write a NoOp record after so many seconds without a change
+            (``metadata.max.idle.interval.ms``).
+        candidacy: takes part in elections for a log that this replica follows; closed with it.
+        prepare: called once before anything else; it may raise the errors of ``claim``.
+        is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
+            ``claim``. Both are retried, and ``state`` has the fault until then.
+        kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
+            by this version. For a log that this version cannot load, ``loaded`` raises
+            ``ConfigException``. None derives the version from the log's metadata.version.
     """
 
     def __init__(
@@ -103,7 +113,7 @@ class Replica(Submits):
         Raises:
             InvalidTarget: the log is not ours to write.
             CorruptLog: the log is damaged; not if the replica ``is_patient``.
-            RuntimeError: it was started before.
+            RuntimeError: the replica was started before.
         """
         if self._thread is not None:
             raise RuntimeError("a replica is started only once")
@@ -138,11 +148,11 @@ class Replica(Submits):
 
     @property
     def loaded(self) -> InitialLoad:
-        """Done once the log was replayed up to its high-water mark and published.
+        """A future, done once the log was replayed up to its high-water mark and published.
 
-        ``result(timeout)`` waits so many seconds. It raises ``CorruptLog`` at once where the log
-        is damaged, and ``LoadTimeout`` with the last fault when the time is over. ``fault`` is
-        the last fault.
+        ``result(timeout)`` waits so many seconds. It raises ``CorruptLog`` at once if the log is
+        damaged, and ``LoadTimeout`` with the last fault after the timeout. ``fault`` is the last
+        fault.
         """
         return self._gate.loaded
 
@@ -157,7 +167,7 @@ class Replica(Submits):
 
         Raises:
             CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.
-            LoadTimeout: the time is over; the message has the last fault.
+            LoadTimeout: the timeout passed; the message has the last fault.
         """
         self._gate.loaded.result(timeout_s)
         return self.image
@@ -168,7 +178,7 @@ class Replica(Submits):
 
     @property
     def is_active(self) -> bool:
-        """Whether it takes changes just now."""
+        """Whether the replica accepts changes now."""
         return self._leader.is_active
 
     @property
@@ -178,43 +188,49 @@ class Replica(Submits):
 
     @property
     def state(self) -> State:
-        """As the loader has it; ``Stale`` also where the log's other end has gone silent."""
+        """The loader's state; also ``Stale`` if the log's peer has gone silent."""
         return self._follower.state
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the log's other end last proved that it lives; None where it has none,
-        before the first proof, and while this replica writes."""
+        """Seconds since the log's peer last proved that it is alive.
+
+        None if the log has no peer, before the first proof, and while this replica writes.
+        """
         return self._follower.silent_for_s
 
     @property
     def failing_for_s(self) -> float | None:
-        """Seconds for which the image may have been older than the log, by a fault of the replay
-        or by the silence of the log's other end; None while neither is."""
+        """Seconds for which the image may have been older than the log, or None.
+
+        The cause is a fault of the replay, or a silent peer.
+        """
         return self._follower.failing_for_s
 
     @property
     def fence(self) -> Exception | None:
-        """Why this replica, which writes the log, can do so no more; None where it can, and where
-        another writes."""
+        """Why this replica, the writer of the log, can no longer write; else None.
+
+        None also if another process is the writer.
+        """
         return self._leader.fence
 
     @property
     def high_watermark(self) -> int | None:
-        """Up to where the log is committed, as far as it was heard."""
+        """The last high-water mark that the log reported, or None."""
         return self._loader.high_watermark
 
     @property
     def kraft_version(self) -> int:
-        """The level of kraft.version that the log's control records said last."""
+        """The level of kraft.version in the log's last control record of it."""
         return self._loader.kraft_version
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
-        """The publishers that raised, with the last error of each."""
+        """The publishers that raised an exception, with the last one of each."""
         return self._loader.publisher_faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The records that were passed over, by type."""
+        """The records that were skipped, by type."""
         return self._loader.skipped
