@@ -26,9 +26,8 @@ from metalog.log.folder.walk import (
     LogEnds,
     ReadPosition,
     SegmentWalk,
-    beginning,
     find_ends,
-    segments_from,
+    place_of,
 )
 from metalog.log.quorum.voters import Voters, find_voters
 from metalog.ports import (
@@ -237,9 +236,8 @@ class DirectoryLog:
         ends = self._ends
         if ends.place is None or ends.replaced_by is not None or start >= ends.end:
             return
-        for batch in SegmentWalk(
-            self._folder, self._files, beginning(segments_from(self._folder, start)[0])
-        ):
+        place = place_of(self._folder, self._files, start)
+        for batch in SegmentWalk(self._folder, self._files, place):
             if batch.next_offset > start:
                 yield batch
             if batch.next_offset >= ends.end:

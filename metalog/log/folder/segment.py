@@ -9,6 +9,7 @@ This module must not know what a folder holds, and it applies nothing.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
@@ -32,6 +33,7 @@ BLOCK_SIZE: Final = 1 << 20
 _ADVICE: Final = "take the file from another copy, or read what is before it with --salvage"
 
 _OFFSET_END: Final = 8
+_BASE_AND_LENGTH: Final = struct.Struct(">qi")
 _MAGIC_PLACE: Final = 16
 _MAGIC: Final = 2
 _LAST_OFFSET_DELTA: Final = slice(23, 27)
@@ -168,6 +170,35 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
         yield Frame(buffer, start, position, size)
         start += size
         position += size
+
+
+def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, int]:
+    """Where the batch with the offset ``wanted`` begins: its byte and its first offset.
+
+    The batches before it are passed by their lengths and nothing else of them is checked. Where
+    these cannot be the lengths and offsets of a segment, the answer is the file's beginning.
+    """
+    astray = (0, base_offset)
+    found, position, end = astray, 0, file.size()
+    buffer, first = b"", 0
+    while position + HEADER_SIZE <= end:
+        if position + LENGTH_END > first + len(buffer):
+            buffer, first = file.read_at(position, BLOCK_SIZE), position
+            if len(buffer) < LENGTH_END:
+                return astray
+        base, length = _BASE_AND_LENGTH.unpack_from(buffer, position - first)
+        if position == 0:
+            follows = base == base_offset
+        elif base > wanted:
+            break
+        else:
+            follows = base > found[1]
+        size = LENGTH_END + length
+        if not follows or not HEADER_SIZE <= size <= min(MAX_BATCH_SIZE, end - position):
+            return astray
+        found = (position, base)
+        position += size
+    return found
 
 
 def _first_hole(data: bytes, position: int) -> int:

@@ -15,7 +15,7 @@ from metalog.files import Files, opened
 from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
 from metalog.log.folder.location import LogFolder, unreadable
-from metalog.log.folder.segment import SegmentReader, TornTail
+from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.records.batch import Batch
 
 
@@ -69,6 +69,20 @@ class SegmentWalk:
 def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
     """Base offsets of the segments that reach past ``start``."""
     return folder.segments[max(bisect_right(folder.segments, start) - 1, 0) :]
+
+
+def place_of(folder: LogFolder, files: Files, offset: int) -> ReadPosition:
+    """The place before the batch that has ``offset``, without reading those before it."""
+    segment = segments_from(folder, offset)[0]
+    if offset <= segment:
+        return beginning(segment)
+    path = folder.segment_path(segment)
+    try:
+        with opened(files, path) as file:
+            byte, base_offset = find_batch(file, segment, offset)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return ReadPosition(segment, byte, base_offset, None)
 
 
 def beginning(segment: int) -> ReadPosition:

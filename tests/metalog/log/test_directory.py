@@ -6,15 +6,25 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
+from metalog.log.folder import segment
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
-from metalog.records.batch import Batch, batch_bytes, build_batch, encode_batch
+from metalog.records.batch import (
+    LENGTH_END,
+    Batch,
+    batch_bytes,
+    batch_size,
+    build_batch,
+    decode_batch,
+    encode_batch,
+)
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.messages import LeaderChangeMessage, NoOpRecord
 from tests.support.disk.memory_disk import MemoryDisk
@@ -477,3 +487,36 @@ class TestPoll:
     def test_it_waits_no_longer_than_asked(self) -> None:
         log = self.following(folder(**{segment_name(0): no_ops(0, 1)}))
         assert log.poll(0.05) == []
+
+
+def test_batches_before_the_wanted_one_are_passed_by_their_lengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoded: list[int] = []
+
+    def counted(*arguments: Any, **words: Any) -> Batch:
+        batch = decode_batch(*arguments, **words)
+        decoded.append(batch.base_offset)
+        return batch
+
+    log = DirectoryLog(ROOT, files=folder(**{segment_name(0): no_ops(0, 5000)}))
+    assert log.bounds().end == 5000
+    monkeypatch.setattr(segment, "decode_batch", counted)
+    assert [batch.base_offset for batch in log.batches(4997)] == [4997, 4998, 4999] == decoded
+
+
+@pytest.mark.once
+def test_no_flipped_offset_or_length_of_an_earlier_batch_changes_what_is_read() -> None:
+    """Where a length leads astray, the walk from the beginning says what is wrong, as ever."""
+    whole = no_ops(0, 8)
+    size = batch_size(whole) or 0
+    for at in range(5 * LENGTH_END * 8):
+        data = bytearray(whole)
+        data[at // 8 // LENGTH_END * size + at // 8 % LENGTH_END] ^= 1 << at % 8
+        # A second segment: of the last one each bit is checked anyway.
+        disk = folder(**{segment_name(0): bytes(data), segment_name(8): no_ops(8, 1)})
+        try:
+            found = [each.base_offset for each in DirectoryLog(ROOT, files=disk).batches(5)]
+        except CorruptLog:
+            continue
+        assert found == [5, 6, 7, 8]
