@@ -28,7 +28,7 @@ PATHS: Final = frozenset(
         "DIR", "DIR2", "OUT", "FOLDER", "FOLDER|TOPIC", "PARQUET",
     }
 )  # fmt: skip
-"""The metavars of what may be a path, whose bytes need not be UTF-8."""
+"""The metavars of arguments that may be paths, whose bytes need not be UTF-8."""
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) -> int:
-    """Its exit code; ``name`` is all of its words, as in ``pipeline build``."""
+    """Run a verb and return its exit code; ``name`` has all its words, such as ``pipeline
+    build``."""
     from shell.options import build_parser, parse
     from shell.output.pager import Pager
     from shell.output.wrapping import terminal_width
@@ -44,8 +45,8 @@ def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) ->
 
 
 class VerbAnswer(NamedTuple):
-    """What a verb printed as JSON and on stderr; ``code`` is None where there is more than the
-    caller takes."""
+    """The JSON objects and stderr lines of a verb; ``code`` is None if the answer was longer than
+    the caller's limit."""
 
     code: int | None
     records: list[dict[str, Any]]
@@ -53,7 +54,7 @@ class VerbAnswer(NamedTuple):
 
 
 class _Full(Exception):
-    """An answer is longer than its caller takes."""
+    """An answer is longer than the caller's limit."""
 
 
 class _Bounded(StringIO):
@@ -70,8 +71,7 @@ class _Bounded(StringIO):
 def verb_answer(
     name: str, verb: Verb, module: VerbModule, arguments: Sequence[str], most: int | None = None
 ) -> VerbAnswer:
-    """What the verb answers as JSON, of at most so many characters. It raises what the verb
-    raises."""
+    """The verb's answer as JSON, of at most ``most`` characters. Raises what the verb raises."""
     import json
 
     from shell.options import build_parser, parse

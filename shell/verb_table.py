@@ -1,8 +1,8 @@
-"""Tables of verbs: ``metalog``'s own, and that of a verb which has verbs of its own.
+"""Tables of verbs: ``metalog``'s own, and those of verbs with verbs of their own.
 
-A table is static, and a verb's module is imported when it is run. A module with a table
-``TABLE`` has its verbs there; any other is a ``VerbModule``. This module must not know what
-any verb does.
+A table is static, and a verb's module is imported when it runs. A module with a table ``TABLE``
+has verbs of its own; any other module is a ``VerbModule``. This module must not know what any verb
+does.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class VerbModule(Protocol):
-    """What the module of a verb has.
+    """The attributes that a verb's module has.
 
-    ``USAGE`` and ``EPILOG`` are parts of its help, ``FORMATS`` the values of ``-o`` with the
-    default first, and ``PAGED`` says whether a long text goes through ``$PAGER``.
+    ``USAGE`` and ``EPILOG`` are parts of its help. ``FORMATS`` are the values of ``-o``, the
+    default first. ``PAGED``: a long text goes through ``$PAGER``.
     """
 
     USAGE: str
@@ -30,23 +30,23 @@ class VerbModule(Protocol):
     EPILOG: str
 
     def configure(self, parser: ArgumentParser) -> None:
-        """Add the verb's own arguments."""
+        """Add the verb's own arguments to the parser."""
         ...
 
     def run(self, arguments: Namespace, output: Output) -> int:
-        """Carry the verb out; returns the exit code of ``metalog``."""
+        """Run the verb; returns the exit code of ``metalog``."""
         ...
 
 
 class Verb(NamedTuple):
-    """A line of a table's help, and the module of that verb."""
+    """A line of a table's help, and the verb's module."""
 
     group: str
     line: str
     module: str
 
     def load(self) -> VerbModule | VerbTable:
-        """Import the module: the verb, or the table of its own verbs."""
+        """Import the module: a verb, or a table of verbs."""
         from importlib import import_module
 
         module = import_module(self.module)
@@ -54,7 +54,7 @@ class Verb(NamedTuple):
         return cast("VerbModule", module) if table is None else table
 
     def load_verb(self) -> VerbModule:
-        """Import the module of a verb that has no verbs of its own."""
+        """Import the module of a verb without verbs of its own."""
         loaded = self.load()
         if isinstance(loaded, VerbTable):
             raise TypeError(f"{self.module} is a table of verbs")
@@ -62,7 +62,7 @@ class Verb(NamedTuple):
 
 
 class VerbTable(NamedTuple):
-    """``prefix`` is what stands before a verb; ``opening`` and ``closing`` frame the help."""
+    """``prefix`` are the words before a verb; ``opening`` and ``closing`` frame the help."""
 
     prefix: str
     verbs: Mapping[str, Verb]
@@ -70,7 +70,7 @@ class VerbTable(NamedTuple):
     closing: str
 
     def overview(self) -> str:
-        """What ``--help`` without a verb prints."""
+        """The help that ``--help`` prints without a verb."""
         groups: dict[str, list[str]] = {}
         name_width = max(map(len, self.verbs), default=0) + 2
         for name, verb in self.verbs.items():
@@ -84,7 +84,7 @@ class VerbTable(NamedTuple):
         return f"{self.opening}\n{''.join(lines)}\n{self.closing}"
 
     def commands(self) -> Iterator[tuple[str, Verb, VerbModule]]:
-        """Every verb that can be run, by all of its words: ``acls``, ``pipeline build``."""
+        """Every verb that can run, with all its words: ``acls``, ``pipeline build``."""
         for name, verb in self.verbs.items():
             loaded = verb.load()
             if isinstance(loaded, VerbTable):

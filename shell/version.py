@@ -1,6 +1,6 @@
-"""The version that ``metalog --version`` prints; a test holds it against the distribution's.
+"""The version that ``metalog --version`` prints; a test compares it with the distribution's.
 
-``importlib.metadata`` would take longer than the whole of the rest of ``--version``.
+``importlib.metadata`` would take longer than the rest of ``--version``.
 """
 
 from typing import Final

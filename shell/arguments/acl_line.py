@@ -1,7 +1,8 @@
-"""ACLs in one line of words, in the order of a question: who, what, on what.
+"""Parses ACLs written as one line of words, in the order of a question: principal, operations,
+resource.
 
-``ALLOW User:app READ,DESCRIBE topic:payments --prefixed --host 10.0.0.1``. This module must
-not know what becomes of them.
+``ALLOW User:app READ,DESCRIBE topic:payments --prefixed --host 10.0.0.1``. This module must not
+know what the ACLs are used for.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ FORM: Final = "ALLOW|DENY PRINCIPAL OPERATION[,…] TYPE:NAME [--prefixed] [--ho
 
 
 def parse_acl_line(text: str) -> list[Acl]:
-    """One ACL for each operation; ``InvalidRequest`` where the line is no such thing."""
+    """One ACL for each operation.
+
+    Raises:
+        InvalidRequest: the line does not have this form.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:

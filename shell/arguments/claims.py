@@ -61,7 +61,7 @@ FORM: Final = (
 
 
 def claims_of(text: str, file: str) -> Iterator[StatedClaim]:
-    """All that a file, or the text of an argument, claims."""
+    """All claims in ``text``, the content of ``file`` or of an argument."""
     for document in claim_documents(text, file):
         if not isinstance(document, Fields):
             raise fault(document.place, f"not a claim; {FORM}")
@@ -77,7 +77,7 @@ def claim_documents(text: str, file: str) -> Iterator[Node]:
 
 
 def entries_of(node: Node, word: str) -> Sequence[Node]:
-    """The entries of a list, or the only one."""
+    """The entries of a list, or the single entry that is not in a list."""
     return [node] if isinstance(node, Fields) else items_of(node, word)
 
 
@@ -90,8 +90,8 @@ def _principal_key(word: str) -> str:
 
 
 def is_claim(entry: Mapping[str, Node]) -> bool:
-    """Whether an entry is about more than its lists: any principal or host, or names that begin
-    so."""
+    """Whether an entry needs a proof: it covers any principal or host, a CIDR block, or names with
+    a prefix."""
     if any(_is_quantified(entry[key]) for key in _QUANTIFIED if key in entry):
         return True
     hosts = _texts(entry.get("host"))
@@ -112,7 +112,7 @@ def _texts(node: Node | None) -> list[str]:
 
 
 def claim_of(word: str, entry: Mapping[str, Node], place: FilePosition) -> StatedClaim:
-    """``entry`` has no keys but ``claim_keys``."""
+    """The claim of ``entry``, whose keys are all in ``claim_keys``."""
     for key in claim_keys(word)[:3]:
         if key not in entry:
             raise fault(place, f"{word} has no {key}")
@@ -144,7 +144,7 @@ def claim_of(word: str, entry: Mapping[str, Node], place: FilePosition) -> State
 
 
 def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, NamePattern]]:
-    """Of each type for which Kafka asks for one of ``operations``."""
+    """All names of each resource type on which Kafka checks one of ``operations``."""
     kinds = SUPPORTED_OPERATIONS.items()
     return [
         (kind, all_names(kind))
@@ -156,7 +156,7 @@ def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, 
 def _set_of(
     node: Node, what: str, read: Callable[[Text], _Value]
 ) -> tuple[frozenset[_Value], bool]:
-    """The names of a list, or those that ``any`` leaves out, and whether it is these."""
+    """The names of a list, or those in ``any except``; and whether they are excluded."""
     if isinstance(node, Text) and node.value == _ANY:
         return frozenset(), True
     if isinstance(node, Text) and (node.value or "").startswith(f"{_EXCEPT} "):
@@ -168,7 +168,8 @@ def _set_of(
 
 
 def _unquoted(node: Text) -> Node:
-    """What stands in quotes, read at its place in the file, so that mistakes have theirs."""
+    """The YAML inside quotes, parsed at its position in the file, so that errors name that
+    position."""
     _, line, column = node.place
     lead = "\n" * (line - 1) + " " * (column - 1)
     text = (node.value or "").replace(_EXCEPT, _EXCEPT_TAG.ljust(len(_EXCEPT)), 1)
@@ -238,7 +239,7 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
 
 
 def read_claims(words: Sequence[str]) -> list[StatedClaim]:
-    """The claims of a command."""
+    """The claims of a command's arguments."""
     texts = claim_texts(words, "claim")
     found = [claim for text, file in texts for claim in claims_of(text, file)]
     if not found:
@@ -247,7 +248,8 @@ def read_claims(words: Sequence[str]) -> list[StatedClaim]:
 
 
 def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
-    """YAML with its name: of each of ``words``, a file or a folder of them, or YAML itself."""
+    """YAML texts with their names. Each of ``words`` is a file, a folder of files, or YAML
+    itself."""
     found: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)

@@ -1,7 +1,8 @@
-"""The first controllers of a quorum in kafka-storage's words (KIP-853).
+"""Parses ``--initial-controllers``, the first controllers of a quorum, as kafka-storage writes
+them (KIP-853).
 
-``0@example.com:8082:JEXY6aqzQY-32P5TStzaFg,1@[::1]:8083:…``: node id, address, directory id.
-This module must not know what is done with them.
+``0@example.com:8082:JEXY6aqzQY-32P5TStzaFg,1@[::1]:8083:…``: node id, address, directory id. This
+module must not know what is done with the controllers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _MAX_PORT: Final = 65535
 
 
 def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
-    """All are reached by the listener of that name; an IPv6 address is spelled as Java's."""
+    """The controllers, each with an endpoint of the listener ``listener``. IPv6 addresses are
+    written as Java writes them."""
     from metalog.records.messages.voters_record import Endpoint
     from snapshot.formatting import Controller
 

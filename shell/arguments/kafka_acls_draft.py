@@ -1,8 +1,8 @@
-"""Translates the options of KIP-11's early draft to kafka-acls'.
+"""Translates the options of KIP-11's early draft to kafka-acls' options.
 
-``--grantprincipal user:a,group:b --granthost h1,h2 --revokeprincipal … --revokehost …
---action a1,a2``: lists with commas, where a principal's type is written small. A revocation
-is a DENY. This module must not know what is done with them.
+``--grantprincipal user:a,group:b --granthost h1,h2 --revokeprincipal … --revokehost … --action
+a1,a2``: lists with commas, in which a principal's type is in lower case. A revocation becomes a
+DENY. This module must not know what the options do.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ DRAFT_OPTIONS: Final = {
 
 
 def with_draft(options: CommandOptions, arguments: Namespace, output: Output) -> CommandOptions:
-    """``options`` and what the draft's among ``arguments`` mean, with a notice of each.
+    """``options`` and the translation of the draft's options among ``arguments``, with a notice
+    for each.
 
-    The draft had no other command than to add.
+    The draft has only one command: to add.
     """
     values = {option: [*given] for option, given in options.values.items()}
     flags = {*options.flags}

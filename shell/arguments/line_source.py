@@ -1,4 +1,4 @@
-"""Where the lines of a shell come from: a person at a terminal, or a pipe.
+"""Reads the lines of a shell: from a person at a terminal, or from a pipe.
 
 This module must not know what a line means.
 """
@@ -13,7 +13,7 @@ from shell.output.output import Output
 
 
 class Obeying(Protocol):
-    """What carries out lines until it is ``leaving``."""
+    """A session that runs lines until it is ``leaving``."""
 
     @property
     def leaving(self) -> bool: ...
@@ -25,12 +25,12 @@ class Obeying(Protocol):
 
 
 def at_a_terminal() -> bool:
-    """Whether a person types the lines, and reads the answers."""
+    """Whether both standard input and standard output are terminals."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def obey(session: Obeying, lines: TextIO | None) -> None:
-    """Each of ``lines`` in its turn, its answer written before the next is read."""
+    """Run each of ``lines`` in turn, and write its answer before the next line is read."""
     if isinstance(lines, TextIOWrapper):
         lines.reconfigure(errors="replace")
     for line in lines or ():

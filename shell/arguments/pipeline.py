@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 SET_UP: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
-"""The variables by which Spark may be told to run, or to have its files, elsewhere than here."""
+"""Environment variables that may make Spark run, or keep its files, on another machine."""
 _EXTRA: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
 _HOW: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
-"""How settings begin that only tell it how to run."""
+"""Prefixes of Spark settings that only affect how Spark runs."""
 
 
 class SparkFailed(MetalogError):

@@ -1,6 +1,6 @@
 """kafka-acls' options that name resources, for the verbs that take them.
 
-This module must not know what is asked about the resources.
+This module must not know what is done with the resources.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""JSON Schemas of the files that people write, made from the tables that their readers use.
+"""JSON Schemas of the files that people write, derived from the tables of their readers.
 
-An editor and a validator find with them what a reader would refuse: an unknown key, an unknown
-word, a key that is missing. Words are read in any case, so each has a pattern beside the
-spelling that an editor offers. This module must not know how a file is read.
+Editors and validators use them to find what a reader refuses: an unknown key, an unknown word, a
+missing key. Readers accept words in any case, so each word is a pattern, beside the spelling that
+an editor offers. This module must not know how a file is read.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from shell.tasks.proofs import CLAIM_WORDS
 Schema = dict[str, Any]
 
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
-"""The one that editors for YAML and for TOML both read."""
+"""The draft that editors support both for YAML and for TOML."""
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
-"""Readers take ``007`` and ``no`` as the texts that they are; to a validator they are none."""
+"""Readers accept ``007`` and ``no`` as texts; for a validator they are a number and a boolean."""
 _DAY: Final = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}"}
 _PRINCIPAL: Final = {"type": "string", "pattern": "^[^:]+:"}
 
 
 def _any_case(word: str) -> str:
-    """A pattern of ``word`` as files have it: in any case, with or without separators."""
+    """A pattern that matches ``word`` in any case, with or without separators, as readers do."""
     letters = (f"[{each.upper()}{each.lower()}]" if each.isalpha() else each for each in word)
     return "[_-]*".join(letters)
 
@@ -51,14 +51,15 @@ def _word(kind: type[IntEnum], *more: str) -> Schema:
 
 
 def _some(item: Schema) -> Schema:
-    """One of it, or a list, which means each."""
+    """One ``item``, or a list of them."""
     return {"if": {"type": "array"}, "then": {"items": item, "minItems": 1}, "else": item}
 
 
 def _mapping(
     known: Collection[str], values: Mapping[str, Schema], required: Collection[str] = ()
 ) -> Schema:
-    """``known`` are the keys that the reader takes; what ``values`` lacks is a text."""
+    """A mapping with the keys ``known``. A key that is not in ``values`` has a text as its
+    value."""
     return {
         "type": "object",
         "properties": {key: values.get(key, _TEXT) for key in known},
@@ -120,7 +121,7 @@ def _acl_file() -> Schema:
 
 
 def _expectations() -> Schema:
-    """Questions and claims: what stands under ``allow`` and ``deny`` may be either."""
+    """Questions and claims: an entry under ``allow`` or ``deny`` may be either."""
     types = "|".join(_any_case(word.replace("_", "")) for word in words_for(ResourceType))
     resource = {"type": "string", "pattern": f"^(({types}):|{_any_case('cluster')}$|any)"}
     who = _some({"type": "string", "pattern": "^([^:]+:|any|super[.]users$)"})

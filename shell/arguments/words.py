@@ -1,7 +1,7 @@
-"""The words a person types for Kafka's enums, in any case, and the nearest known word.
+"""Parses words for Kafka's enums in any case, and suggests the nearest known word.
 
-``DescribeConfigs``, ``describe_configs`` and ``describe-configs`` are one word.
-This module must not know what the words are used for.
+``DescribeConfigs``, ``describe_configs`` and ``describe-configs`` are the same word. This module
+must not know what the words are used for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def folded(text: str) -> str:
 
 
 def parse_word(kind: type[Word], text: str, what: str, *, filter: bool = False) -> Word:
-    """The member of ``kind`` that ``text`` names; those that only filter, if ``filter``."""
+    """The member of ``kind`` that ``text`` names; members for filters only (ANY, MATCH) only if
+    ``filter``."""
     known = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
     found = known.get(folded(text))
     if found is None:
@@ -43,7 +44,8 @@ def parse_operation(text: str) -> Operation:
 
 
 def parse_resource(text: str) -> tuple[ResourceType, str]:
-    """``TYPE:NAME``; ``TYPE:LITERAL:NAME`` as an audit line has it; ``cluster`` alone."""
+    """The resource of ``TYPE:NAME``, of ``TYPE:LITERAL:NAME`` as in an audit line, or of
+    ``cluster`` alone."""
     type_text, colon, name = text.partition(":")
     if not colon and folded(type_text) == folded(ResourceType.CLUSTER.name):
         return ResourceType.CLUSTER, CLUSTER_NAME

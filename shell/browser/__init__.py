@@ -28,11 +28,11 @@ def run(
     live: Callable[[], Replayed] | None = None,
     more: Sequence[Builtin] = (),
 ) -> int:
-    """The command that ``arguments`` are; without any, the lines of standard input.
+    """Run the command in ``arguments``, or without any the lines of standard input.
 
-    At a terminal that means a prompt. ``live`` gives the newest state, for each command anew.
-    ``more`` are commands beside those that need only the tree.
-    Returns 0, or 2 if a command failed that was not typed at a prompt.
+    At a terminal the lines are typed at a prompt. ``live`` gives the newest state, and is called
+    before each command. ``more`` are commands that need more than the tree. Returns the exit code:
+    0, or 2 if a command failed that was not typed at a prompt.
     """
     from shell.browser.builtins import BUILTINS
     from shell.browser.session import ShellSession
@@ -62,7 +62,7 @@ def run(
 
 
 def prompt_marker(replayed: Replayed) -> str:
-    """What a person at the prompt must not forget about what they look at."""
+    """The prompt's mark for a state that is stale or not yet committed; empty for any other."""
     marks = []
     if replayed.offset > replayed.proven.offset:
         marks.append("uncommitted")

@@ -1,8 +1,8 @@
-"""Completes the word at the cursor: a command, a path name by name, or what a command knows.
+"""Completes the word at the cursor: a command, a path component, or a command's argument.
 
-Pure: a line and a session go in, candidates come out. Past ``MOST`` candidates only
-what they have in common is offered, so that a directory of a million ACLs is no harm.
-This module must not know how candidates are shown.
+Pure: it takes a line and a session, and returns candidates. With more than ``MOST`` candidates it
+returns only their common prefix, so a directory of a million ACLs costs little. This module must
+not know how candidates are shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST: Final = 500
 
 
 class CompletionCandidate(NamedTuple):
-    """``text`` may replace the line from ``start`` on; ``label`` is its last name."""
+    """``text`` may replace the line from ``start`` on; ``label`` is the path's last component."""
 
     start: int
     text: str
@@ -48,7 +48,8 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """``matching``, or of too many what they have in common past ``prefix``."""
+    """``matching``, or their common prefix if there are too many and it is longer than
+    ``prefix``."""
     if len(matching) <= MOST:
         return matching
     shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)

@@ -1,11 +1,15 @@
-"""How a name stands in a path, so that whatever it holds can be printed and typed.
+"""Writes any name as a path component that can be printed and typed.
 
-Nearly every name stands as it is. Percent codes (RFC 3986, of UTF-8) stand for what
-would break a path or a terminal: a slash, characters that do not print, a blank at
-either end, the names ``.`` and ``..``, and a percent sign that would read as a code.
-The empty name is written ``%``. ``read(written(name)) == name`` for every name.
+Nearly every name is its own path component. Percent codes (RFC 3986, of UTF-8) replace what breaks
+a path or a terminal:
 
-This module must not know globs or quoting.
+- a slash, and characters that do not print;
+- a blank at either end;
+- the names ``.`` and ``..``;
+- a percent sign that would read as a code.
+
+The empty name is ``%``. ``read(written(name)) == name`` for every name. This module must not know
+globs or quoting.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from urllib.parse import quote
 from metalog.visible_text import safe
 
 _PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
-"""ASCII that needs no code; a name that begins with a dot takes the longer way."""
+"""ASCII that needs no code; names that begin with a dot are checked by slower code."""
 _PERCENT: Final = re.compile(r"%(?=[0-9A-Fa-f]{2})")
 _CODES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _EMPTY: Final = "%"
@@ -43,7 +47,7 @@ def written(name: str) -> str:
 
 
 def read(component: str) -> str:
-    """The name that ``component`` stands for."""
+    """The name that ``component`` is written for."""
     if component == _EMPTY:
         return ""
     return _CODES.sub(_decoded, component) if "%" in component else component

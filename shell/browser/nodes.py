@@ -1,8 +1,8 @@
-"""The nodes of the metadata shell: directories and leaves, computed on access.
+"""The nodes of the metadata shell's tree: directories and leaves, computed on access.
 
-A directory of a million ACLs costs nothing until it is listed, and a look at one
-child never lists the others. Names are the bare ones; ``names.written`` is how they
-are written. This module must not know what the metadata is about.
+A directory of a million ACLs costs nothing until it is listed, and visiting one child does not
+list the others. The names here are unescaped; ``names.written`` escapes them. This module must not
+know what the metadata is about.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _in_lines: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
 class Leaf(NamedTuple):
     """A file: one line of text in Kafka's form, or an object shown as JSON.
 
-    ``said`` is what the object comes to in one line, where JSON would not read well.
+    ``said`` is a one-line summary of the object, for places where JSON is hard to read.
     """
 
     content: str | Mapping[str, object]
@@ -41,7 +41,7 @@ class Leaf(NamedTuple):
 
 
 class Directory:
-    """Children by name; ``names`` come in Java's order, as Kafka's shell sorts them."""
+    """Children by name. ``names`` are in Java's sort order, as in Kafka's shell."""
 
     def __init__(
         self, names: Callable[[], Iterable[str]], child: Callable[[str], Node | None]
@@ -58,13 +58,13 @@ Node = Leaf | Directory
 
 
 def fixed(children: Mapping[str, Callable[[], Node]]) -> Directory:
-    """A directory of known children, each made once, when it is first visited."""
+    """A directory of known children; each is created at its first visit."""
     makers = {name: cache(make) for name, make in children.items()}
     return Directory(lambda: makers, lambda name: makers[name]() if name in makers else None)
 
 
 def listing(entries: Callable[[], Mapping[str, Entry]], node: Callable[[Entry], Node]) -> Directory:
-    """A directory of what ``entries`` holds, which is asked for once."""
+    """A directory of the names in ``entries``, which is called once."""
     known = cache(entries)
 
     def child(name: str) -> Node | None:

@@ -1,7 +1,7 @@
 """Resolves paths to nodes: absolute and relative paths, ``.`` and ``..``, globs.
 
-``.`` and ``..`` are taken by their letters alone, before globs, as in Kafka's shell;
-so a path may climb out of what is not there. This module must not know commands.
+As in Kafka's shell, ``.`` and ``..`` are resolved in the text, before globs. So ``missing/..`` is
+valid even if ``missing`` does not exist. This module must not know commands.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Path = tuple[str, ...]
 
 
 class PathMatch(NamedTuple):
-    """A node and where it is."""
+    """A node and its path."""
 
     path: Path
     node: Node
 
     @property
     def label(self) -> str:
-        """The last name, as it is shown; a slash for the root."""
+        """The last component, as it is shown; ``/`` for the root."""
         return names.written(self.path[-1]) if self.path else "/"
 
 
@@ -34,7 +34,8 @@ def path_text(path: Path) -> str:
 
 
 def components(glob: str, working: Path) -> list[str]:
-    """The globs, name by name from the root, that ``glob`` means when standing at ``working``."""
+    """``glob`` as one glob per path component from the root; ``working`` is the current
+    directory."""
     start = [] if glob.startswith("/") else [globs.literal(names.written(name)) for name in working]
     kept: list[str] = []
     for component in [*start, *glob.split("/")]:
@@ -46,7 +47,7 @@ def components(glob: str, working: Path) -> list[str]:
 
 
 def expand(root: Directory, working: Path, glob: str) -> Iterator[PathMatch]:
-    """The nodes that ``glob`` means, in the order of their names."""
+    """The nodes that match ``glob``, in the order of their names."""
     return _walk(PathMatch((), root), components(glob, working))
 
 

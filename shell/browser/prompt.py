@@ -1,7 +1,7 @@
-"""A shell at a terminal: a prompt, completion by Tab, and the lines typed before.
+"""A shell's prompt at a terminal, with completion by Tab and a history of lines.
 
-The only module that knows prompt_toolkit. Nothing is read from disk or written there;
-history lasts as long as the shell. This module must not know commands, nor what a shell shows.
+This is the only module that uses prompt_toolkit. It reads and writes no files; the history lasts
+as long as the shell. This module must not know commands, nor what a shell shows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from shell.browser.completion import CompletionCandidate
 from shell.output.output import Output
 
 Complete = Callable[[str], Iterable[CompletionCandidate]]
-"""What the last word of a line may become."""
+"""Returns candidates for the last word of a line."""
 
 
 class Conversation(Protocol):
-    """A visit to a shell: ``place`` stands in the prompt, ``width`` is the terminal's."""
+    """A shell session at a prompt. ``place`` is shown in the prompt; ``width`` is the
+    terminal's."""
 
     width: int | None
     leaving: bool
@@ -53,9 +54,10 @@ class _Completer(Completer):
 
 
 def converse(session: Conversation, complete: Complete, marker: str, **terminal: Any) -> None:
-    """Prompt and obey until ``exit`` or Ctrl-D; Ctrl-C drops the line, or stops its answer.
+    """Prompt and run lines until ``exit`` or Ctrl-D. Ctrl-C discards the line, or stops its
+    answer.
 
-    ``marker`` stands in the prompt after the path. ``terminal`` goes to prompt_toolkit.
+    The prompt shows ``marker`` after the path. ``terminal`` are arguments for prompt_toolkit.
     """
     prompt: PromptSession[str] = PromptSession(
         history=InMemoryHistory(),

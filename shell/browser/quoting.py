@@ -1,8 +1,9 @@
-r"""A typed line to words, by the quoting rules of a POSIX shell (without ``$``, ``;``, ``|``).
+"""Splits a typed line into words, by the quoting rules of a POSIX shell (without ``$``, ``;``,
+``|``).
 
-A word comes out as a glob: a character that was quoted and is special to a glob has a
-backslash before it, so that ``cat 'User:*'`` means the one principal of that name and
-``cat User:*`` all users. This module must not know what the words mean.
+Each word is a glob. A quoted character that is special in a glob gets a backslash. So ``cat
+'User:*'`` names the one principal ``User:*``, and ``cat User:*`` names all users. This module must
+not know what the words mean.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ _ESCAPABLE_IN_DOUBLE_QUOTES: Final = frozenset('"\\$`')
 
 
 class SplitLine(NamedTuple):
-    """The words of a line, the last of which may still be being typed.
+    """The words of a line; the last one may still be incomplete.
 
-    ``last_start`` is where in the line the last word begins; the last word is empty
-    where the line ends between words. ``open_quote`` is the quote (or the backslash)
-    that is not closed.
+    ``last_start`` is the index at which the last word begins. The last word is empty if the line
+    ends between words. ``open_quote`` is the quote (or backslash) that is not closed.
     """
 
     words: list[str]
@@ -31,7 +31,7 @@ class SplitLine(NamedTuple):
 
 
 def scan(line: str) -> SplitLine:
-    """All words of ``line`` and the state in which it ends."""
+    """All words of ``line``, and the state at its end."""
     words: list[str] = []
     word: list[str] = []
     start: int | None = None
@@ -68,7 +68,11 @@ def scan(line: str) -> SplitLine:
 
 
 def split(line: str) -> list[str]:
-    """The words of a finished line; ``InvalidRequest`` where a quote is left open."""
+    """The words of a complete line.
+
+    Raises:
+        InvalidRequest: a quote is not closed.
+    """
     scanned = scan(line)
     if scanned.open_quote:
         raise InvalidRequest(f"a {scanned.open_quote} is not closed")
@@ -77,5 +81,5 @@ def split(line: str) -> list[str]:
 
 
 def typed(glob: str) -> str:
-    """``glob`` as it is typed on a line, so that ``split`` gives it back."""
+    """``glob``, quoted so that ``split`` returns it again."""
     return "".join(f"\\{c}" if c in _NEEDS_QUOTING else c for c in glob)

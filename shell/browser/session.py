@@ -1,7 +1,7 @@
-"""One session of the metadata shell: the current directory, and the execution of a line.
+"""A session of the metadata shell: it keeps the current directory and runs lines.
 
-A ``Builtin`` is a command; the table of them is handed in. This module must not know
-any one command, or how lines are read.
+A ``Builtin`` is a command; the caller passes the table of commands. This module must not know any
+one command, or how lines are read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ UNBOUNDED: Final = 1 << 30
 
 
 class Builtin(NamedTuple):
-    """A command. ``manual`` is what ``man`` adds to the summary, line by line.
+    """A command. ``manual`` are the lines that ``man`` adds to the summary.
 
-    ``least`` and ``most`` bound the number of words that ``run`` gets, as globs; ``takes``
-    says what they are, as far as they can be completed: paths, or what the function gives for
-    the words so far, the last of which is being typed.
+    ``run`` gets at least ``least`` and at most ``most`` words, as globs. ``takes`` completes them:
+    paths, or a function that returns candidates for the last of the words so far.
     """
 
     name: str
@@ -42,10 +41,10 @@ class Builtin(NamedTuple):
 
 
 class ShellSession:
-    """What the commands share. ``width`` is the terminal's, or None where there is none.
-    ``refresh`` gives the root as it is now, where that changes.
+    """The state that commands share. ``width`` is the terminal's, or None without one. ``refresh``
+    returns the newest root, for a log that changes.
 
-    ``failed`` once any command has complained; ``leaving`` once ``exit`` was typed.
+    ``failed`` is true once any command has reported an error; ``leaving`` once ``exit`` was typed.
     """
 
     def __init__(
@@ -72,18 +71,18 @@ class ShellSession:
         return path_text(self.working)
 
     def say(self, text: str) -> None:
-        """One line of an answer."""
+        """Print one line of an answer."""
         self.output.line(safe(text))
 
     def complain(self, text: str) -> None:
-        """One line of error; the next command goes on."""
+        """Print one line of an error; the session continues."""
         self.failed = True
         self.output.flush()
         self.output.err.write(safe(text) + "\n")
         self.output.flush()
 
     def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
-        """The nodes that ``glob`` means; where there are none, ``command`` complains."""
+        """The nodes that match ``glob``; without any, report that as an error of ``command``."""
         found = expand(self.root, self.working, glob)
         first = next(found, None)
         if first is None:
@@ -93,7 +92,7 @@ class ShellSession:
             yield from found
 
     def run_line(self, line: str) -> None:
-        """Carry out a line as typed; an empty one does nothing."""
+        """Run a line as typed; an empty one does nothing."""
         if not line.strip():
             return
         self.typed.append(line.strip())
@@ -105,7 +104,7 @@ class ShellSession:
         self.run_words(words)
 
     def run_words(self, words: Sequence[str]) -> None:
-        """Carry out a command whose words are globs."""
+        """Run a command whose words are globs."""
         name, *rest = words
         command = self.command(name)
         if command is None:
@@ -117,7 +116,7 @@ class ShellSession:
             self.complain(f"usage: {command.synopsis}")
 
     def _look_again(self) -> None:
-        """Where that fails, it is said, and the tree stays what it was."""
+        """Update the root. If that fails, print the error and keep the old tree."""
         if self._refresh is not None:
             try:
                 self.root = self._refresh()
@@ -125,7 +124,7 @@ class ShellSession:
                 self.complain(f"not up to date: {problem}")
 
     def command(self, name: str) -> Builtin | None:
-        """The command called ``name``; where there is none, the shell complains."""
+        """The command called ``name``; if it does not exist, print an error."""
         command = self.commands.get(globs.unescaped(name))
         if command is None:
             from authorizer.analysis.explain.names import nearest_name

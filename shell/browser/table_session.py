@@ -1,7 +1,8 @@
-"""One visit to a pipeline's tables: each line is SQL, or a verb of ``metalog pipeline``.
+"""A session on a pipeline's tables: each line is SQL, or a verb of ``metalog pipeline``.
 
-All questions are asked of one Spark, so only the first waits for it. ``ask`` has what Spark does
-for a visit. This module must not know Spark, nor what any verb does.
+All lines share one Spark session, so only the first line waits for its start. ``ask`` has the
+operations of Spark that the session needs. This module must not know Spark, nor what any verb
+does.
 """
 
 from __future__ import annotations
@@ -23,42 +24,42 @@ from shell.run_verb import run_verb
 from shell.verb_table import Verb
 
 SQL: Final = ("select", "with", "values", "table", "show", "describe", "desc", "explain")
-"""The words that a query begins with."""
+"""First words of an SQL query."""
 _OWN: Final = {
     "help": "these lines",
     "history": "the lines typed so far",
     "exit": "leave; Ctrl-D does, too",
 }
 _LONGEST: Final = 1_000
-"""So many rows of a query are shown."""
+"""How many rows of a query are shown."""
 _LAST_WORD: Final = re.compile(r"[^\s,()]*$")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query, one more than were wanted if there are more."""
+    """The rows of a query: at most one more than requested, which shows that there are more."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
 
 class Ask(Protocol):
-    """What a visit needs of Spark."""
+    """The operations of Spark that a session needs."""
 
     def sql(self, query: str, most: int) -> QueryRows: ...
 
     def names(self) -> Sequence[str]:
-        """Of tables, and of their columns."""
+        """The names of tables and of their columns."""
 
     def renew(self) -> None:
-        """Names the tables as they are now."""
+        """Bind the tables' names to their newest versions."""
 
     def error_said(self, error: Exception) -> str | None:
-        """What went wrong in Spark; None where ``error`` is none of Spark's."""
+        """The message of an error of Spark; None for any other error."""
 
 
 class TableQuestions:
-    """``folder`` are the tables, ``verbs`` what may be asked of them; ``failed`` once a line was
-    not carried out."""
+    """A session on the tables in ``folder``. ``verbs`` are the verbs it offers; ``failed`` is true
+    once a line has failed."""
 
     def __init__(
         self, folder: str, verbs: Mapping[str, Verb], ask: Ask, output: Output, width: int | None
@@ -77,14 +78,14 @@ class TableQuestions:
         return shown(self._folder)
 
     def complain(self, text: str) -> None:
-        """One line of error; the next question goes on."""
+        """Print one line of an error; the session continues."""
         self.failed = True
         self.output.flush()
         self.output.err.write(f"metalog: {safe(text)}\n" if text else "\n")
         self.output.flush()
 
     def run_line(self, line: str) -> None:
-        """Carry out a line as typed; an empty one does nothing."""
+        """Run a line as typed; an empty one does nothing."""
         line = line.strip().removesuffix(";").strip()
         if not line:
             return
@@ -162,12 +163,12 @@ class TableQuestions:
             self._ask.renew()
 
     def _folder_words(self, parser: ArgumentParser) -> list[str]:
-        """How the verb is told of the tables."""
+        """The arguments that name the tables for a verb."""
         is_positional = any(action.dest == "folder" for action in parser._actions)
         return [self._folder] if is_positional else ["--out", self._folder]
 
     def complete(self, line: str) -> Iterator[CompletionCandidate]:
-        """What the last word may become: a verb, its option, or a name in SQL."""
+        """Candidates for the last word: a verb, its option, or a name in SQL."""
         found = _LAST_WORD.search(line)
         start = 0 if found is None else found.start()
         last, before = line[start:], line[:start].split()
@@ -191,7 +192,7 @@ def _cell(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it."""
+    """The value as JSON writes it."""
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,1 +1,1 @@
-"""What a verb reads before it answers, by its arguments: SOURCE, files, questions, the rest."""
+"""Reads the input that a verb's arguments name: SOURCE, files, questions and others."""

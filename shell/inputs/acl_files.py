@@ -1,4 +1,4 @@
-"""ACLs and users of any SOURCE as a document, for the verbs that move them in and out.
+"""Reads ACLs and users of any SOURCE as a document, for the verbs that import or export them.
 
 This module must not know formats.
 """
@@ -25,7 +25,8 @@ _NAMED = 5
 
 
 class SourceDocument(NamedTuple):
-    """What a SOURCE holds; a store's own document, with its notes and what it owns."""
+    """The content of a SOURCE. For a store it is the store's own document, with its notes and
+    ``owns``."""
 
     source: Source
     document: Document
@@ -40,11 +41,11 @@ def read_document(
     is_whole: bool = False,
     rests_on_users: bool = False,
 ) -> SourceDocument:
-    """All that ``text`` holds as of now, or of a log's ``--at``; what is odd about it is said.
+    """The ACLs and users of the SOURCE ``text``, as of now or of a log's ``--at``. Prints warnings
+    about its contents.
 
-    ``rests_on_users``: the SCRAM users are used, and not only the ACLs. ACLs that Kafka would
-    refuse to create, which an odd log may hold, are left out of the document unless it
-    ``is_whole``; the image has them.
+    ``rests_on_users``: the caller uses the SCRAM users, too. A log may contain ACLs that Kafka
+    refuses to create. The document has them only if it ``is_whole``; the image always has them.
     """
     source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:

@@ -1,7 +1,7 @@
-"""Many questions from a file: audit lines, grouped and counted, or requests as JSON lines.
+"""Reads many questions from a file: audit lines, grouped and counted, or requests as JSON lines.
 
-A line that is not a question is named on stderr and the others go on.
-This module must not know how questions are answered.
+A line that is not a question is reported on stderr; the other lines are still answered. This
+module must not know how questions are answered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LINES_A_LOOK: Final = 1000
 
 
 class BatchQuestions:
-    """The questions of ``--audit FILE`` or ``--requests FILE``; ``bad`` counts bad lines."""
+    """The questions of ``--audit FILE`` or ``--requests FILE``; ``bad`` counts invalid lines."""
 
     def __init__(self, arguments: Namespace) -> None:
         if arguments.audit is not None and arguments.requests is not None:
@@ -39,7 +39,8 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """The most frequent first for audit lines; requests one by one, as they are read."""
+        """Groups of equal audit lines, the most frequent first; or requests one by one, while they
+        are read."""
         if not self.is_audit:
             return (QuestionGroup(asked, 1, number) for number, asked in self._asked(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}
@@ -91,7 +92,11 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 def read_json_line(text: str) -> ParsedQuestion:
-    """The question of a line of a requests file; ``InvalidRequest`` where it is none."""
+    """The question of a line of a requests file.
+
+    Raises:
+        InvalidRequest: the line is not a question.
+    """
     from json import JSONDecodeError, loads
 
     try:
@@ -108,7 +113,8 @@ def read_json_line(text: str) -> ParsedQuestion:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two hosts are two questions, of which one may be denied."""
+    """A JSON object without repeated keys: two hosts would be two questions with possibly
+    different answers."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise InvalidRequest("a key stands twice in it")

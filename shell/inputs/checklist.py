@@ -1,4 +1,4 @@
-"""Reads which checklist the arguments ask for.
+"""Builds the checklist that the arguments ask for.
 
 This module must not know how it is answered.
 """
@@ -25,7 +25,7 @@ from shell.tasks.checklist import Checklist, Named
 
 
 def read_checklist(arguments: Namespace) -> Checklist:
-    """The checklist that ``--producer``, ``--consumer`` or ``--api`` asks for."""
+    """The checklist of ``--producer``, ``--consumer`` or ``--api``."""
     principal, resources = read_principal(arguments)
     named = {ResourceType.CLUSTER: CLUSTER_NAME, **_one_of_each(resources)}
     chosen = [arguments.producer, arguments.consumer, bool(arguments.api)]
@@ -68,7 +68,7 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The needs that hold always, and those that the given resources bring about."""
+    """The permissions that are always needed, and those needed because of the named resources."""
     given = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

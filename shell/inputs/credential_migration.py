@@ -1,7 +1,7 @@
-"""SCRAM credentials that are moved along with ACLs: which they are, and how that is said.
+"""SCRAM credentials that are copied along with ACLs: which ones, and how they are reported.
 
-They are copied as they are, so that users keep their passwords; none is ever removed. No
-part of one is shown but its iterations. This module must not know how they are written.
+They are copied unchanged, so users keep their passwords, and none is ever removed. Reports show
+only a credential's iterations. This module must not know how they are written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class CredentialMove(NamedTuple):
-    """``replaces``: the target has another credential of that user for that mechanism."""
+    """One credential to copy. ``replaces``: the target has a different credential of that user for
+    that mechanism."""
 
     user: ScramUser
     replaces: bool
@@ -38,7 +39,7 @@ class CredentialMove(NamedTuple):
         )
 
     def fields(self) -> dict[str, object]:
-        """The keys of ``users --json``."""
+        """The JSON keys, as in ``users --json``."""
         user, mechanism, credential = self.user
         return {
             "change": "set",
@@ -59,7 +60,7 @@ def add_credentials(parser: ArgumentParser) -> None:
 def moves(
     wanted: Sequence[ScramUser], target: Target, arguments: Namespace, output: Output
 ) -> tuple[CredentialMove, ...]:
-    """The credentials that ``target`` is to get: those of ``wanted`` that it has not."""
+    """The credentials of ``wanted`` that ``target`` does not have."""
     if not arguments.include_credentials:
         if isinstance(target, LogTarget) and (found := list(_moves(wanted, target))):
             output.note(f"{_counted(found)} not moved; --include-credentials moves them too")

@@ -1,8 +1,8 @@
 """The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
-ACLs and users come from the command line, from a file of credentials, and from any SOURCE;
-where a user is named twice, what is named later in this order counts. This module must not
-know which folders are formatted.
+ACLs and users come from the command line, from a file of credentials, and from any SOURCE. For a
+user in several of these, the last in this order counts. This module must not know which folders
+are formatted.
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
 
 def first_records(arguments: Namespace, features: dict[str, int], output: Output) -> Records:
-    """The bootstrap records, features first; refused where Kafka would refuse a part of them,
-    or its first controller could not write them."""
+    """The bootstrap records, features first.
+
+    Raises:
+        InvalidRequest: Kafka would refuse some of them, or its first controller could not write
+            them.
+    """
     from metalog.controller.migration import Migration, change_whole
     from metalog.controller.transaction import transaction_batches
     from metalog.image.features import METADATA_VERSION
@@ -66,7 +70,7 @@ def _features(features: dict[str, int]) -> tuple[Records, MetadataImage]:
 
 
 def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[ScramUser]:
-    """Those that can log in; a file mostly names users without what their passwords became."""
+    """The users with a credential; most files name users without one."""
     left_out = 0
     for user in users:
         if not user.credential.salt:
@@ -87,7 +91,7 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
 
 
 def _credential_lines(arguments: Namespace, output: Output) -> list[tuple[str, str]]:
-    """Each with where it stands."""
+    """Each line with its place: an option, or a file and line number."""
     lines = [(line, "--add-scram") for line in arguments.add_scram]
     if any("password=" in line for line, _ in lines):
         output.note(
@@ -118,7 +122,8 @@ def _credential(line: str, place: str) -> ScramUser:
 
 
 def _lines_of(name: str) -> list[tuple[str, str]]:
-    """Lines end at LF only: what else ends a line elsewhere may be part of a password."""
+    """The lines of a file. Only LF ends a line: any other line separator may be part of a
+    password."""
     data = sys.stdin.buffer.read() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     lines = [
         (line.removesuffix(b"\r"), f"{name}, line {number}")

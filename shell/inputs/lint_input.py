@@ -31,8 +31,12 @@ _YAML = (".yaml", ".yml")
 
 
 class LintInput(NamedTuple):
-    """``places`` tells where in a file an ACL stands first, ``named_places`` where what a finding
-    names; a log's ``acls`` know their ids. Commands that mend a finding go to ``target``."""
+    """The input of ``lint``.
+
+    ``places`` is the position in a file of each ACL's first entry; ``named_places`` that of other
+    names in findings. ``acls`` are a log's, with their ids. ``target`` is the place that suggested
+    commands change.
+    """
 
     subject: LintSubject
     places: Mapping[Acl, FilePosition]
@@ -43,7 +47,7 @@ class LintInput(NamedTuple):
     is_kafka_assumed: bool = False
 
     def place_of(self, finding: Finding) -> FilePosition | None:
-        """Where in a file ``finding`` is to be mended; None where it is about no place."""
+        """The position in a file at which to fix ``finding``; None without one."""
         if finding.acl is None:
             return self.named_places.get(finding.name)
         return self.places.get(finding.acl)

@@ -1,4 +1,4 @@
-"""Whether deleting SCRAM credentials takes away the login by which ACLs and users are changed.
+"""Refuses to delete SCRAM credentials that are needed to log in and change ACLs and users.
 
 This module must not know how a credential is deleted.
 """
@@ -35,7 +35,8 @@ _ALL_THE_SAME = "--allow-lockout does it all the same"
 
 
 class Deletion(NamedTuple):
-    """``users`` are all that there are, each with its mechanisms."""
+    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` are all users, each with
+    its mechanisms."""
 
     user: str
     mechanisms: Sequence[ScramMechanism]
@@ -43,7 +44,7 @@ class Deletion(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the user has no credential left."""
+        """Whether the user keeps no credential."""
         return set(self.mechanisms) >= self.users[self.user].keys()
 
 
@@ -54,8 +55,12 @@ def refuse_lost_login(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """``InvalidRequest`` where it takes the caller's login, or the last one of a SCRAM user that
-    may alter ACLs."""
+    """Refuse a deletion that locks somebody out.
+
+    Raises:
+        InvalidRequest: it takes the caller's login, or that of the last SCRAM user that may alter
+            ACLs.
+    """
     user = deletion.user
     if caller_of(source, arguments) == f"User:{user}":
         by = getattr(target, "caller_mechanism", None)
@@ -100,7 +105,8 @@ def _cluster_acls(
 
 
 def add_lockout(parser: ArgumentParser) -> None:
-    """What ``lockout_of`` and ``caller_of`` go by, beside the broker's configuration."""
+    """Add the options that ``lockout_of`` and ``caller_of`` use, beside those of the broker's
+    configuration."""
     group = parser.add_argument_group("protection against lockout")
     group.add_argument(
         "--allow-lockout",
@@ -115,7 +121,8 @@ def add_lockout(parser: ArgumentParser) -> None:
 
 
 def caller_of(source: Source, arguments: Namespace) -> str | None:
-    """The principal that asks: ``--caller``, else the user as whom the target is reached."""
+    """The principal that makes the change: ``--caller``, or else the user that logs in to the
+    target."""
     from metalog.principal import parse_principal
 
     if arguments.caller is not None:

@@ -1,6 +1,6 @@
-"""The queries that a verb asks: of its SOURCE and its configuration.
+"""Builds ``Queries`` for a verb, from its SOURCE and its configuration.
 
-This module must not know what is asked.
+This module must not know which questions are asked.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def queries_of(
     *,
     is_whole: bool = False,
 ) -> Queries:
-    """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
-    given, and of what is not known of those ``pointed_out``.
+    """The queries on a verb's SOURCE and configuration.
 
-    Audit ``lines`` that it is asked about tell something of the configuration. ``is_whole``
-    reads all subjects of the image.
+    With ``questions``, only the state needed for them is read, and what is needed to point out
+    unknown names in ``pointed_out``. Audit ``lines`` replace assumed settings of the
+    configuration. ``is_whole`` reads all subjects of the image.
     """
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
@@ -59,13 +59,13 @@ def queries_of(
 def queries_over(
     replayed: Replayed, source: Source, context: Context, arguments: Namespace, output: Output
 ) -> Queries:
-    """Answers by what was ``replayed`` of ``source``."""
+    """The queries on ``replayed``, the replayed state of ``source``."""
     context = context_over(context, source, replayed.image)
     return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))
 
 
 def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
-    """``context`` with what ``lines`` tell in place of what was assumed."""
+    """``context``, with the settings that ``lines`` show in place of assumed ones."""
     from shell.tasks.line_settings import settings_of_lines
 
     found, notes, warnings = settings_of_lines(context, lines)

@@ -1,1 +1,1 @@
-"""Writes answers: text, JSON, CSV, reports of build servers, progress."""
+"""Writes answers: text, JSON, CSV, reports for CI servers, progress."""

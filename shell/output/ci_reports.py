@@ -1,7 +1,8 @@
-"""Reports in the forms that build servers read: GitHub's annotations, and JUnit's XML.
+"""Reports for CI servers: GitHub's annotations and JUnit's XML.
 
-GitHub's are workflow commands (``::error file=…,line=…::message``). JUnit's is what its Ant
-task wrote, as far as those who read it agree. This module must not know what is reported.
+GitHub's annotations are workflow commands (``::error file=…,line=…::message``). The XML has the
+elements of JUnit's Ant task that all common readers support. This module must not know what is
+reported.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 
 class Case(NamedTuple):
-    """One thing that was looked at: passed where ``failures`` is empty."""
+    """A test case; it passed if ``failures`` is empty."""
 
     name: str
     failures: Sequence[str] = ()
@@ -29,7 +30,7 @@ class Case(NamedTuple):
 def annotation(
     level: str, title: str, message: str, file: str = "", line: int = 0, column: int = 0
 ) -> str:
-    """One of GitHub's workflow commands; ``level`` is one of ``GITHUB_LEVELS``."""
+    """A workflow command of GitHub; ``level`` is one of ``GITHUB_LEVELS``."""
     properties = {
         "file": file,
         "line": str(line) if line else "",
@@ -76,7 +77,7 @@ def _case_lines(suite: str, case: Case) -> Iterable[str]:
 
 
 def _xml(text: str) -> str:
-    """``text`` in characters that XML 1.0 can hold; ``safe`` escapes the controls."""
+    """``text`` in characters that XML 1.0 can represent; ``safe`` escapes control characters."""
     return _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", safe(text))
 
 
@@ -85,7 +86,7 @@ def _attribute(text: str) -> str:
 
 
 def _data(text: str) -> str:
-    """As GitHub's own toolkit escapes a message."""
+    """A message, escaped as GitHub's own toolkit does it."""
     return safe(text).replace("%", "%25")
 
 

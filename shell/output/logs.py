@@ -1,8 +1,8 @@
 """The logs of a running node: events, and the audit log.
 
-Text is in the layout of Kafka's own logs, so that what reads those reads these, the audit lines
-by ``metalog explain`` too; JSON is one object a line. No line can be forged by a name that it
-tells. All is written by threads, behind bounded queues. This module must not know what happens.
+Text has the layout of Kafka's own logs, so tools for Kafka's logs can read it, and ``metalog
+explain`` can read the audit lines. JSON is one object per line. A name from outside cannot forge a
+line. Threads write all lines, behind bounded queues. This module must not know what is logged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("text", "json")
 AUDIT_LEVELS: Final = ("INFO", "DEBUG", "TRACE")
-"""Denials; what is allowed, too; what a client only looks for, too. As of Kafka's own logger."""
+"""As in Kafka's logger. INFO logs denials; DEBUG adds what is allowed; TRACE adds checks that only
+filter results, such as a list of topics."""
 
 _LEVELS: Final = {
     TRACE: "TRACE",
@@ -40,12 +41,14 @@ _LEVELS: Final = {
 def start_logging(
     format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
 ) -> Mapping[str, LogQueue]:
-    """All goes to standard error, warnings and worse alone if ``is_quiet``, but the audit log,
-    from ``audit_level`` on, to ``audit_file`` if that is given. Returns the queues of the node's
-    own lines and of the audit log's, to be closed at the end.
+    """Log everything to standard error, or only warnings and worse if ``is_quiet``.
 
-    ``InvalidRequest`` where it cannot be written. A file that is moved away is made anew, as
-    logrotate wants it.
+    The audit log, from ``audit_level`` on, goes to ``audit_file`` if it is given. If that file is
+    moved away, it is created again, as logrotate expects. Returns the queues of the node's log and
+    of the audit log; the caller closes them at the end.
+
+    Raises:
+        InvalidRequest: the audit log cannot be written.
     """
     from metalog_node.ops.log_queue import LogQueue
 
@@ -78,7 +81,7 @@ def _appending(audit_file: str) -> logging.Handler:
 
 
 class KafkaLayout(logging.Formatter):
-    """``[%d] %p %m (%c)``, as Kafka's own configuration has it."""
+    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created).astimezone()

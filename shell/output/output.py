@@ -1,10 +1,9 @@
 """Where a verb's answers go: text lines, JSON lines, CSV or Markdown; notes go to stderr.
 
-Text is one item a line, aligned by blanks, without borders, never cut, and streams.
-JSON has one object a line and nothing else on stdout. A verb hands over records;
-this module alone knows streams, colours, the pager and formats.
-
-This module must not know what the records mean.
+Text has one item per line, aligned by blanks, without borders, never truncated, and is written as
+it is made. JSON has one object per line, and stdout has nothing else. A verb passes records; only
+this module knows streams, colours, the pager and formats. This module must not know what the
+records mean.
 """
 
 from __future__ import annotations
@@ -45,16 +44,18 @@ _HANG: Final = 4
 
 
 class Cell(NamedTuple):
-    """Safe text in a style (``good``, ``bad``, ``strong``, ``faint``, ``warn``, ``name``)."""
+    """Escaped text in a style (``good``, ``bad``, ``strong``, ``faint``, ``warn``, ``name``)."""
 
     text: str
     style: str | None = None
 
 
 class Output:
-    """What a verb writes to. ``format`` is one that the verb said it has; ``width`` is that of
-    the terminal which shows it, ``err_width`` that of the one which shows notes; None where lines
-    are never broken."""
+    """A verb's output. ``format`` is one of the verb's FORMATS.
+
+    ``width`` is the width of the terminal that shows stdout, ``err_width`` of the one that shows
+    stderr; None if lines are never wrapped.
+    """
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Output:
 
     @property
     def out(self) -> TextIO:
-        """Standard output, or the pager from the first time that it is asked for."""
+        """Standard output, or the pager, which starts at the first use."""
         if self._progress is not None and self._out.isatty():
             self.end_progress()
         if self._pager is not None:
@@ -101,13 +102,13 @@ class Output:
         return self._out
 
     def begin_progress(self, doing: str) -> None:
-        """A terminal shows from now on what goes on, each ``busy`` in its turn, until the answer
-        begins to appear there or ``end_progress``."""
+        """Show progress on the terminal until the answer begins to appear there, or until
+        ``end_progress``."""
         self._whole = self._shown(doing, patience_s=0.0)
         self._whole.__enter__()
 
     def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
-        """For a ``with`` block that may take long: a terminal shows what it is at."""
+        """Show ``doing`` on the terminal during a ``with`` block that may take long."""
         if self._whole is None:
             return self._shown(doing)
         self._whole.doing = doing
@@ -122,22 +123,23 @@ class Output:
         return progress
 
     def end_progress(self) -> None:
-        """Nothing is shown of long work from here on, also where it was broken off."""
+        """Show no progress from now on, also after an interruption."""
         if self._progress is not None:
             self._progress.stop()
         self._progress = self._whole = None
 
     def go_on(self) -> None:
-        """What is written from here on comes as it happens, and is not paged."""
+        """Write everything from now on at once, and without a pager."""
         self._pager = None
 
     def line(self, text: str = "") -> None:
-        """One line of text, which is safe already."""
+        """Write one line of text, which is already escaped."""
         self._say_missing_once()
         self.out.write(text + "\n")
 
     def prose(self, text: str, indent: int = 0) -> None:
-        """A sentence, on a terminal broken between words; all but the first line indented."""
+        """Write a sentence; a terminal wraps it between words, with all lines but the first
+        indented."""
         if self.width is None:
             self.line(text)
             return
@@ -147,7 +149,7 @@ class Output:
             self.line(line)
 
     def record(self, record: Mapping[str, Any]) -> None:
-        """One JSON object on a line of its own."""
+        """Write one JSON object on a line of its own."""
         if self._encode is None:
             from json import JSONEncoder
 
@@ -160,7 +162,7 @@ class Output:
         self.out.write(safe(self._encode(record)) + "\n")
 
     def raw(self, data: bytes) -> None:
-        """Bytes of a format that is not ours to change, and that itself names the ``missing``."""
+        """Write bytes of a foreign format, which itself reports what is ``missing``."""
         self._has_said_missing = True
         self.out.flush()
         self.out.buffer.write(data)
@@ -187,16 +189,16 @@ class Output:
             self.out.write(f"{lead}{safe(line)}\n")
 
     def note(self, text: str) -> None:
-        """What a person may want to know beside the answer; ``-q`` leaves it out."""
+        """Print a note beside the answer on stderr; ``-q`` hides it."""
         if not self.quiet:
             self._say(f"note: {text}", "faint")
 
     def warn(self, text: str) -> None:
-        """What a person must know to read the answer rightly."""
+        """Print a warning on stderr that the reader needs to understand the answer."""
         self._say(f"warning: {text}", "warn")
 
     def error(self, text: str) -> None:
-        """What could not be answered, where the verb goes on with the rest."""
+        """Print what could not be answered; the verb continues with the rest."""
         self._say(f"metalog: {shortened(text)}", None)
 
     def _say(self, text: str, style: str | None) -> None:
@@ -217,7 +219,7 @@ class Output:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[m"
 
     def records(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Each row under ``keys``, in JSON, CSV or Markdown as chosen."""
+        """Write rows as JSON, CSV or Markdown with the columns ``keys``."""
         if self.format == "json":
             for row in rows:
                 self.record(dict(zip(keys, row, strict=True)))
@@ -229,10 +231,11 @@ class Output:
     def aligned(
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
-        """Rows in columns as wide as their widest cell among the first hundreds of rows.
+        """Write rows in columns. The widest cell among the first hundreds of rows sets a column's
+        width.
 
-        A cell that is wider than most terminals leave room for moves its own row only. On a
-        terminal a row that does not fit goes on in the next line, unless it stays ``whole``.
+        A cell that is wider than its column shifts only its own row. On a terminal, a row that
+        does not fit continues on the next line, unless it stays ``whole``.
         """
         source = iter(rows)
         head = list(islice(source, _ROWS_MEASURED))
@@ -286,7 +289,7 @@ class Output:
 
 
 def in_markdown(value: object) -> str:
-    """``value`` as plain text in Markdown, where nothing in it can become markup."""
+    """``value`` as plain text in Markdown, escaped so that it contains no markup."""
     text = safe(str(value))
     for special in "\\|*_`<":
         text = text.replace(special, "\\" + special)
@@ -305,7 +308,7 @@ def text_width(cell: Cell | str) -> int:
 
 
 def colored(choice: str, stream: TextIO) -> bool:
-    """Whether to colour, by ``--color``, https://no-color.org and the terminal."""
+    """Whether to use colours, by ``--color``, https://no-color.org and the terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
@@ -314,7 +317,7 @@ def colored(choice: str, stream: TextIO) -> bool:
 
 
 def prepare_streams(json: bool) -> tuple[TextIO, TextIO]:
-    """Standard output and error that can hold any name; JSON is UTF-8 whatever the locale."""
+    """Make standard output and error accept any name. JSON is UTF-8 in every locale."""
     out = sys.stdout if sys.stdout is not None else open(os.devnull, "w")  # noqa: SIM115, PTH123
     err = sys.stderr if sys.stderr is not None else open(os.devnull, "w")  # noqa: SIM115, PTH123
     for stream in (out, err):

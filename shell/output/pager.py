@@ -1,4 +1,4 @@
-"""The pager, when and how git would run it: ``$PAGER`` (``less``), on a terminal only.
+"""The pager, started as git starts it: ``$PAGER`` (``less``), on a terminal only.
 
 This module must not know what is paged.
 """
@@ -17,14 +17,14 @@ _ENVIRONMENT: Final = {"LESS": "FRX", "LV": "-c"}
 
 
 class Pager:
-    """A pager that starts when its text is first wanted, and is waited for at the end."""
+    """A pager that starts when the first text is written; the end waits for it."""
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
         self._process: Popen[str] | None = None
 
     def start(self) -> TextIO | None:
-        """A stream into the pager, or None where none is wanted or none can run."""
+        """A stream into the pager, or None if no pager is configured or it cannot start."""
         command = os.environ.get("PAGER", "less")
         if not self._wanted or not _can_run(command):
             return None

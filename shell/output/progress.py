@@ -1,9 +1,9 @@
 """Shows a command's progress on a terminal's stderr.
 
-A thread of its own looks at it twice a second, so that a long step shows life too, such as a
-sort, which can say nothing meanwhile. It ends where the answer begins to appear on the same
-terminal. It writes by a descriptor of its own, since standard error may be lent to a process that
-starts meanwhile. This module must not know what is being done.
+A separate thread updates it twice a second, so that it changes even during a long step that cannot
+report progress, such as a sort. It ends when the answer begins to appear on the same terminal. It
+writes to its own file descriptor, since a process that starts meanwhile may have borrowed standard
+error. This module must not know what is being done.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from metalog.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0
-"""So long nothing is shown, since most commands are done by then."""
+"""Nothing is shown before this time: most commands are done by then."""
 _INTERVAL_S: Final = 0.5
 _CUT: Final = "…"
 
 
 class ProgressLine:
-    """A line that is drawn over and over while the ``with`` block lasts.
+    """A line that is redrawn while the ``with`` block lasts.
 
-    ``doing`` says what goes on, and may be set as often as one likes.
+    ``doing`` is the text; it may be set at any time.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ProgressLine:
         self.doing = f"{doing}: offset {offset:,} of {aim:,}"
 
     def stop(self) -> None:
-        """Wipe the line away; no other follows."""
+        """Erase the line for good."""
         with self._drawing:
             is_first = not self._over.is_set()
             self._over.set()
@@ -70,13 +70,13 @@ class ProgressLine:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """The line is away within the block, for something else to be written in its place."""
+        """A ``with`` block in which the line is erased, so that something else can be written."""
         with self._drawing:
             self._wipe()
             yield
 
     def _line(self) -> str:
-        """As much as one line of the terminal holds: only one can be wiped away."""
+        """The text, cut to one line of the terminal: only one line can be erased."""
         text = safe(f"{self.doing} ({monotonic() - self._since:.0f} s)")
         width = terminal_width(self._err)
         if width is None or visible_width(text) < width:

@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, which code scanning reads.
+"""Findings as SARIF 2.1.0, the format of code scanning tools.
 
 This module must not know how a finding came about.
 """

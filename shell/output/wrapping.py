@@ -1,6 +1,6 @@
-"""Lines that fit a terminal: broken between words or columns, and never inside either.
+"""Wraps lines to a terminal's width: between words or columns, never inside either.
 
-Text that is not for a terminal is never broken. This module must not know what is said.
+Text for anything but a terminal is never wrapped. This module must not know what the text says.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _SIGN: Final = 2
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """The columns of the terminal that ``stream`` is; None where it is none, or tells none."""
+    """The columns of the terminal behind ``stream``; None if it is not a terminal, or does not
+    tell its width."""
     if not stream.isatty():
         return None
     if said := whole_number(os.environ.get("COLUMNS", "")):
@@ -31,16 +32,16 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def visible_width(text: str) -> int:
-    """The columns that ``text`` takes, which may be styled."""
+    """The columns that ``text`` takes, not counting its styles."""
     from shell.output.output import text_width
 
     return text_width(_STYLE.sub("", text))
 
 
 def wrapped(text: str, width: int, indent: int) -> list[str]:
-    """``text`` in lines of at most ``width`` columns, all but the first indented.
+    """``text`` in lines of at most ``width`` columns; all lines but the first are indented.
 
-    A word that is longer than a line stays whole.
+    A word that is longer than a line is not cut.
     """
     if visible_width(text) <= width:
         return [text]
@@ -59,9 +60,10 @@ def wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
-    """The columns of a row, those that do not fit on lines of their own; then by words.
+    """A row as lines: columns that do not fit move to lines of their own, which are wrapped
+    between words.
 
-    A sign goes with what it is a sign of. One word that no line has room for stays.
+    A sign stays with the word it belongs to. A word that is longer than a line is not cut.
     """
     lines: list[list[str]] = [[]]
     used = 0

@@ -1,4 +1,4 @@
-"""An ACL in words, on one line.
+"""An ACL as a sentence on one line.
 
 This module must not know where ACLs come from or what they decide.
 """
@@ -14,7 +14,7 @@ from metalog.visible_text import shown
 
 
 def sentence(acl: Acl) -> str:
-    """The ACL in words, one line."""
+    """The ACL as a sentence on one line."""
     kind = resource_kind(acl.resource_type)
     pattern = "names that begin with " if acl.pattern_type is PatternType.PREFIXED else ""
     return (

@@ -1,4 +1,4 @@
-"""The configuration of the broker that decides, and what of it nobody gave.
+"""The configuration of the deciding broker, and which of its settings are assumed.
 
 This module must not know where it comes from.
 """
@@ -21,16 +21,17 @@ KAFKA_VERSION_KEY: Final = "kafka.version"
 
 
 class Context(NamedTuple):
-    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``;
-    ``is_kafka_assumed``: nobody said which Kafka decides, and its log or cluster did."""
+    """The authorizer's configuration. ``assumed`` are the settings that nobody configured, as
+    ``key=value``. ``is_kafka_assumed``: the Kafka version is not configured, but derived from the
+    log or cluster."""
 
     config: AuthorizerConfig
     assumed: tuple[str, ...]
     is_kafka_assumed: bool = False
 
     def over(self, kafka: str, hosts: Iterable[str]) -> Context:
-        """This context where ``kafka`` is likely to decide: said among what was assumed, if one of
-        the ACLs' ``hosts`` is a CIDR block, so that it matters."""
+        """This context with the likely version ``kafka``. It is listed as assumed only if it
+        matters: if one of the ACLs' ``hosts`` is a CIDR block."""
         if self.config.kafka_version is not None:
             return self
         from authorizer.kafka_version import KafkaVersion

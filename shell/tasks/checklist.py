@@ -1,4 +1,4 @@
-"""Every permission that Kafka checks for a task: a producer, a consumer, one request.
+"""Checks every permission that Kafka checks for a task: a producer, a consumer, one request.
 
 This module must not know how one question is answered.
 """
@@ -22,7 +22,8 @@ Named = Mapping[ResourceType, str]
 
 
 class Checklist(NamedTuple):
-    """``principal`` at the task ``title`` on the resources of ``named``."""
+    """The permissions that ``principal`` needs for the task ``title`` on the resources
+    ``named``."""
 
     principal: str
     host: str | None
@@ -33,11 +34,11 @@ class Checklist(NamedTuple):
 
 
 class ChecklistLine(NamedTuple):
-    """A need of the task, for the requests ``apis``, and how it was answered.
+    """A permission that the task needs, for the requests ``apis``, and the answer.
 
-    ``question`` is the alternative that decided it: the one that is allowed, or the last.
-    ``denied`` are the ways to meet it that were asked before, ``unasked`` those on resources
-    that nobody named. A need that is not ``required`` turns nothing.
+    ``question`` is the alternative that decided: the allowed one, or the last. ``denied`` are the
+    alternatives tried before, ``unasked`` those on resources that nobody named. A need that is not
+    ``required`` does not change the result.
     """
 
     question: Question
@@ -51,7 +52,7 @@ class ChecklistLine(NamedTuple):
 
 
 def check(checklist: Checklist, judge: Queries) -> list[ChecklistLine]:
-    """Each need of the checklist once, answered, with all the requests that have it."""
+    """Each need of the checklist once, answered, with all requests that have it."""
     apis: dict[PermissionNeed, list[str]] = {}
     for step in checklist.steps:
         apis.setdefault(step.need, []).append(step.api)

@@ -1,4 +1,4 @@
-"""Finds the changes that make a whole checklist pass, and checks them together.
+"""Finds the changes that make a whole checklist pass, and verifies them together.
 
 This module must not know how a checklist is read or shown.
 """
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def checklist_remedy(checklist: Checklist, judge: Queries) -> Remedy | None:
-    """The changes with which nothing that the task needs is denied; None where there are none, or
-    where none need be made."""
+    """Changes after which everything that the task requires is allowed; None if none are needed or
+    none are found."""
     acls = dict.fromkeys(judge.acls)
     powers: dict[str, None] = {}
     shuts_out = False
@@ -47,14 +47,15 @@ def checklist_remedy(checklist: Checklist, judge: Queries) -> Remedy | None:
 
 
 def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
-    """READ and WRITE bring DESCRIBE, and WRITE on the topic is WRITE on some topic."""
+    """Sort DESCRIBE last, since READ and WRITE imply it; and ``any name`` needs last, since WRITE
+    on the named topic is WRITE on some topic."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 
 
 def _remedy_of(
     line: ChecklistLine, checklist: Checklist, judge: Queries, acls: tuple[Acl, ...]
 ) -> Remedy | None:
-    """The least of what meets the need, if it can be, by none that makes a super user."""
+    """The smallest change that meets the need; if possible, one that makes nobody a super user."""
     found = [
         remedy
         for question in _alternatives(line, checklist)
@@ -65,7 +66,7 @@ def _remedy_of(
 
 
 def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Question]:
-    """The ways to meet the need on resources that are named."""
+    """The questions on named resources of which one must be allowed to meet the need."""
     if line.any_name:
         name = checklist.named.get(line.question.resource_type)
         if name is not None:

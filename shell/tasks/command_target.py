@@ -1,8 +1,8 @@
-"""Where commands go that a reader pastes, and how each is written for that place.
+"""The cluster that suggested commands change, and how commands are written for it.
 
-A command is for the place that SOURCE names, with the client's settings, where it names one;
-else it takes both from the reader's shell. Text, JSON and ``-o commands`` take their commands from
-here. This module must not know what a command is for.
+If SOURCE names a cluster, commands name it and its client settings. Otherwise they contain
+variables that the reader's shell must set. Text, JSON and ``-o commands`` all use these commands.
+This module must not know what a command is for.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SETTINGS_OF_THE_SHELL: Final = '--command-config "$CLIENT_CONFIG"'
 
 
 class CommandLine(str):
-    """A line to copy: on a terminal too it stays one."""
+    """A line to copy: it is never wrapped."""
 
 
 class CommandTarget(NamedTuple):
-    """Where commands go: kafka-acls' options for it, and the TARGET of metalog's verb.
+    """The options of kafka-acls, and metalog's TARGET, for one cluster.
 
-    ``reader`` is the user of the client's settings, where no ACL lets it change ACLs.
+    ``reader`` is the user of the client settings, if no ACL lets that user change ACLs.
     """
 
     options: str
@@ -42,7 +42,7 @@ class CommandTarget(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
-        """The cluster or the controllers that ``source`` was read from, by its settings."""
+        """The cluster or controllers from which ``source`` was read, with its client settings."""
         if source.kind == "zookeeper":
             return ANY_PLACE._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)
@@ -59,12 +59,12 @@ class CommandTarget(NamedTuple):
         return [line.replace(CONNECTION, self.options, 1) for line in lines]
 
     def own_commands(self, lines: Iterable[str]) -> list[str]:
-        """The same by ``metalog kafka-acls``."""
+        """The same commands with ``metalog kafka-acls``."""
         own = f"metalog kafka-acls {self.target} "
         return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
 
     def as_json(self, lines: Iterable[str] | None) -> dict[str, Any]:
-        """The keys of a record whose change is ``lines``; None where no command can make it."""
+        """JSON keys for a change with the commands ``lines``; None if no command can make it."""
         if lines is None:
             return {"commands": None, "ownCommands": None}
         listed = list(lines)
@@ -72,11 +72,11 @@ class CommandTarget(NamedTuple):
 
 
 ANY_PLACE: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
-"""Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
+"""Variables of the reader's shell, so that a pasted line cannot change a cluster by accident."""
 
 
 def place_lines(place: CommandTarget) -> Iterator[str]:
-    """What the reader's shell must know before commands for ``place`` run in it."""
+    """Comment lines: what the reader's shell must set before commands for ``place`` can run."""
     if place.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
     elif _SETTINGS_OF_THE_SHELL in place.options:
@@ -87,7 +87,8 @@ def place_lines(place: CommandTarget) -> Iterator[str]:
 
 
 def _settings(source: Source) -> str:
-    """A file that a shell made for one command, as by ``<(…)``, is gone after it."""
+    """The settings file, unless a shell made it for one command (``<(…)``): such a file no longer
+    exists."""
     config = source.command_config
     if config is None:
         return ""

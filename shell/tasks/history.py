@@ -1,4 +1,4 @@
-"""What happened to ACLs and users in a log, as far back as it goes, and to an answer.
+"""The history in a log of ACLs, of users, and of one answer.
 
 This module must not know how an answer is found or shown.
 """
@@ -37,9 +37,9 @@ _UNREAD: Final = UnreadTypes.all_but(TELLING)
 
 
 class ChangeHistory(NamedTuple):
-    """``changes`` come in log order from offset ``start``, at which ``base`` was bound.
+    """``changes`` in log order from offset ``start``; ``base`` are the ACLs bound at that offset.
 
-    ``doubts`` are about the records from there on.
+    ``doubts`` are faults in the records from ``start`` on.
     """
 
     start: int
@@ -53,7 +53,8 @@ class ChangeHistory(NamedTuple):
 
 
 def history_of(replayed: Replayed) -> ChangeHistory | None:
-    """As far back as the log can be read; None where it is too damaged, or is none."""
+    """The history, as far back as the log can be read; None if the source is not a log, or is too
+    damaged."""
 
     def found(start: int, base: SnapshotId | None) -> ChangeHistory:
         acls, doubts = dict(_snapshot_acls(replayed, base)), _doubts(replayed, start, base)
@@ -63,8 +64,8 @@ def history_of(replayed: Replayed) -> ChangeHistory | None:
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the answer began, as far back as there is no doubt; None where the log is too
-    damaged to say, or is none."""
+    """Since when the answer has been the same, as far back as there is no doubt; None if the
+    source is not a log, or is too damaged to tell."""
 
     def found(start: int, base: SnapshotId | None) -> Since:
         if base != replayed.snapshot and (doubts := _doubts(replayed, start, base)):
@@ -91,7 +92,8 @@ def _as_far_back_as_possible(
 
 
 def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[LoadDoubt, ...]:
-    """Those about the records from ``start`` on; the replay itself may have begun later."""
+    """The doubts about records from ``start`` on. The replay may have begun later, and so miss
+    some."""
     if base == replayed.snapshot:
         return replayed.doubts
     loader = Loader(tolerant=True, selection=AUTHORIZATION)
@@ -105,14 +107,15 @@ def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[Lo
 
 
 def time_of(replayed: Replayed, offset: int) -> int | None:
-    """When the record at ``offset`` was written, in epoch milliseconds."""
+    """The timestamp of the batch with the record at ``offset``, in epoch milliseconds."""
     for batch in _batches(replayed, offset):
         return batch.max_timestamp
     return None
 
 
 def _bases(replayed: Replayed) -> list[SnapshotId | None]:
-    """From where the ACLs can be followed, the longest history first."""
+    """The states from which the ACLs can be followed, the longest history first. None is the log's
+    start."""
     bounds = replayed.bounds
     reaching = [
         each for each in replayed.snapshots if bounds.start <= each.end_offset <= replayed.offset
@@ -130,12 +133,12 @@ def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tupl
 
 
 def _changes(replayed: Replayed, start: int) -> Iterator[Change]:
-    """What happened to ACLs and users from offset ``start`` up to where the replay ended."""
+    """The changes of ACLs and users from offset ``start`` to the end of the replay."""
     return changes(_records(_batches(replayed, start), start, replayed.offset))
 
 
 def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[int, int, Any]]:
-    """Those between two offsets, each with the latest time of any batch so far."""
+    """The records between two offsets, each with the largest timestamp so far."""
     time_ms = 0
     for batch in batches:
         time_ms = max(time_ms, batch.max_timestamp)
@@ -145,7 +148,7 @@ def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[i
 
 
 def _telling(batch: Batch) -> Iterator[tuple[int, Any]]:
-    """The records with their offsets; those that change neither ACLs nor users are left out."""
+    """The records that concern ACLs or users, with their offsets."""
     for offset, part in numbered(batch.parts(_UNREAD), batch.base_offset):
         if not isinstance(part, UnreadRun):
             yield from enumerate(messages_of([part]), offset)

@@ -1,8 +1,8 @@
-"""What audit lines tell of the configuration of the broker that wrote them.
+"""Settings of a broker that its audit lines show.
 
-The rule on a line says whether its principal was a super user, and DefaultAllow that
-``allow.everyone.if.no.acl.found`` was true. Where nobody gave a configuration, this stands in
-for it; where somebody did, what differs is said. This module must not know what is decided.
+The rule on a line shows whether its principal was a super user; DefaultAllow shows that
+``allow.everyone.if.no.acl.found`` was true. These settings replace assumed ones. If a
+configuration was given, differences to it are reported. This module must not know what is decided.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class LineSettings(NamedTuple):
-    """``context`` with what the lines tell in place of what was assumed, which ``notes`` say;
-    ``warnings`` say what they tell otherwise than the configuration."""
+    """``context`` with the lines' settings in place of assumed ones, as ``notes`` report;
+    ``warnings`` report differences to the configuration."""
 
     context: Context
     notes: tuple[str, ...]
@@ -28,7 +28,7 @@ class LineSettings(NamedTuple):
 
 
 def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSettings:
-    """What ``lines`` tell of the configuration."""
+    """The settings that ``lines`` show."""
     notes: list[str] = []
     differing: list[str] = []
     super_users: set[str] = set()

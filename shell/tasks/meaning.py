@@ -1,4 +1,4 @@
-"""Compares what two sets of ACLs mean, under one configuration.
+"""Compares the decisions of two sets of ACLs, under one configuration.
 
 This module must not know where the sets come from, nor how a difference is shown.
 """
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Meaning(NamedTuple):
-    """What two sets decide differently. ``cells`` were asked, at most; ``acls`` are in one of the
-    sets alone."""
+    """The differences in decisions between two sets. ``cells`` is the largest number of cells that
+    were compared; ``acls`` are in only one of the sets."""
 
     changes: list[AccessChange]
     by_type: list[TypeChange]
@@ -31,7 +31,10 @@ class Meaning(NamedTuple):
 
 
 def meaning(before: Collection[Acl], after: Collection[Acl], config: AuthorizerConfig) -> Meaning:
-    """What is decided differently ``after``; of a topic's type only where no name tells it."""
+    """The requests that are decided differently after the change.
+
+    A difference for "any resource of this type" is listed only if no name shows it.
+    """
     compared = SetComparison(before, after, config)
     changes = access_changes(compared)
     differing = len(frozenset(before) ^ frozenset(after))

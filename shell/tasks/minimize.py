@@ -1,4 +1,4 @@
-"""The smaller set of ACLs that means the same, as steps, and what it spares Kafka.
+"""Finds a smaller set of ACLs that means the same: the steps, and the work that Kafka saves.
 
 This module must not know where ACLs come from, nor how the steps are shown.
 """
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class KeptAcls(NamedTuple):
-    """What is not to be left out: DENYs, and what the files own; nor is a prefix to be shorter than
-    ``shortest_prefix``."""
+    """ACLs to keep: ``denies`` keeps all DENYs, ``owns`` those that the files own. No prefix
+    becomes shorter than ``shortest_prefix``."""
 
     denies: bool
     owns: tuple[Own, ...]
@@ -29,8 +29,8 @@ class KeptAcls(NamedTuple):
 
 
 class Minimized(NamedTuple):
-    """``reaching`` counts the ACLs that reach the existing topics, which Kafka goes through for a
-    Metadata request, before and after; None where no topics are known."""
+    """The smaller set and the steps to it. ``reaching`` are, before and after, how many ACLs match
+    the existing topics, summed over the topics: Kafka checks them for a Metadata request."""
 
     steps: tuple[PlanStep, ...]
     acls: frozenset[Acl]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_REQUESTS: Final = 16
-"""Above so many filters all ACLs are requested: one listing is one request, whatever its size, and
-a broker compares every ACL with every filter."""
+"""With more filters than this, all ACLs are requested. A listing is one request whatever its size,
+and a broker compares every ACL with every filter."""
 
 
 def for_questions(

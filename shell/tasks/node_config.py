@@ -28,7 +28,7 @@ class NodeFolders(NamedTuple):
     controller_listener: str | None
     has_authorizer: bool
     allows_unstable: bool
-    """Levels of features that no Kafka has released."""
+    """Accept feature levels that no Kafka has released."""
 
 
 def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:

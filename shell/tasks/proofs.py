@@ -1,4 +1,4 @@
-"""Proves the claims that a person states, of the ACLs of a SOURCE.
+"""Proves claims about the ACLs of a SOURCE.
 
 This module must not know how a claim was read or how a proof is shown.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shell.tasks.queries import Queries
 
 SUPER_USERS: Final = "super.users"
-"""Stands for the configured super users among the principals of a claim."""
+"""In a claim's principals, stands for the configured super users."""
 CLAIM_WORDS: Final = {
     "allow": ClaimKind.ALLOW,
     "deny": ClaimKind.DENY,
@@ -39,7 +39,7 @@ CLAIM_WORDS: Final = {
 
 
 class StatedClaim(NamedTuple):
-    """One claim as it is written. ``principals`` may hold ``SUPER_USERS``."""
+    """A claim as it is written. ``principals`` may contain ``SUPER_USERS``."""
 
     word: str
     principals: PrincipalSet
@@ -55,7 +55,7 @@ class StatedClaim(NamedTuple):
         return CLAIM_WORDS[self.word]
 
     def claim(self, config: AuthorizerConfig) -> AccessClaim:
-        """What is to be proven, with the super users by name."""
+        """The claim to prove, with the configured super users in place of ``SUPER_USERS``."""
         names, is_excluded = self.principals
         if SUPER_USERS in names:
             names = names - {SUPER_USERS} | config.super_users
@@ -83,8 +83,8 @@ def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
 
 
 class ClaimOutcome(NamedTuple):
-    """What became of a claim; of one that is broken, why its witness is decided so, and the change
-    that would end that."""
+    """The result for a claim. If it is broken: the trace of the witness's decision, and the change
+    that would deny or allow it."""
 
     stated: StatedClaim
     result: ProofResult
@@ -93,7 +93,11 @@ class ClaimOutcome(NamedTuple):
 
 
 def proofs(claims: Iterable[StatedClaim], judge: Queries) -> list[ClaimOutcome]:
-    """``InvalidRequest`` names the place of a claim that needs too many cells."""
+    """The outcome of each claim.
+
+    Raises:
+        InvalidRequest: a claim needs too many cells; the message names its place.
+    """
     acls = list(dict.fromkeys(judge.acls))
     return [_proof(stated, acls, judge) for stated in claims]
 

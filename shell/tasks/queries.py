@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
-"""The rule of an answer about any resource of a type; Kafka has no name for it."""
+"""The rule of an answer about any resource of a type (``authorizeByResourceType``); Kafka does not
+name it."""
 _HARDCODE: Final = "hardcode"
-"""The name that Kafka checks first when any name will do."""
+"""The name that Kafka checks first for "any resource of this type"."""
 
 
 class Queries:

@@ -1,4 +1,4 @@
-"""Questions that were read, one by one or from a file.
+"""Questions after parsing, single or from a file.
 
 This module must not know how they were typed.
 """
@@ -15,30 +15,31 @@ if TYPE_CHECKING:
 
 
 class ParsedQuestion(NamedTuple):
-    """A question, and the audit line that it was read from, if it was."""
+    """A question, and the audit line it comes from, if any."""
 
     question: Question
     audit: AuditLine | None = None
     host_as_typed: str | None = None
-    """Set where Java writes the host otherwise than it was typed."""
+    """Set if Java writes the host in a different form."""
     was_broken: bool = False
-    """Whether line breaks were taken out of a pasted line."""
+    """Whether line breaks were removed from a pasted line."""
     moment: str | None = None
     """When a pasted line was written, as ``--at`` takes it."""
 
     @property
     def request(self) -> str | None:
-        """Kafka's name of the request that was answered, from the audit line."""
+        """Kafka's name of the logged request, from the audit line."""
         return None if self.audit is None else self.audit.request_name
 
     @property
     def lines(self) -> Sequence[AuditLine]:
-        """The audit line, if there is one."""
+        """The audit line in a tuple, or an empty tuple."""
         return () if self.audit is None else (self.audit,)
 
 
 class QuestionGroup(NamedTuple):
-    """A question, and how many lines of the file ask it; ``line`` is the first of them."""
+    """Equal questions: ``times`` is how many lines of the file ask it, and ``line`` the first of
+    them."""
 
     asked: ParsedQuestion
     times: int
@@ -52,8 +53,8 @@ class QuestionGroup(NamedTuple):
 
 
 def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
-    """The audit lines of ``groups`` that were read at once; requests come one by one, and are
-    none."""
+    """The audit lines of ``groups`` if they were read at once; requests, which are read one by
+    one, have none."""
     if not isinstance(groups, list):
         return []
     return [line for group in groups for line in group.asked.lines]

@@ -1,6 +1,6 @@
-"""Counts the logged requests that another version of Kafka would answer otherwise.
+"""Counts the logged requests that another Kafka version would answer differently.
 
-This module must not know which ACLs turn an answer.
+This module must not know which ACLs change an answer.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def turned_requests(
     subject: LintSubject, to: KafkaVersion, groups: Iterable[QuestionGroup]
 ) -> tuple[int, int]:
-    """How many requests of ``groups`` ``to`` answers otherwise than the other version, of how
-    many."""
+    """How many requests of ``groups`` the version ``to`` answers differently than the other
+    version, and how many requests there are."""
     from authorizer.engine.bulk import BulkDecider, RequestColumns
     from authorizer.engine.index import AclIndex
 

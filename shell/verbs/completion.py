@@ -31,18 +31,18 @@ fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 
 _NAMES: Final = "names"
 _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
-"""Of the arguments whose words are known; --operation of another verb may be something else."""
+"""Metavars with known words. Another verb's ``--operation`` may have other words."""
 
 
 _OPTIONS: Final = ("--help", "--version")
-"""Where a verb is still to come."""
+"""Options that may stand before the verb."""
 
 
 class _Option(NamedTuple):
     names: tuple[str, ...]
     line: str
     values: tuple[str, ...] | None
-    """None where the option takes no value, empty where any value will do."""
+    """None if the option takes no value, empty if any value is allowed."""
 
 
 class _Completed(NamedTuple):

@@ -1,4 +1,4 @@
-"""``metalog exporter SOURCE``: figures of any SOURCE, in the text format of Prometheus.
+"""``metalog exporter SOURCE``: metrics of any SOURCE, in Prometheus' text format.
 
 It prints them once, for the textfile collector of the node exporter, or serves them. This module
 must not know what a check looks for, nor how a plan is made.
@@ -30,7 +30,7 @@ With --listen the figures are made anew at each scrape: let Prometheus scrape ev
 It needs pip install 'kraft-metalog[node]'."""
 
 _MOST_PRINCIPALS: Final = 100
-"""That have a series of their own; the others have one together."""
+"""How many principals have a series of their own; the others share one."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -75,7 +75,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class SourceFigures:
-    """A collector: what SOURCE holds, and what verbs find in it, at the moment of a scrape."""
+    """A collector of what SOURCE contains and what verbs find in it, computed at each scrape."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._arguments = arguments
@@ -84,11 +84,11 @@ class SourceFigures:
         self.is_up = False
 
     def describe(self) -> Sequence[Metric]:
-        """Nothing beforehand: a scrape tells."""
+        """Nothing: the metrics are only known at a scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All figures, or ``metalog_source_up 0`` alone where SOURCE gives no answer."""
+        """All metrics, or only ``metalog_source_up 0`` if SOURCE cannot be read."""
         try:
             found = list(self._figures())
             self.is_up = True

@@ -97,7 +97,7 @@ def _as_it_is(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _text(line: str) -> str:
-    """A line that begins with a dot or a quote would be a request of roff."""
+    """The line, escaped: a line that begins with a dot or a quote would be a request to roff."""
     return f"\\&{_escaped(line)}" if line.startswith((".", "'")) else _escaped(line)
 
 

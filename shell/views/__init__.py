@@ -1,1 +1,1 @@
-"""The text of an answer."""
+"""The text of answers."""

@@ -1,7 +1,7 @@
-"""``--accepted`` of the verbs that show findings: which of them somebody accepted, and until when.
+"""``--accepted`` of the verbs that show findings: which findings are accepted, and until when.
 
-The file is that of ``metalog pipeline report``. Accepted findings stand last and do not count in
-the exit code. This module must not know how anything is found.
+The file is that of ``metalog pipeline report``. Accepted findings are listed last and do not count
+for the exit code. This module must not know how anything is found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def add_accepted(group: _ArgumentGroup) -> None:
 
 
 class AcceptedFindings:
-    """The entries of a ``section``, read before Spark starts; none without a file."""
+    """The file's entries for one ``section``, read before Spark starts; none without a file."""
 
     def __init__(self, file: str | None, section: str) -> None:
         self._today = datetime.now(UTC).date()
@@ -46,7 +46,8 @@ class AcceptedFindings:
     def split(
         self, findings: Iterable[T], words: Callable[[T], FindingWords]
     ) -> tuple[list[T], list[tuple[T, Accepted]]]:
-        """The findings that stand, and those that are accepted, each by its last entry."""
+        """The open findings, and the accepted ones, each with the matching entry that ends
+        last."""
         left, accepted = [], []
         for each in findings:
             found = words(each)
@@ -68,7 +69,7 @@ class AcceptedFindings:
 
 
 def acl_words(acl: Acl) -> FindingWords:
-    """As a row of the report's table ``unused`` names an ACL."""
+    """The ACL as the report's table ``unused`` writes it."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
     from metalog_spark.report.words import grant, resource
 

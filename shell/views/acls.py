@@ -1,4 +1,4 @@
-"""How an ACL looks: its JSON keys, its cells in a line, and in a sentence.
+"""Formats an ACL: as JSON keys, as cells of a row, and in a sentence.
 
 This module must not know where ACLs come from or what they decide.
 """
@@ -30,7 +30,7 @@ def permission_cell(permission_type: PermissionType) -> Cell:
 
 
 def cells(acl: Acl) -> list[Cell | str]:
-    """The ACL in columns: what it is on, then what it says."""
+    """The ACL in columns: the resource first."""
     return [
         acl.resource_type.name,
         Cell(shown(acl.resource_name), "strong"),
@@ -43,7 +43,7 @@ def cells(acl: Acl) -> list[Cell | str]:
 
 
 def listing_order(acl: Acl) -> tuple[object, ...]:
-    """By resource, as a person looks for them; then deny first, by principal."""
+    """Sorts by resource, then DENY before ALLOW, then by principal."""
     return (
         acl.resource_type,
         java_order(acl.resource_name),

@@ -1,4 +1,4 @@
-"""A checklist answered: a line for each permission, and the changes that make all of it pass.
+"""An answered checklist: a line for each permission, and the changes that make all of it pass.
 
 This module must not know how a permission is answered.
 """
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def answer_checklist(
     checklist: Checklist, judge: Queries, output: Output, more: Mapping[str, Any] | None = None
 ) -> int:
-    """Print the checklist, each JSON record with ``more``; 1 if something is denied that the task
-    needs."""
+    """Print the checklist, each JSON record with the keys of ``more``. Returns 1 if a required
+    permission is denied."""
     lines = check(checklist, judge)
     for unknown in dict.fromkeys(
         unknown for line in lines if not line.any_name for unknown in judge.unknown(line.question)
@@ -81,7 +81,7 @@ def _as_json(line: ChecklistLine, judge: Queries) -> dict[str, Any]:
 
 
 def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> Iterator[str]:
-    """In words and commands."""
+    """The changes in words and as commands."""
     yield "all of it, asked again with this done:"
     for power in remedy.powers:
         yield f"  beware: {power}; better have somebody do it who may already"

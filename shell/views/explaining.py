@@ -1,6 +1,6 @@
-"""Explains what a question, a checklist or many questions ask, for whoever has replayed a log.
+"""Explains a question, a checklist or many questions, on a log that the caller has replayed.
 
-This module must not know where the words come from, nor how an explanation is found.
+This module must not know where the arguments come from, nor how an explanation is found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FENCE: Final = "~~~~"
 
 
 def add_explaining(parser: ArgumentParser) -> None:
-    """What ``explain`` reads."""
+    """Add the options of ``explain``."""
     add_question(parser)
     parser.add_argument_group("output").add_argument(
         "--all", action="store_true", help="print long lists in full"
@@ -44,9 +44,9 @@ def add_explaining(parser: ArgumentParser) -> None:
 def explain(
     arguments: Namespace, judge_for: Callable[[Sequence[AuditLine]], Queries], output: Output
 ) -> int:
-    """Print all explanations that ``arguments`` ask for; 2 where a line was not a question.
+    """Print all explanations that ``arguments`` ask for. Returns 2 if a line is not a question.
 
-    ``judge_for`` is called once the words were read, with the audit lines among them.
+    ``judge_for`` is called with the audit lines among the questions, after they were read.
     """
     if asks_many(arguments):
         many = BatchQuestions(arguments)
@@ -125,7 +125,7 @@ def _explain_many(
 
 
 def _print(explanation: Explanation, judge: Queries, arguments: Namespace, output: Output) -> None:
-    """As text; for Markdown fenced, so that columns stay columns in a ticket."""
+    """Print as text; for Markdown in a code block, so that columns stay aligned in a ticket."""
     if output.format == "markdown":
         output.line(_FENCE)
     checklists = _checklists(explanation.question, judge, arguments)
@@ -135,7 +135,7 @@ def _print(explanation: Explanation, judge: Queries, arguments: Namespace, outpu
 
 
 def _checklists(question: Question, judge: Queries, arguments: Namespace) -> list[str]:
-    """The commands that explain all which a client of the question's topic needs."""
+    """Commands that explain everything a client of the question's topic needs."""
     if question.resource_type is not ResourceType.TOPIC:
         return []
     options = {

@@ -1,4 +1,4 @@
-"""The omissions of an export, collected over all its files and printed in one line.
+"""Collects what an export leaves out, over all its files, and prints it in one line.
 
 This module must not know formats.
 """
@@ -21,7 +21,7 @@ _NAMED: Final = 3
 
 
 class ExportOmissions:
-    """Call ``say`` once all is written."""
+    """What an export leaves out; call ``say`` after everything is written."""
 
     def __init__(self) -> None:
         self._acls: dict[str, Counter[str]] = {}
@@ -30,25 +30,25 @@ class ExportOmissions:
         self._advice: dict[str, None] = {}
 
     def acls(self, found: Iterable[tuple[Acl, str]]) -> None:
-        """ACLs, each with the reason."""
+        """Add ACLs that are left out, each with the reason."""
         for acl, why in found:
             self._acls.setdefault(why, Counter())[acl.principal] += 1
 
     def users(self, found: Iterable[tuple[str, str]]) -> None:
-        """SCRAM users, each with the reason."""
+        """Add SCRAM users that are left out, each with the reason."""
         for user, why in found:
             self._users.setdefault(why, Counter())[user] += 1
 
     def part(self, what: str) -> None:
-        """A part of the source that the format has no place for."""
+        """Add a part of the source that the format cannot hold."""
         self._parts[what] = None
 
     def advise(self, text: str) -> None:
-        """What else a reader of the export must know."""
+        """Add a remark for a reader of the export."""
         self._advice[text] = None
 
     def say(self, output: Output) -> None:
-        """One warning where ACLs or users are missing, else one note."""
+        """Print one warning if ACLs or users are missing, else one note."""
         lacking = [
             f"{counted(names.total(), what)} ({_some(names)}): {why}"
             for what, found in (("ACL", self._acls), ("SCRAM user", self._users))

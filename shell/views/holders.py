@@ -27,7 +27,7 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, found: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """``found`` in lines; of ``super_users`` it is said that they may everything."""
+    """Print ``found``, one line each, and that ``super_users`` may do everything."""
     *named, everyone = found.holders
     may = [each for each in named if each.may and each._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
@@ -51,7 +51,7 @@ def print_holders(
 
 
 def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
-    """The principal with the hosts from which it may, and the ACLs that say so."""
+    """The principal, the hosts from which it may, and the deciding ACLs."""
     who = Cell(_who(holder), "strong")
     if holder.allowed:
         denied = _hosts(holder.hosts)
@@ -90,7 +90,7 @@ def _hosts(answers: Iterable[HostAnswer]) -> str:
 
 
 def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:
-    """The ACLs that decide in one of them and not in the other."""
+    """The ACLs that decide in only one of the two."""
     acls = [
         {acl: None for each in found.holders for acl in (each.acl, *(by.acl for by in each.hosts))}
         for found in (one, other)

@@ -1,4 +1,4 @@
-"""Who gains what and who loses it, in words and as JSON.
+"""Who gains and who loses access, in words and as JSON.
 
 This module must not know how a difference in meaning is found.
 """
@@ -67,7 +67,7 @@ def _exceptions_said(change: AccessChange) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """The first few of many; JSON has all."""
+    """The first few of many names; JSON has all."""
     if len(names) > _MOST_LISTED:
         names = [*names[: _MOST_LISTED - 1], f"{len(names) - _MOST_LISTED + 1:,} others"]
     return joined(names, "and")
@@ -87,7 +87,8 @@ def _type_change_said(change: TypeChange) -> str:
 
 
 def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
-    """``arguments`` name the SOURCE of which the answers after the change are asked."""
+    """Print the differences. ``arguments`` name the SOURCE on which ``explain`` shows the answers
+    after the change."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_said(change)]])
         command = explain_command(change.witness, arguments)

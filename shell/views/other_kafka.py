@@ -1,4 +1,4 @@
-"""Says that another Kafka would answer otherwise, where nobody said which one decides.
+"""Says that another Kafka version would answer differently, if the version is assumed.
 
 This module must not know how an answer is found.
 """
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def say_other_answer(question: Question, judge: Queries, output: Output) -> None:
-    """One line where the other Kafka answers ``question`` otherwise."""
+    """Print one line if the other Kafka version answers ``question`` differently."""
     say_other_answers([question], judge, output)
 
 
 def say_other_answers(questions: Iterable[Question], judge: Queries, output: Output) -> None:
-    """One line for all of ``questions`` that the other Kafka answers otherwise."""
+    """Print one line for all ``questions`` that the other Kafka version answers differently."""
     other = judge.of_other_kafka
     if other is None:
         return
@@ -51,14 +51,14 @@ def say_other_answers(questions: Iterable[Question], judge: Queries, output: Out
 
 
 def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Output) -> None:
-    """One line where the result of the other Kafka than ``kafka`` differs; ``acls`` are those in
-    which it does."""
+    """Print one line: the result differs under the other version than ``kafka``; ``acls`` are the
+    deciding ones."""
     _say(kafka, f"would answer otherwise{_because(kafka, *acls)}", output)
 
 
 def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Output) -> None:
-    """One line where a plan does something else if the other Kafka decides: for the principals of
-    its steps, or for the requests ``groups``."""
+    """Print one line if the plan has a different effect under the other Kafka version: for the
+    principals of its steps, or for the requests ``groups``."""
     other = made.of_other_kafka
     if other is None:
         return
@@ -68,7 +68,7 @@ def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Outpu
 
 
 def _because(kafka: KafkaVersion, *acls: Acl | None) -> str:
-    """By which of ``acls`` the other Kafka answers otherwise, or without which."""
+    """The ACL because of which the other Kafka version answers differently."""
     acl = _with_block(*acls)
     if acl is None:
         return ""
@@ -86,7 +86,8 @@ def _say(kafka: KafkaVersion, would: str, output: Output) -> None:
 
 
 def _with_block(*acls: Acl | None) -> Acl | None:
-    """The first whose host is a block, which only one Kafka matches."""
+    """The first ACL whose host is a CIDR block, which only one Kafka version matches; else the
+    first ACL."""
     listed = [acl for acl in acls if acl is not None]
     blocks = (acl for acl in listed if host_block(acl.host) is not None)
     return next(blocks, listed[0] if listed else None)

@@ -1,8 +1,8 @@
-"""Commands that run as they are pasted: kafka-acls' own, and the same by metalog.
+"""Commands that run as they are pasted: kafka-acls', and the same with metalog.
 
-A command is for the place that SOURCE names, with the client's settings, where it names one;
-else it takes both from the reader's shell. Text, JSON and ``-o commands`` take their commands from
-here. This module must not know what a command is for.
+If SOURCE names a cluster, commands name it and its client settings. Otherwise they contain
+variables that the reader's shell must set. Text, JSON and ``-o commands`` all use these commands.
+This module must not know what a command is for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def command_lines(
     commands: Iterable[str], place: CommandTarget, output: Output, *, own: bool
 ) -> Iterator[str]:
-    """kafka-acls' commands, and, if ``own``, the same by metalog."""
+    """kafka-acls' commands, and if ``own``, the same with metalog."""
     listed = list(commands)
     for command in place.commands(listed):
         yield CommandLine(f"  {output.paint(command, 'strong')}")

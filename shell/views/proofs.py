@@ -1,4 +1,4 @@
-"""A proof in words: the claim, and the witness that breaks it, with what would end that.
+"""A proof in words: the claim, the witness that breaks it, and a change that would fix it.
 
 This module must not know how a claim is proven.
 """
@@ -36,7 +36,8 @@ _MOST_LOOKED_UP: Final = 100
 
 
 def claim_said(stated: StatedClaim) -> str:
-    """The claim as a sentence without its end: ``nobody but User:a may READ topic payments``."""
+    """The claim as a sentence without the period: ``nobody but User:a may READ topic
+    payments``."""
     names = sorted(stated.principals.names - {SUPER_USERS})
     listed = [shown(name) for name in names]
     if SUPER_USERS in stated.principals.names:
@@ -107,7 +108,8 @@ def print_proofs(
 def witness_lines(
     proof: ClaimOutcome, judge: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
-    """The request that breaks the claim, the question about it, and what would end it."""
+    """The request that breaks the claim, the ``explain`` command for it, and the change that would
+    fix it."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return
@@ -132,7 +134,7 @@ def witness_said(proof: ClaimOutcome) -> str:
 
 
 def broken_said(proof: ClaimOutcome) -> str:
-    """The witness with the reason; empty for a claim that is proven."""
+    """The witness with the reason; empty for a proven claim."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return ""
@@ -142,7 +144,7 @@ def broken_said(proof: ClaimOutcome) -> str:
 
 
 def closing_said(proof: ClaimOutcome) -> str:
-    """What would end it, in words."""
+    """The change that would fix it, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
     change = proof.closing
     if change is None:
@@ -177,7 +179,7 @@ _REPEATED = (
 
 
 def explain_command(question: Question, arguments: Namespace) -> str:
-    """The question as ``explain`` takes it, with the options that the answer depends on."""
+    """The ``explain`` command for the question, with the options on which the answer depends."""
     words = ["metalog", "explain", quoted(arguments.source), quoted(question.principal)]
     resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
     words += [question.operation.name, quoted(resource)]
@@ -216,7 +218,8 @@ def proof_json(proof: ClaimOutcome, judge: Queries, arguments: Namespace) -> dic
 
 
 def point_out_unknown(claims: Iterable[StatedClaim], judge: Queries, output: Output) -> None:
-    """A claim about a principal that nobody knows is easily proven: it is most often a typo."""
+    """Warn of claims about unknown principals: they are trivially proven, and most often a
+    misspelling."""
     asked: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):
@@ -232,7 +235,8 @@ def point_out_unknown(claims: Iterable[StatedClaim], judge: Queries, output: Out
 
 
 def say_other_proofs(proved: list[ClaimOutcome], judge: Queries, output: Output) -> None:
-    """One line where the other Kafka breaks or keeps other claims, if nobody said which decides."""
+    """Print one line if other claims hold under the other Kafka version, if the version is
+    assumed."""
     other = judge.of_other_kafka
     if other is None:
         return

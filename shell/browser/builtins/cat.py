@@ -1,4 +1,4 @@
-"""``cat``: what files hold, one after another."""
+"""``cat``: print the contents of files, one after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cd``: stand in another directory."""
+"""``cd``: change the current directory."""
 
 from __future__ import annotations
 

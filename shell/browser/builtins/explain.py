@@ -1,7 +1,7 @@
-"""``explain``: why a question is answered as it is, as the verb of that name prints it.
+"""``explain``: why a request is allowed or denied, printed as by the verb ``explain``.
 
-It decides by the broker's configuration that ``metalog shell`` was started with, which is read at
-the first question. This module must not know how an explanation is found.
+It decides by the configuration given to ``metalog shell``, which is read at the first question.
+This module must not know how an explanation is found.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STDIN: Final = "-"
 def explain_command(
     arguments: Namespace, source: Source, newest: Callable[[], Replayed]
 ) -> Builtin:
-    """The command for the log ``source``, which ``newest`` gives as it is now; ``arguments`` are
-    those with which ``metalog shell`` was started."""
+    """The command. ``source`` is the log, ``newest`` returns its newest state, and ``arguments``
+    are those of ``metalog shell``."""
 
     @cache
     def context(output: Output) -> Context:
@@ -85,7 +85,7 @@ def explain_command(
 
 @cache
 def _parser() -> ArgumentParser:
-    """Made when it is needed: a shell in which nothing is explained does without the imports."""
+    """Built on demand: a shell without an ``explain`` never imports it."""
     from shell.views.explaining import add_explaining
 
     parser = plain_parser("explain", "man explain shows how to ask")
@@ -94,7 +94,7 @@ def _parser() -> ArgumentParser:
 
 
 def _words(session: ShellSession, typed: Sequence[str]) -> list[str]:
-    """What may stand in the place of the last word of ``typed``."""
+    """Candidates for the last word of ``typed``."""
     asking = (_principals, _operations, _resources)
     if len(typed) > len(asking) or any(word.startswith("-") for word in typed):
         return [name for action in _parser()._actions for name in action.option_strings]
@@ -110,7 +110,8 @@ def _operations(session: ShellSession) -> list[str]:
 
 
 def _resources(session: ShellSession) -> list[str]:
-    """The resources that ACLs name, and all topics; by the type alone where nothing names one."""
+    """The resources that ACLs name, and all topics. A type alone (``topic:``) lets the user type
+    any name."""
     found: dict[str, None] = {}
     for type_name in _names(session, "/acl/byResource"):
         kind = type_name.lower().replace("_", "-")
@@ -129,5 +130,5 @@ def _names(session: ShellSession, glob: str) -> Iterator[str]:
 
 
 def _printable(words: Iterable[str]) -> list[str]:
-    """Those that can be shown as they are typed."""
+    """The words that are shown exactly as they are typed."""
     return [word for word in words if safe(word) == word]

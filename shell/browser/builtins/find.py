@@ -1,4 +1,4 @@
-"""``find``: every path below, as it goes, in the order and form of Kafka's shell."""
+"""``find``: print every path below a directory, in Kafka's order and form, while it walks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``help``: the commands, a line each."""
+"""``help``: list the commands, one per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ls``: names, one a line, or in columns on a terminal."""
+"""``ls``: list names, one per line, or in columns on a terminal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _print_names(session: ShellSession, shown: list[str]) -> None:
 
 
 def in_columns(shown: list[str], width: int) -> list[str]:
-    """``shown`` down and then across, in as many columns as ``width`` has room for."""
+    """``shown`` in as many columns as fit into ``width``, filled column by column."""
     if not shown:
         return []
     sizes = [text_width(name) + _GAP for name in shown]

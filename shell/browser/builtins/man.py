@@ -1,4 +1,4 @@
-"""``man``: one command in full."""
+"""``man``: the full description of one command."""
 
 from __future__ import annotations
 

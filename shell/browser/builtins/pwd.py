@@ -1,4 +1,4 @@
-"""``pwd``: where the shell stands."""
+"""``pwd``: print the current directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``tree``: directories and what their files hold, indented, in the form of Kafka's shell."""
+"""``tree``: print directories and the contents of their files, indented, in the form of Kafka's
+shell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""ACLs: ``/acl/id`` in the JSON form of KIP-801, by principal, by resource, and Kafka's form.
+"""ACLs: ``/acl/id`` in KIP-801's JSON, ``/acl`` by principal and by resource, and Kafka's form.
 
-The groupings are made in one pass when first looked into, and hold ids only. This
-module must not know how the tree is printed.
+One pass builds the groups at their first use; they contain ids only. This module must not know how
+the tree is printed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def kafka_leaf(uuid: Uuid, acl: Acl) -> Leaf:
 
 
 def _by_id(image: AclsImage, ids: Iterable[Uuid], leaf: AclLeaf) -> Directory:
-    """A directory of those ACLs of ``image`` that ``ids``, a collection, holds."""
+    """A directory of the ACLs of ``image`` with an id in ``ids``."""
 
     def child(name: str) -> Node | None:
         try:

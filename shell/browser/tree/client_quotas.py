@@ -1,8 +1,8 @@
-r"""``/image/clientQuotas``: quotas by entity, ``clientId(a)_user(b)``.
+"""``/image/clientQuotas``: quotas by entity, ``clientId(a)_user(b)``.
 
-Brackets and backslashes in a name have a backslash before them. A default part is the
-bare word (``user``), where Kafka leaves it out and its shell then dies of the empty name.
-This module must not know how the tree is printed.
+Brackets and backslashes in a name get a backslash. A default entity is its bare type (``user``);
+Kafka's shell uses an empty name there, and fails on it. This module must not know how the tree is
+printed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``/image/cluster``: the brokers and controllers that registered.
+"""``/image/cluster``: the registered brokers and controllers.
 
 This module must not know how the tree is printed.
 """
@@ -83,7 +83,7 @@ def _features(features: Iterable[SupportedFeature]) -> str:
 
 
 def _range(feature: SupportedFeature) -> str:
-    """As Kafka's VersionRange writes it."""
+    """The range as Kafka's VersionRange writes it."""
     _, lowest, highest = feature
     if lowest == highest:
         return str(lowest)

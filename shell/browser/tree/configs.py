@@ -1,4 +1,4 @@
-"""``/image/configs``: dynamic configurations by resource; passwords only where asked for.
+"""``/image/configs``: dynamic configurations by resource; passwords only with ``--show-secrets``.
 
 This module must not know how the tree is printed.
 """
@@ -37,7 +37,8 @@ def kafka_configs(image: ConfigsImage, *, show_secrets: bool) -> Directory:
 
 
 def _name(resource: ConfigResource) -> str:
-    """``TYPE:name``, or the type alone for its default (a type that Kafka lacks: its code)."""
+    """``TYPE:name``, or the type alone for the type's default. A type that Kafka does not know is
+    its code."""
     type_name = _TYPE_NAMES.get(resource.type, f"UNKNOWN_{resource.type}")
     return f"{type_name}:{resource.name}" if resource.name else type_name
 

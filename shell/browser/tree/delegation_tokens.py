@@ -1,4 +1,4 @@
-"""``/image/delegationToken``: tokens by id, their HMAC not among them (it is not in a log).
+"""``/image/delegationToken``: tokens by id, without their HMAC, which no log contains.
 
 This module must not know how the tree is printed.
 """
@@ -14,7 +14,7 @@ def kafka_delegation_tokens(image: DelegationTokensImage) -> Directory:
 
 
 def _leaf(token: DelegationToken) -> Leaf:
-    """Kafka's line, whose parentheses do not pair."""
+    """The token in Kafka's form, with Kafka's unbalanced parentheses."""
     return Leaf(
         f"DelegationTokenDatatokenId={token.token_id}(owner={token.owner}"
         f"(tokenRequester={token.requester}(renewers={' '.join(token.renewers)}, "

@@ -34,7 +34,8 @@ def optional(value: object | None) -> str:
 
 
 def double(value: float) -> str:
-    """``Double.toString`` since Java 19: the fewest digits that read back (subnormals aside).
+    """The value as Java 19's ``Double.toString`` writes it: the fewest digits that parse to the
+    same value (except for subnormals).
 
     Java 17 prints a few doubles with more digits (2.0E23 as 1.9999999999999998E23).
     """

@@ -1,4 +1,4 @@
-"""``/local``: the program itself, where Kafka's shell says its own version.
+"""``/local``: the program's own version, as in Kafka's shell.
 
 This module must not know the metadata.
 """
@@ -10,5 +10,5 @@ from shell.version import VERSION
 
 
 def local_directory() -> Directory:
-    """``/local``. A released package does not know the commit that it was built from."""
+    """``/local``. An installed package does not know its commit."""
     return fixed({"version": lambda: Leaf(VERSION), "commitId": lambda: Leaf("unknown")})

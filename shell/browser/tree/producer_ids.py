@@ -1,4 +1,4 @@
-"""``/image/producerIds``: the next id to give out.
+"""``/image/producerIds``: the next producer id to assign.
 
 This module must not know how the tree is printed.
 """

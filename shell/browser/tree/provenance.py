@@ -1,4 +1,4 @@
-"""``/image/provenance``: how far into the log the image goes.
+"""``/image/provenance``: the position in the log up to which the image was replayed.
 
 This module must not know how the tree is printed.
 """
@@ -11,6 +11,7 @@ from shell.browser.tree.kafka import zoned_time
 
 
 def kafka_provenance(provenance: Provenance) -> Leaf:
-    """``offset`` is that of the last record, as in Kafka: one less than our exclusive one."""
+    """``offset`` is the last record's, as in Kafka; ``Provenance.offset`` is one more
+    (exclusive)."""
     offset, epoch, timestamp = provenance
     return Leaf(f"offset {offset - 1}, epoch {epoch}, time {zoned_time(timestamp)}")

@@ -1,4 +1,4 @@
-"""The tree from its root: a directory for each subject of ``SUBJECTS``.
+"""The root of the tree: a directory for each subject of ``SUBJECTS``.
 
 This module must not know what a subject looks like.
 """
@@ -25,7 +25,7 @@ from shell.browser.tree.topics import kafka_topics
 
 
 def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
-    """``/``. Salts, keys and passwords are readable only if ``show_secrets``."""
+    """``/``. Salts, keys and passwords are shown only if ``show_secrets``."""
     return fixed(
         {
             "acl": lambda: acl_directory(image.acls),
@@ -62,4 +62,4 @@ _DIRECTORIES: Final[Mapping[str, Callable[[Any, bool], Directory]]] = {
     "scram": lambda image, show_secrets: kafka_scram(image, show_secrets=show_secrets),
     "delegation_tokens": lambda image, show_secrets: kafka_delegation_tokens(image),
 }
-"""What each subject looks like, by its name in ``SUBJECTS``."""
+"""Builds each subject's directory, by the subject's name in ``SUBJECTS``."""

@@ -1,4 +1,4 @@
-"""SCRAM credentials: ``/scram`` as JSON, and Kafka's form; secrets only where asked for.
+"""SCRAM credentials: ``/scram`` as JSON, and Kafka's form; secrets only with ``--show-secrets``.
 
 This module must not know how the tree is printed.
 """
@@ -50,7 +50,7 @@ def kafka_scram(image: ScramImage, *, show_secrets: bool) -> Directory:
 
 
 def _by_mechanism(image: ScramImage, leaf: Callable[[ScramCredential], Leaf]) -> Directory:
-    """Every mechanism that Kafka has, with or without users."""
+    """A directory for every mechanism of Kafka, with or without users."""
 
     def users(mechanism: ScramMechanism) -> Mapping[str, ScramCredential]:
         return image.mechanisms.get(mechanism, {})

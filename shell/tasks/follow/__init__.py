@@ -1,1 +1,1 @@
-"""What goes on until it is stopped: a log's changes, the pipeline's alerts and figures."""
+"""Tasks that run until they are stopped: a log's changes, the pipeline's alerts and metrics."""

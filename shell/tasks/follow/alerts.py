@@ -1,7 +1,7 @@
-"""Where the alerts of ``metalog pipeline follow`` go, each at least once: shown as they come, and
-to a webhook. The folder keeps up to which batch either has them.
+"""Delivers the alerts of ``metalog pipeline follow`` at least once, to stdout and to a webhook.
 
-This module must not know what deserves an alert, nor how one is shown or posted.
+The pipeline's folder keeps, for each, the last batch that was delivered. This module must not know
+what deserves an alert, nor how one is shown or posted.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 TOLD: Final = "told"
-"""The mark up to which batch alerts were written to stdout."""
+"""The name of the mark: the last batch whose alerts were written to stdout."""
 _POSTED: Final = "posted"
-"""The mark up to which batch they were posted."""
+"""The name of the mark: the last batch whose alerts were posted."""
 _ORDER: Final = ("batch", "time", "kind", "principal")
 
 
 class Alerts:
-    """``tables`` as they were at the start; the webhook, if any, gets what was made since, and
-    what an earlier run could not post. ``show`` is given rows of ALERTS, ``warn`` what is wrong
-    with the webhook."""
+    """Delivers alerts. ``tables`` are the tables at the start.
+
+    The webhook, if any, gets alerts that are newer, and those that an earlier run could not post.
+    ``show`` takes rows of ALERTS; ``warn`` takes the webhook's faults.
+    """
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Alerts:
         self._posted = -1 if webhook is None else webhook.delivered
 
     def tell(self, now: Tables) -> None:
-        """What the tables have now that stdout has not."""
+        """Show the alerts that stdout does not have yet."""
         from metalog_spark.follow.batch import progress_of
 
         done = progress_of(now)
@@ -56,7 +58,7 @@ class Alerts:
         self._told = max(self._told, done.batch)
 
     def post(self, now: Tables) -> None:
-        """Gives the webhook the next batch with alerts, once it has posted the one before."""
+        """Pass the next batch with alerts to the webhook, once the batch before it is posted."""
         from metalog_spark.follow.batch import progress_of
         from metalog_spark.store.tables import ALERTS
 
@@ -75,7 +77,7 @@ class Alerts:
             webhook.send(batch, [record(each) for each in _alerts(now, f"batch = {batch}")])
 
     def finish(self, now: Tables, patience_s: float) -> None:
-        """Posts what is left, as long as the webhook takes it."""
+        """Post the remaining alerts, as long as the webhook accepts them."""
         webhook = self._webhook
         if webhook is None:
             return
@@ -88,20 +90,20 @@ class Alerts:
             self._tell_trouble(f"{left} and later ones are not posted; the next run posts them")
 
     def _warn(self, trouble: str | None) -> None:
-        """Each trouble once, until it is over."""
+        """Report each fault once, until it is over."""
         if trouble is not None and trouble != self._said:
             self._tell_trouble(f"{trouble}; the alert is tried again until it is taken")
         self._said = trouble
 
 
 def posted_to(tables: Tables) -> int:
-    """The last batch that an earlier run posted; where there was no webhook yet, that it told."""
+    """The last batch that an earlier run posted; if it had no webhook, the last that it showed."""
     posted = tables.marked(_POSTED)
     return _or_none_yet(tables.marked(TOLD) if posted is None else posted)
 
 
 def record(alert: dict[str, Any]) -> dict[str, Any]:
-    """A row of ALERTS as JSON has it. ``id`` is the same whenever the alert is told again."""
+    """An alert as JSON. Its ``id`` is the same each time the alert is delivered."""
     columns = [alert[name] for name in Acl._fields]
     is_about_an_acl = alert["operation"] is not None
     said = {

@@ -1,7 +1,7 @@
-"""Follows a log that somebody still writes: each committed change, as it comes.
+"""Follows a log that is still being written, and yields each committed change.
 
-The replica replays on its thread; what it publishes is handed over to the thread that
-prints. This module must not know how a change is shown.
+The replica replays on its own thread, and passes changes to the thread that prints them. This
+module must not know how a change is shown.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _WAIT_S: Final = 0.2
 
 
 class _Handover:
-    """A publisher that puts what changed since ``seen`` into a queue."""
+    """A publisher that puts the changes since the image ``seen`` into a queue."""
 
     def __init__(self, seen: MetadataImage) -> None:
         self.waiting: SimpleQueue[list[Change]] = SimpleQueue()
         self._seen: MetadataImage | None = seen
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """The first image is of the whole log, and so is compared with what was seen."""
+        """The first image is of the whole log, so it is compared with ``seen``."""
         found = list(
             _changes_of(delta, image) if self._seen is None else _changes_since(self._seen, image)
         )
@@ -53,10 +53,12 @@ class _Handover:
 def follow(
     replayed: Replayed, tell: Callable[[Exception], None], *, salvage: bool = False
 ) -> Iterator[list[Change]]:
-    """The changes after ``replayed``, those together that came at once, for as long as they
-    are asked for. ``tell`` is told, in place of the log of the program, of each fault that
-    keeps the log from being read; it is tried again. With ``salvage`` records that cannot be
-    read are passed over."""
+    """Yield the changes after ``replayed``, in lists of those that arrived together, until the
+    caller stops.
+
+    ``tell`` is called with each fault that prevents reading the log, in place of logging it;
+    reading is then tried again. With ``salvage``, unreadable records are skipped.
+    """
     log = replayed.source.log
     if not isinstance(log, LiveLog):
         raise InvalidSource(

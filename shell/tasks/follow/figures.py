@@ -1,4 +1,4 @@
-"""Prometheus' figures and a probe of ``metalog pipeline follow``, over the node's HTTP listener.
+"""Metrics and a probe of ``metalog pipeline follow``, over the node's HTTP listener.
 
 This module must not know what is followed.
 """
@@ -24,7 +24,7 @@ _SCHEME: Final = "http://"
 
 
 def watch_address(text: str | None) -> Address | None:
-    """Where to listen; None for nowhere."""
+    """The address to listen on; None without one."""
     if text is None:
         return None
     if not text.startswith(_SCHEME):
@@ -37,7 +37,7 @@ def watch_address(text: str | None) -> Address | None:
 
 
 class Newest:
-    """The newest that is known, read by the listener's thread."""
+    """The newest known figures, read by the listener's thread."""
 
     def __init__(self, tables: Tables, webhook: Webhook | None) -> None:
         self._webhook = webhook
@@ -46,13 +46,14 @@ class Newest:
         self.show(tables)
 
     def show(self, now: Tables) -> None:
-        """The tables as they are after a batch."""
+        """Take the figures of the tables after a batch."""
         from metalog_spark.follow.batch import progress_of
 
         self._progress = progress_of(now)
 
     def looked(self, reported: str) -> None:
-        """Spark reported a look for something new; the same report means no other look."""
+        """Spark reported that it looked for new input; the same report again is not another
+        look."""
         if reported != self._reported:
             self._reported, self._looked_s = reported, time.time()
 
@@ -67,7 +68,7 @@ class Newest:
 
 @contextmanager
 def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> Iterator[Newest]:
-    """Within the block, at ``address``, what the caller shows of the tables."""
+    """A ``with`` block during which ``address`` serves the figures that the caller shows."""
     newest = Newest(tables, webhook)
     if address is None:
         yield newest

@@ -1,6 +1,6 @@
 """Counts the logged requests whose decision a plan would change.
 
-This module must not know how that is shown.
+This module must not know how the counts are shown.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS: Final = 500_000
-"""Kinds of requests that are asked of a plan at most; of more it is not said what another Kafka
-would make of it."""
+"""The most kinds of requests to compare; with more, nothing is said of the other Kafka."""
 
 
 class ChangedAnswers(NamedTuple):
@@ -36,7 +35,7 @@ class ChangedAnswers(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """``bad`` lines of the log could not be read."""
+    """The requests with a changed answer; ``bad`` lines of the log could not be read."""
 
     turned: list[ChangedAnswers]
     requests: int
@@ -53,7 +52,7 @@ class Audit(NamedTuple):
 
 
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
-    """Each question once, however it was answered when it was logged."""
+    """Compare each question once, whatever the log says was answered."""
     before, after = (_decider(acls, made) for acls in (made.current, made.after))
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
@@ -73,9 +72,11 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
 def differing_by(
     made: Planned, other: Planned, groups: Iterable[QuestionGroup]
 ) -> Iterator[Acl | None]:
-    """What decides about the first request whose answer only one of two plans changes: the same
-    plan, where this Kafka and the other decide. Nothing where there is no such request, of
-    ``groups`` or of any kind."""
+    """The deciding ACLs of the first request whose answer only one of two plans changes.
+
+    The plans are the same, under this Kafka and the other. Looks at ``groups``, then at every kind
+    of request. Yields nothing without such a request.
+    """
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
     authorizers = [_authorizer(acls, plan) for plan, acls in sides]
     asked = (group.asked.question for group in groups)
@@ -88,8 +89,8 @@ def differing_by(
 
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
-    """A question for each kind of request whose answer only one of two plans changes. The Kafka
-    that matches blocks tells more kinds apart, so its kinds are asked."""
+    """One question for each kind of request whose answer only one of two plans changes. Uses the
+    kinds of the Kafka that matches CIDR blocks, since it distinguishes more."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex
@@ -142,7 +143,7 @@ def _asked(question: Question) -> tuple[RequestContext, Action]:
 
 
 def asked_words(turned: ChangedAnswers) -> Iterator[str]:
-    """Who asks, for what, and from where."""
+    """Principal, operation, resource and host in words."""
     question = turned.group.asked.question
     yield shown(question.principal)
     yield f"{question.operation.name} on {question.resource_type.name} " + shown(

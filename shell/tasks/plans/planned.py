@@ -29,9 +29,12 @@ _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 
 class Planned(NamedTuple):
-    """``current`` are all the ACLs that the target has, ``users`` those that are wanted.
-    ``wanted`` is empty where the plan was a saved one, ``features`` are those of a log.
-    ``is_kafka_assumed``: nobody said which Kafka decides."""
+    """A plan with what it was made from.
+
+    ``current`` are all ACLs of the target, ``users`` the wanted ones. ``wanted`` is empty for a
+    saved plan; ``features`` are a log's. ``is_kafka_assumed``: the Kafka version is not
+    configured.
+    """
 
     source: Source
     current: frozenset[Acl]
@@ -49,8 +52,8 @@ class Planned(NamedTuple):
 
     @property
     def of_other_kafka(self) -> Planned | None:
-        """The same plan where the other Kafka decides, if nobody said which, and if there is a
-        block."""
+        """The same plan under the other Kafka version, if the version is assumed and an ACL's host
+        is a CIDR block; else None."""
         hosts = {acl.host for acl in (*self.current, *(step.acl for step in self.plan.steps))}
         if not self.is_kafka_assumed or not any(host_block(host) is not None for host in hosts):
             return None

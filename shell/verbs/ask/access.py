@@ -1,4 +1,4 @@
-"""``metalog access SOURCE PRINCIPAL``: all that a principal may do.
+"""``metalog access SOURCE PRINCIPAL``: everything that a principal may do.
 
 This module must not know how it is found.
 """
@@ -93,7 +93,7 @@ def _is_some(part: PrincipalAccess) -> bool:
 
 
 def _names(image: MetadataImage) -> Names:
-    """The names that the log knows; groups and transactional ids are not in it."""
+    """The names in the log: topics, but no groups or transactional ids."""
     return {ResourceType.TOPIC: image.topics.by_name.keys()}
 
 
@@ -157,7 +157,7 @@ def _operations(on: OnPattern | OnName) -> str:
 def _records(
     principal: str, found: Iterable[PrincipalAccess], judge: Queries, *, is_super_user: bool
 ) -> Iterator[dict[str, Any]]:
-    """A line for each pattern, with ``patternType``, and for each topic, without."""
+    """A record for each pattern, with ``patternType``, and one for each topic, without."""
     for part in found:
         all_on: list[OnPattern | OnName] = [*part.patterns, *part.names]
         for on in all_on:

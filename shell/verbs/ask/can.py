@@ -1,7 +1,7 @@
-"""``metalog can SOURCE QUESTION``: yes or no, and by what.
+"""``metalog can SOURCE QUESTION``: yes or no, and the rule or ACL that decides.
 
-Exit code 0 is yes, 1 is no; of many questions 1 if any is denied, 2 if any was not a question.
-This module must not know why an ACL does not match; ``explain`` does.
+Exit codes: 0 is yes, 1 is no. With many questions, 1 if any is denied, 2 if any line is not a
+question. This module must not know why an ACL does not match; ``explain`` does.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def _answer(asked: ParsedQuestion, judge: Queries, output: Output) -> int:
 
 
 def _print_next(arguments: Namespace, question: Question | None, output: Output) -> None:
-    """The command that says what would allow it: the same words to ``explain``, and those of
-    ``question`` in the place of a line that came from stdin."""
+    """Print the ``explain`` command for the question: with the same arguments, or with the words
+    of ``question`` for a line from stdin."""
     words = list(arguments.typed)
     if question is not None and arguments.question == ["-"]:
         at = words.index("-")

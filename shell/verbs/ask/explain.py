@@ -1,7 +1,7 @@
 """``metalog explain SOURCE QUESTION``: why, what nearly matched, and what to change.
 
-Exit code 0 is an explanation, whatever the answer; 2 is none.
-This module must not know how an explanation is found.
+Exit codes: 0 is an explanation, whatever the answer; 2 is none. This module must not know how an
+explanation is found.
 """
 
 from __future__ import annotations

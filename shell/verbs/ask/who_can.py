@@ -1,4 +1,5 @@
-"""``metalog who-can SOURCE OPERATION TYPE:NAME``: who may do this to that, and by which ACL.
+"""``metalog who-can SOURCE OPERATION TYPE:NAME``: the principals that may do an operation on a
+resource, and by which ACLs.
 
 This module must not know how it is found.
 """

@@ -80,8 +80,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
-    """As the log tells it, or else --cluster-id or the archive does. A quorum's must be known:
-    no folder shows whose log it is."""
+    """The cluster id of the log, or else of ``--cluster-id`` or the archive. A quorum's must be
+    known, since folders do not show their cluster."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 

@@ -1,7 +1,7 @@
-"""``metalog export SOURCE``: its ACLs and users in a format that others read.
+"""``metalog export SOURCE``: its ACLs and users in a format for other programs.
 
-The same ACLs give the same bytes, so that a second run changes no file. This module must
-not know how a format is written.
+The same ACLs give the same bytes, so a second run changes no file. This module must not know how a
+format is written.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 @contextmanager
 def _for_who_asked(arguments: Namespace) -> Iterator[None]:
-    """A file with credentials is for nobody else to read."""
+    """A context in which new files are readable only by their owner, if they contain
+    credentials."""
     if not arguments.include_credentials:
         yield
         return
@@ -141,14 +142,14 @@ def _export(arguments: Namespace, output: Output) -> int:
 
 
 def _writes_users(arguments: Namespace, output: Output) -> bool:
-    """Whether SCRAM users would be in what is written."""
+    """Whether the export contains SCRAM users."""
     if output.format in _SNAPSHOTS:
         return bool(arguments.include_credentials)
     return output.format not in _ACLS_ALONE
 
 
 def _refuse_nothing(document: Document, output: Output) -> None:
-    """An empty file would say that there is nothing, where there is nothing that fits."""
+    """Refuse to write an empty file if the source has content that the format cannot hold."""
     acls = document.acls
     if not acls and document.users and output.format in _ACLS_ALONE:
         raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
@@ -182,7 +183,7 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
 
 
 def _missing(output: Output) -> bytes:
-    """What stands before ACLs that are not all that the source holds."""
+    """The text before ACLs that are not all of the source's."""
     if not output.missing:
         return b""
     if output.format == "json":
@@ -232,7 +233,7 @@ def _writer(
 
 
 def _text_writer(format: str) -> Callable[[Document], str]:
-    """The function that writes ``format``; imports no other format."""
+    """The function that writes ``format``. It imports no other format."""
     if format == "csv":
         from metalog_sources.formats.csv import write_csv
 
@@ -293,7 +294,8 @@ def _commands(document: Document, output: Output) -> str:
 def _write_split(
     document: Document, folder: Path, write: Callable[[Document], bytes], output: Output
 ) -> None:
-    """What is in the folder and was not written is named, and left to a person."""
+    """Write one file per principal. Name files in the folder that were not written, and keep
+    them."""
     suffix = _SUFFIXES[output.format]
     written = set()
     for principal, part in _by_principal(document):
@@ -307,7 +309,8 @@ def _write_split(
 
 
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
-    """A SCRAM user goes with the principal ``User:NAME``; owns go with nobody."""
+    """ACLs and SCRAM users by principal; a user ``NAME`` belongs to ``User:NAME``. ``owns`` belong
+    to nobody."""
     users = {f"User:{user.user}": None for user in document.users}
     parts = {
         principal: tuple(entries)
@@ -321,7 +324,7 @@ def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
 
 
 def _file_of(principal: str) -> str:
-    """``User/alice``: a path that no name can leave the folder by, and that no two share."""
+    """``User/alice``: a path that cannot leave the folder, different for each name."""
     kind, name = parse_principal(principal)
     return "/".join(_file_name(part) for part in (kind, name))
 
@@ -361,7 +364,7 @@ def _write_snapshot(held: SourceDocument, arguments: Namespace, output: Output) 
 def _quorum_records(
     held: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """What the log said of its voters by then, which is not part of an image."""
+    """The records about voters up to that offset, which are not part of an image."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if held.image is None:

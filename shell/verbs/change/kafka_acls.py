@@ -1,7 +1,7 @@
 """``metalog kafka-acls TARGET``: adds, removes and lists ACLs with kafka-acls' own options.
 
-Prints what kafka-acls prints, in an order that is always the same, and asks before it removes.
-This module must not know what the options mean; ``formats.acl_options`` does.
+It prints what kafka-acls prints, in a stable order, and asks before it removes. This module must
+not know what the options mean; ``formats.acl_options`` does.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _check_target(arguments: Namespace) -> None:
-    """Names the TARGET that options given out of habit mean."""
+    """Refuse kafka-acls' options for the connection, and name the TARGET to use in their place."""
     for option in _ELSEWHERE:
         for value in _value(arguments, option):
             raise InvalidRequest(f"{option} is not taken; {_instead(option, value)}")
@@ -212,7 +212,7 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
 def _config_of(
     wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """The broker's configuration, if it is known or a lock-out is to be judged by it."""
+    """The broker's configuration, if one is given or the check for a lock-out needs it."""
     from authorizer.config import AuthorizerConfig
 
     told = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
@@ -260,7 +260,7 @@ def _remove(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """What is removed is what the target has once the question is answered."""
+    """Remove the ACLs that the target has after the user confirmed."""
     if not arguments.force:
         need_somebody(output.out, "--force")
     _refuse_unseen(wanted, target)
@@ -290,7 +290,11 @@ def _refuse_lockout(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """``InvalidRequest`` where the caller, or everyone, could alter no ACLs after ``steps``."""
+    """Refuse ``steps`` that lock somebody out.
+
+    Raises:
+        InvalidRequest: after them the caller, or everyone, could not alter ACLs.
+    """
     from shell.tasks.plans.lockout import lockout_said
 
     if arguments.allow_lockout or not any(
@@ -312,7 +316,7 @@ def _warn_of_default(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """As plan and apply warn, before anything is asked or changed."""
+    """Warn as plan and apply do, before the user is asked and before any change."""
     if config.allow_everyone:
         held = _acls_on([ResourcePatternFilter()], target, arguments, output)
         for finding in default_findings(steps, held, config):
@@ -320,7 +324,7 @@ def _warn_of_default(
 
 
 def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
-    """An ACL that the target cannot say cannot be seen there either, and would stay unnoticed."""
+    """Refuse an ACL that the target cannot represent: it could exist there without being seen."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})
@@ -341,7 +345,7 @@ def _print_question(
 
 
 def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) -> None:
-    """The first is indented by one blank more, as kafka-acls has it."""
+    """The first entry is indented by one more blank, as in kafka-acls."""
     for number, entry in enumerate(entries):
         output.line(f"{'' if number else ' '}\t{_entry(entry)}")
 

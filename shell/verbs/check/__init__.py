@@ -1,1 +1,1 @@
-"""The verbs that judge ACLs, and change nothing."""
+"""The verbs that check ACLs, and change nothing."""

@@ -1,6 +1,6 @@
-"""``metalog lint SOURCE``: what is wrong, useless or dangerous in the ACLs.
+"""``metalog lint SOURCE``: ACLs that are wrong, useless or dangerous.
 
-Exit code 0 is clean, 1 is findings, 2 is that it could not be looked at. This module must
+Exit codes: 0 is clean, 1 is findings, 2 is that the source could not be checked. This module must
 not know what any check looks for.
 """
 
@@ -115,7 +115,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _say_other(
     results: Sequence[CheckResult], subject: LintSubject, checks: Sequence[Check], output: Output
 ) -> None:
-    """One line where the checks would find something else if the other Kafka decided."""
+    """Print one line if the checks would find something else under the other Kafka version."""
     if not any(host_block(acl.host) is not None for acl in subject.acls):
         return
     config = subject.config
@@ -131,7 +131,8 @@ def _say_other(
 
 
 def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, output: Output) -> int:
-    """How many logged requests ``to`` answers otherwise than the other version; 0 without a log."""
+    """Print how many logged requests the version ``to`` answers differently, and return it; 0
+    without a log."""
     level = looked.metadata_version
     if looked.subject.config.kafka is to:
         output.note(f"Kafka {to.value} decides here already: no answer changes")
@@ -166,7 +167,11 @@ def _chosen(arguments: Namespace) -> list[Check]:
 
 
 def _version(arguments: Namespace) -> KafkaVersion | None:
-    """The version of --for; ``InvalidRequest`` where options do not go together."""
+    """The version of ``--for``.
+
+    Raises:
+        InvalidRequest: the options exclude each other.
+    """
     named = getattr(arguments, "for")
     if named is None:
         if arguments.audit is not None:
@@ -214,7 +219,7 @@ def _print(
 
 
 def _said(finding: Finding) -> tuple[Severity, str, str]:
-    """What findings have in common that are shown together."""
+    """The parts that findings of one group have in common."""
     return finding.severity, finding.message, finding.advice
 
 
@@ -240,7 +245,7 @@ def _subject(finding: Finding) -> str:
 
 
 def _where(finding: Finding, looked: LintInput) -> list[str]:
-    """Its place in a file; its ids only where they are more than one."""
+    """The finding's position in a file, or its ids if there are several."""
     if finding.acl is None:
         return []
     place, ids = looked.place_of(finding), looked.ids(finding.acl)

@@ -1,7 +1,7 @@
 """``metalog minimize SOURCE``: a smaller set of ACLs that is proven to mean the same.
 
-Nothing is changed: it prints what to add and remove, the commands for it, or the smaller set.
-This module must not know how the set is found.
+It changes nothing: it prints the ACLs to add and remove, the commands for that, or the smaller
+set. This module must not know how the set is found.
 """
 
 from __future__ import annotations

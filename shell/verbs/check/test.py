@@ -1,7 +1,7 @@
-"""``metalog test SOURCE FILES``: holds the ACLs against expectations in files.
+"""``metalog test SOURCE FILES``: tests the ACLs against expectations in files.
 
-Exit code 0: all are met, 1: some are not, 2: no answer. This module must not know how files
-are read.
+Exit codes: 0 is that all are met, 1 that some are not, 2 no answer. This module must not know how
+files are read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ What is about any principal, host or name is proven, as metalog prove does.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _ASKED_ABOUT: Final = 100
-"""So many names are looked for among those that are known; each costs a pass over the ACLs."""
+"""How many names are looked up among the known ones; each costs a pass over the ACLs."""
 
 
 class ExpectationResult(NamedTuple):
@@ -110,7 +110,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _point_out_unknown(held: Iterable[ExpectationResult], judge: Queries, output: Output) -> None:
-    """A DENY is easily expected of a name that nobody has: then it says nothing."""
+    """Warn of unknown principals: a DENY for a misspelt principal always passes, and proves
+    nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
     for each in held:
         if not each.expected.expectation.allowed:

@@ -1,1 +1,1 @@
-"""The verbs that show what a source holds."""
+"""The verbs that show the content of a source."""

@@ -69,7 +69,8 @@ def _source(
     entries: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """Where nothing would be listed all ACLs are asked for: what is said then depends on them."""
+    """A source with the ACLs to list. If none would be listed, it has all ACLs, since the hint
+    about other patterns needs them."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns
@@ -158,7 +159,8 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
 
 
 def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
-    """kafka-acls lists what is bound to the very name; other patterns reach it too."""
+    """Print which other patterns match the name: like kafka-acls, the list has only ACLs with
+    exactly that name."""
     if pattern.name is None:
         return
     reaching = pattern._replace(pattern_type=PatternType.MATCH)

@@ -1,7 +1,7 @@
-"""``metalog diff A B``: what differs between two sources, or two moments of one.
+"""``metalog diff A B``: the differences between two sources, or two moments of one.
 
-With ``--meaning`` it is compared what they decide. Exit code 0, or with --exit-code 1 where
-something differs. This module must not change anything.
+With ``--meaning`` it compares their decisions. Exit code 0, or with ``--exit-code`` 1 for a
+difference. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _State(NamedTuple):
     acls: frozenset[Acl]
     users: Users
     names_users: bool
-    """False of files that say nothing of users."""
+    """False for a file that says nothing of users."""
     unread_users: tuple[LoadDoubt, ...]
     place: CommandTarget
     source: Source
@@ -131,7 +131,7 @@ def _state(
     *,
     begins: bool = False,
 ) -> _State:
-    """With ``begins``, that of a log's start, where the log is younger than ``moment``."""
+    """The state at ``moment``. With ``begins``, that of the log's start if the log is younger."""
     source = opened_text(text, arguments, output)
     at = begin_moment(moment, source.log) if begins and moment is not None else moment
     asked = Namespace(**{**vars(arguments), "source": text, "at": at})
@@ -169,8 +169,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
 def _config_of_both(
     one: _State, other: _State, arguments: Namespace, output: Output
 ) -> tuple[AuthorizerConfig, str | None]:
-    """The configuration that decides on both sides, and its file: that of A, unless B alone has
-    one."""
+    """The configuration for both sides, and its file: that of A, unless only B has one."""
     sides = [one, other] if one.source.config or not other.source.config else [other, one]
     first = read_config(arguments, sides[0].source, output, decides=True)
     if sides[0].source.config and sides[1].source.config:

@@ -1,7 +1,7 @@
-"""``metalog dump SOURCE``: every record, as the log has it, control records too.
+"""``metalog dump SOURCE``: every record of the log, control records too.
 
-Nothing is replayed, so what belongs to an aborted transaction is shown as well.
-This module must not know what any record means.
+Nothing is replayed, so records of aborted transactions are shown, too. This module must not know
+what any record means.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _batches(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[Iterable[Batch], int | None]:
-    """What is shown, and the offset before which it ends."""
+    """The batches to show, and the exclusive end offset."""
     log = source.log
     if isinstance(log, CheckpointLog):
         return _snapshot_batches(log, salvage=arguments.salvage), None
@@ -85,7 +85,7 @@ def _log_batches(log: Any, start: int, end: int) -> Iterator[Batch]:
 
 
 def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
-    """All batches of a snapshot that was found to be whole, or of what there is of it."""
+    """All batches of a snapshot: of a complete one, or with ``salvage`` of what is left of it."""
     from collections import deque
 
     from metalog.records.checkpoint import check_snapshot
@@ -150,5 +150,5 @@ def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | s
 
 
 def _legible(message: Any) -> Any:
-    """The message itself, or what Kafka makes of one that it should not read."""
+    """The message itself, or what Kafka makes of a message that it should have refused."""
     return message.lenient if isinstance(message, Undecodable) else message

@@ -1,4 +1,4 @@
-"""``metalog history SOURCE``: what changed, newest first: ACLs, users, or one answer.
+"""``metalog history SOURCE``: changes of ACLs, users or one answer, newest first.
 
 This module must not know how changes are found.
 """
@@ -68,7 +68,7 @@ or at --from. A --from before the log's start means its start."""
 
 
 class Filter(NamedTuple):
-    """None is any; of ``resources`` one must be reached."""
+    """None matches everything. One of ``resources`` must match the ACL's pattern."""
 
     principal: str | None
     operation: Operation | None
@@ -88,7 +88,7 @@ class Filter(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """A change with the ACL that it took away, if it did and that is known."""
+    """A change; for a removal, with the removed ACL if it is known."""
 
     change: Change
     removed: Acl | None = None
@@ -153,8 +153,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Asked(NamedTuple):
-    """The history up to where it was replayed; what changed later than offset ``first`` is
-    shown, or, with ``follows``, what has been asked for of it."""
+    """The history up to the end of the replay. Changes from offset ``first`` on are shown; with
+    ``follows`` and a negative ``first``, only new ones."""
 
     history: ChangeHistory
     replayed: Replayed
@@ -168,8 +168,8 @@ class _Asked(NamedTuple):
 
 
 def _is_before(doubt: LoadDoubt, offset: int) -> bool:
-    """Whether all records of ``doubt`` are certainly below ``offset`` of the log; only the place
-    of the first is known, and a snapshot has offsets of its own."""
+    """Whether all records of ``doubt`` are certainly below ``offset``. Only the first record's
+    offset is known, and a snapshot has offsets of its own."""
     fault = doubt.fault
     in_log = fault.file is not None and fault.file.endswith(SEGMENT_SUFFIX)
     return in_log and doubt.records == 1 and fault.offset is not None and fault.offset < offset
@@ -206,7 +206,7 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
 
 
 def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
-    """What has come is shown before more is waited for."""
+    """Print the changes that have arrived before waiting for more."""
     from shell.tasks.follow.changes import follow
 
     output.note("following; Ctrl-C ends it")
@@ -223,7 +223,7 @@ def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
 def _lines(
     changes: Iterable[Change], bound: dict[Uuid, Acl], wanted: Filter
 ) -> Iterator[HistoryLine]:
-    """Each change that passes, keeping account of what is ``bound``."""
+    """The changes that pass the filter; ``bound`` is updated with each change."""
     for change in changes:
         if isinstance(change, CredentialChange):
             if wanted.passes_user(change.user):
@@ -330,7 +330,7 @@ def _turn_json(turn: DecisionChange) -> dict[str, Any]:
 
 
 def _print_start(allowed: bool, start: int, output: Output) -> None:
-    """What the answer was where the history begins."""
+    """Print the answer at the start of the history."""
     if output.is_text:
         word = output.paint(*result_cell(allowed))
         output.line(f"  {word} as far back as the log goes, offset {start:,}")

@@ -1,4 +1,4 @@
-"""``metalog shell SOURCE [-- COMMAND …]``: hands the replayed log to the metadata shell.
+"""``metalog shell SOURCE [-- COMMAND …]``: opens the replayed log in the metadata shell.
 
 This module must not know what the shell's commands do.
 """

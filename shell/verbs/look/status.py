@@ -1,7 +1,7 @@
-"""``metalog status SOURCE``: what the log holds, how far it is committed, what is wrong.
+"""``metalog status SOURCE``: what the log contains, how far it is committed, what is wrong.
 
-Exit code 1 says that something is wrong, though it could be read.
-This module must not know what an ACL or a user is.
+Exit code 1: something is wrong, but the log could be read. This module must not know what an ACL
+or a user is.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ def _meta_properties(source: Source) -> MetaProperties | None:
 
 
 def _encoding(source: Source) -> str | None:
-    """Of a topic's values; None of any other log, whose records are as Kafka writes them."""
+    """The encoding of a topic's values; None for any other log, whose records have Kafka's
+    encoding."""
     if source.kind != "topic":
         return None
     from metalog.log.topic.reader import TopicLog
@@ -166,7 +167,7 @@ def _encoding(source: Source) -> str | None:
 
 
 def _leader_id(source: Source) -> int | None:
-    """Who leads a live quorum; None of any other log."""
+    """The leader's id of a live quorum; None for any other log."""
     if source.kind != "quorum":
         return None
     from metalog.log.quorum.observer import QuorumLog

@@ -1,6 +1,6 @@
-"""``metalog topics SOURCE``: the topics that a log or cluster knows, and the ACLs that reach each.
+"""``metalog topics SOURCE``: the topics of a log or cluster, and the ACLs that match each.
 
-KIP-11 has whoever describes a topic see its ACLs. This module must not know how a question is
+As in KIP-11, describing a topic shows its ACLs. This module must not know how a question is
 decided.
 """
 
@@ -47,7 +47,7 @@ _ASKED: Final = (Operation.READ, Operation.WRITE)
 
 
 class _Topic(NamedTuple):
-    """``id`` is None where nobody tells it, ``partitions`` where there is no such topic."""
+    """``id`` is None if it is unknown, ``partitions`` if the topic does not exist."""
 
     name: str
     id: Uuid | None
@@ -95,7 +95,7 @@ def _topics(source: Source, image: MetadataImage, wanted: Sequence[str] | None) 
 
 
 def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None, int]]:
-    """The id and the number of partitions of each, by its name."""
+    """Each topic's id and number of partitions, by name."""
     from metalog_sources.store import TopicStore
 
     if source.store is None:
@@ -108,7 +108,7 @@ def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None,
 
 
 class _ByName:
-    """ACLs on topics by the name that they are on, so that each topic looks at few of them."""
+    """ACLs on topics by resource name, so that few are compared with each topic."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls: dict[str, list[Acl]] = {}
@@ -117,7 +117,7 @@ class _ByName:
                 self._acls.setdefault(acl.resource_name, []).append(acl)
 
     def reaching(self, name: str) -> tuple[Acl, ...]:
-        """In the order in which Kafka asks them."""
+        """The ACLs that match the topic, in the order in which Kafka checks them."""
         beginnings = {WILDCARD, *(name[:length] for length in range(len(name) + 1))}
         near = (acl for begin in beginnings for acl in self._acls.get(begin, ()))
         found = (acl for acl in near if reaches(acl, ResourceType.TOPIC, name))
@@ -167,7 +167,8 @@ def _describe(topics: Sequence[_Topic], judge: Queries, output: Output) -> None:
 
 
 def _say_other(topics: Iterable[_Topic], judge: Queries, output: Output) -> None:
-    """One line where the other Kafka would have others read or write some topic."""
+    """Print one line if under the other Kafka version other principals could read or write a
+    topic."""
     if (other := judge.of_other_kafka) is None:
         return
     differing = [

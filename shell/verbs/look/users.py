@@ -1,6 +1,6 @@
-"""``metalog users SOURCE``: the SCRAM users, and what is safe to show of them.
+"""``metalog users SOURCE``: the SCRAM users, without their secrets.
 
-This module must not know SCRAM's maths; no salt or key comes by here.
+This module must not know SCRAM's computations; it never sees a salt or a key.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ the table rejected, with the reason.
 
 Exit code: 0 built, 1 built without some of the input, 2 not built."""
 _LOG: Final = "log"
-"""What metalog pipeline demo calls the folder of its metadata log."""
+"""The name of the metadata log's folder in the folder of ``metalog pipeline demo``."""
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -53,7 +53,7 @@ DIR as of the last orderly stop.
 Exit code: 0 stopped on request, 2 it failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""So long the end waits for a webhook that takes what it gets."""
+"""How long the end waits for a webhook that accepts alerts."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 

@@ -1,1 +1,1 @@
-"""What verbs of metalog pipeline print: summaries, findings, alerts."""
+"""What the verbs of ``metalog pipeline`` print: summaries, findings, alerts."""

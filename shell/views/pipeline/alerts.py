@@ -1,4 +1,4 @@
-"""Alerts of ``metalog pipeline follow``, as they come.
+"""Prints the alerts of ``metalog pipeline follow`` as they arrive.
 
 This module must not know what deserves an alert.
 """
@@ -16,7 +16,7 @@ from shell.views.pipeline.findings import STYLES, acl_said
 
 
 def print_alerts(alerts: Iterable[dict[str, Any]], output: Output) -> None:
-    """Rows of ALERTS, at once."""
+    """Print rows of ALERTS at once."""
     for alert in alerts:
         if output.is_text:
             _print_alert(alert, output)

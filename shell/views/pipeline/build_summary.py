@@ -103,7 +103,7 @@ def _forms_said(found: Summary) -> Iterator[str]:
 
 
 def followed_said(before: TableTotals, now: TableTotals) -> str:
-    """What one run came to, in a line."""
+    """One line about one run: how many of each were added."""
     decided, _, rejected, alerts = (late - early for late, early in zip(now, before, strict=True))
     return (
         f"in this run {counted(decided, 'request')} decided, {counted(rejected, 'line')} rejected,"

@@ -1,4 +1,7 @@
-"""What ``metalog pipeline build --dry-run`` says. This module must not know how it was found."""
+"""Prints the result of ``metalog pipeline build --dry-run``.
+
+This module must not know how it was found.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(found: DryRun, out: str, output: Output) -> bool:
-    """Whether each file has an audit line; the others are named."""
+    """Print how many files have audit lines, and name those without. Returns whether every file
+    has one."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         output.warn(f"{file.path}: no audit line at its beginning")

@@ -1,4 +1,4 @@
-"""The common part of verbs that show findings: the window, and words for a row.
+"""The common part of verbs that show findings: the window, and the words of a row.
 
 This module must not know Spark, nor how anything is found.
 """
@@ -30,7 +30,8 @@ STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
 
 
 class FindingOptions(NamedTuple):
-    """What a finding is of, and the share of hours that may be without allowed lines."""
+    """The tables and window of a finding, and the accepted share of hours without allowed
+    lines."""
 
     tables: Tables
     window: Window
@@ -38,7 +39,7 @@ class FindingOptions(NamedTuple):
 
 
 def add_window(parser: ArgumentParser) -> None:
-    """DIR, and which part of its traffic is looked at."""
+    """Add DIR, and the options that choose a part of its traffic."""
     add_folder(parser)
     group = parser.add_argument_group("which requests")
     group.add_argument(
@@ -59,7 +60,8 @@ def add_window(parser: ArgumentParser) -> None:
 
 
 def _moment(text: str) -> str:
-    """As it is, once it was seen to be one: Spark takes long to start."""
+    """The text itself, once it is checked: starting Spark takes too long to find an error only
+    then."""
     from metalog_sources.moment import parse_moment
 
     parse_moment(text)
@@ -78,7 +80,7 @@ def add_tolerance(group: _ArgumentGroup) -> None:
 
 
 def share(text: str) -> float:
-    """``0.5%`` or ``0.005``; 1 alone, which may be meant for one percent, is refused."""
+    """The share in ``0.5%`` or ``0.005``. ``1`` is refused, since it may mean one percent."""
     match = _PERCENT.fullmatch(text)
     found = float(match[1]) / (100 if match[2] else 1) if match else 2.0
     if found > 1 or (found == 1 and not (match and match[2])):
@@ -103,7 +105,7 @@ def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window
 def whole_command(
     tables: Tables, window: Window, tolerated: float, meant: Tables | None = None
 ) -> str:
-    """What prints all of a report's table, but for the name of the table."""
+    """The command that prints a whole table of the report, without the table's name at its end."""
     from metalog_sources.moment import time_text
 
     start, end = (time_text(us // 1000) for us in window)
@@ -116,7 +118,7 @@ def whole_command(
 
 
 def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
-    """What a person must know of the coverage to read the answer rightly."""
+    """Print what the reader must know about the coverage to understand the answer."""
     for said in _missing(seen, tolerated):
         output.warn(said)
 
@@ -148,7 +150,8 @@ def print_basis(
     unknown: Iterable[str],
     output: Output,
 ) -> None:
-    """What commands are based on, as comments above them: they are mailed without the rest."""
+    """Print, as comments above the commands, what they are based on: commands are often mailed
+    without the rest."""
     tables, window, tolerated = asked
     answers = counted(requests, "answer")
     output.line(f"# By {answers} of {window}, in the tables of {shown(str(tables.path))}.")
@@ -165,7 +168,7 @@ def _percent(share: float) -> str:
 
 
 def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The columns of an ACL under Kafka's keys."""
+    """An ACL's columns under Kafka's keys."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     if acl is None:
@@ -201,6 +204,6 @@ def time_json(us: int | None) -> str | None:
 
 
 def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
-    """Their commands, each once; what no command says is a comment."""
+    """Print the remedies' commands, each once; what no command can do becomes a comment."""
     for line in dict.fromkeys(line for each in remedies for line in (each or "").splitlines()):
         output.line(line if line.startswith(("kafka-acls ", "# ")) else f"# {line}")

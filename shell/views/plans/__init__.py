@@ -1,1 +1,1 @@
-"""How plans are shown: to a person, and to build servers."""
+"""Shows plans: to a person, and to CI servers."""

@@ -1,4 +1,4 @@
-"""How a plan is shown: its steps, a table for Markdown, or commands.
+"""A plan as text: its steps, a Markdown table, or commands.
 
 This module must not know how a plan is made.
 """
@@ -38,7 +38,8 @@ def print_steps(
     credentials: Sequence[CredentialMove] = (),
     refusal: Refusal | None = None,
 ) -> None:
-    """One step a line, marked where the plan is refused for it, and a line that counts them."""
+    """Print one step per line, with a mark at those for which the plan is refused, and a line of
+    totals."""
     refused = frozenset(() if refusal is None else refusal.steps)
     said: list[list[Cell | str]] = [
         [
@@ -57,7 +58,7 @@ def print_steps(
 
 
 def print_table(steps: Sequence[PlanStep], output: Output) -> None:
-    """A table for Markdown."""
+    """Print a Markdown table."""
     keys = ("change", "permissionType", "principal", "operation", "resource", "host", "notes")
     output.records(keys, map(_row, steps))
 
@@ -76,7 +77,7 @@ def _row(step: PlanStep) -> tuple[str, ...]:
 
 
 def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Output) -> None:
-    """In the order of the steps, all that there are, to be run at ``place``."""
+    """Print the commands for all steps, in the plan's order, to be run at ``place``."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in said.unsayable:
         why = why_no_command(acl)

@@ -1,4 +1,4 @@
-"""A plan for build servers: GitHub's annotations beside the lines of the files, and JUnit's XML.
+"""A plan for CI servers: GitHub's annotations on the lines of the files, and JUnit's XML.
 
 This module must not know how a plan is made.
 """
@@ -25,7 +25,7 @@ _TITLE = "metalog plan"
 def print_annotations(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """The summary, each step as a notice, findings and broken requests as warnings, and the
+    """Print the summary, each step as a notice, findings and broken requests as warnings, and the
     refusal as an error."""
     places = {entry.acl: entry.place for entry in reversed(made.wanted.entries)}
     output.line(annotation("notice", _TITLE, summary(made.plan.steps)))
@@ -44,8 +44,8 @@ def print_annotations(
 def print_cases(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """A case for each step, failed where it is refused or has findings; one for what is about no
-    step, and one for the requests."""
+    """A case for each step, which fails if the step is refused or has findings; one for findings
+    without a step, and one for the requests."""
     refused = frozenset(() if refusal is None else refusal.steps)
     said: dict[object, list[str]] = {}
     for finding in made.findings:
