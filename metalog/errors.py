@@ -150,12 +150,12 @@ class CorruptLog(MetalogError):
     @property
     def found(self) -> str:
         """The message without the advice, for readers who cannot follow the advice."""
-        place = [] if self.file is None else [self.file]
+        where = [] if self.file is None else [self.file]
         if self.offset is not None:
-            place.append(f"offset {self.offset}")
+            where.append(f"offset {self.offset}")
         if self.byte is not None:
-            place.append(f"byte {self.byte}")
-        return f"{', '.join(place)}: {self.problem}" if place else self.problem
+            where.append(f"byte {self.byte}")
+        return f"{', '.join(where)}: {self.problem}" if where else self.problem
 
     def __str__(self) -> str:
         return f"{self.found}; {self.advice}" if self.advice else self.found

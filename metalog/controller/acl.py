@@ -163,7 +163,7 @@ class _Sought:
             for part in self._divided(_named(wanted), (*name, *texts)):
                 if wanted.matches(self._all[part[0]][1]):
                     places += part
-        return (self._all[place] for place in sorted(places))
+        return (self._all[number] for number in sorted(places))
 
     def _names(self, wanted: AclFilter) -> Iterable[_Texts]:
         """The texts that an ACL matched by ``wanted`` may have; None where it names none."""
@@ -182,7 +182,7 @@ class _Sought:
             groups = self._groups[named] = self._grouped(named)
         group = groups.get(texts, [])
         if len(group) <= _FEW:
-            return [[place] for place in group]
+            return [[number] for number in group]
         parts = self._parts.get((named, texts))
         if parts is None:
             parts = self._parts[named, texts] = self._by_codes(group)
@@ -190,17 +190,17 @@ class _Sought:
 
     def _grouped(self, named: _Named) -> dict[_Texts, _Places]:
         groups: dict[_Texts, _Places] = {}
-        for place, (_, acl) in enumerate(self._all):
+        for number, (_, acl) in enumerate(self._all):
             texts = tuple(compress((acl.resource_name, acl.principal, acl.host), named))
-            groups.setdefault(texts, []).append(place)
+            groups.setdefault(texts, []).append(number)
         return groups
 
     def _by_codes(self, group: _Places) -> list[_Places]:
         parts: dict[tuple[int, ...], _Places] = {}
-        for place in group:
-            acl = self._all[place][1]
+        for number in group:
+            acl = self._all[number][1]
             codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
-            parts.setdefault(codes, []).append(place)
+            parts.setdefault(codes, []).append(number)
         return list(parts.values())
 
 

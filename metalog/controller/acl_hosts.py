@@ -1,8 +1,8 @@
-"""Which hosts an ACL that is to be created may have: that depends on the Kafka that creates it.
+"""Checks the host of a new ACL; the version of Kafka that creates the ACL decides which are valid.
 
-Kafka 4.3 takes any text. Kafka 4.4 takes a CIDR block (KIP-1276) from a metadata.version on, and
-nothing else that has a slash; codes and texts are its own. This module must not know what is
-stored already, nor what an ACL decides.
+Kafka 4.3 accepts any text. Kafka 4.4 accepts a CIDR block (KIP-1276) if the metadata.version
+allows it, and refuses any other text with a slash. Error codes and messages are Kafka's. This
+module must not know the stored ACLs, nor what an ACL decides.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ _TOO_EARLY: Final = ApiError(
 
 
 class AclCreator(NamedTuple):
-    """The Kafka that is asked to create ACLs: its version, such as ``4.4``, and the
-    metadata.version of its log."""
+    """The Kafka that creates the ACLs: its version, such as ``4.4``, and the metadata.version."""
 
     kafka: str
     metadata_version: int
 
 
 def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator:
-    """``kafka`` on a log with these features; where it is not known, the one that the log's
-    metadata.version makes likely."""
+    """Version ``kafka`` on a log with these features.
+
+    Without ``kafka``, the log's metadata.version suggests the version.
+    """
     return AclCreator(kafka or features.assumed_kafka, features.metadata_version or 0)
 
 
 def creator_of_cluster(supported: int, finalized: int) -> AclCreator:
-    """By the metadata.version that a cluster announces: its newest one, and the one in force."""
+    """The creator for a cluster: ``supported`` is its newest metadata.version, and ``finalized``
+    the one in force."""
     newest = [kafka for kafka, level in LATEST_METADATA_VERSIONS.items() if level <= supported]
     return AclCreator(max(newest, default=min(LATEST_METADATA_VERSIONS)), finalized)
 
 
 def why_no_host(host: str, creator: AclCreator) -> ApiError:
-    """Why ``creator`` refuses ``host``; success where it takes it."""
+    """Why ``creator`` refuses ``host``; success if it accepts the host."""
     if creator.kafka < "4.4":
         return SUCCESS
     if not host:

@@ -1,9 +1,9 @@
-"""The records that a new leader writes first, as Kafka's ActivationRecordsGenerator.
+"""The records that a new leader writes first, as Kafka's ActivationRecordsGenerator does.
 
-A log without a metadata.version gets what the folder was formatted with, whatever else
-stands in it: as one metadata transaction where that version has them, else as one batch.
-A transaction that the leader before left open is aborted.
-Pure. This module must not know where the bootstrap records come from.
+A log without a metadata.version gets the records that its folder was formatted with, even if it
+has other records. They are one metadata transaction if their metadata.version has transactions,
+else one batch. A transaction that the previous leader left open is aborted. Pure. This module must
+not know where the bootstrap records come from.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from metalog.image.metadata import MetadataImage
 from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
 
 _ELR: Final = "eligible.leader.replicas.version"
-"""Eligible leader replicas count from the cluster's min.insync.replicas (KIP-966)."""
+"""The feature of eligible leader replicas, which needs a min.insync.replicas (KIP-966)."""
 _BROKER: Final = 4
 
 
 def activation_batches(
     image: MetadataImage, is_transaction_open: bool, bootstrap: Callable[[], Records]
 ) -> Iterator[Records]:
-    """What to append, a batch each. ``bootstrap`` is called only if it is needed."""
+    """The batches to append. ``bootstrap`` is called only if its records are needed."""
     abort = [(AbortTransactionRecord(reason="Controller failover"), 0)]
     if image.features.metadata_version is not None:
         if is_transaction_open:

@@ -1,7 +1,7 @@
-"""A change of any size to ACLs and credentials at once, turned into records: a migration.
+"""Turns a migration into records: one change, of any size, to ACLs and credentials together.
 
-It is carried out as one transaction, so that Kafka's bound on a request does not apply.
-Pure. This module must not know where what is wanted came from.
+It is written as one transaction, so Kafka's limit on the records of a request does not apply.
+Pure. This module must not know where the wanted ACLs and credentials came from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metalog.scram import ScramCredential, ScramMechanism
 
 
 class Migration(NamedTuple):
-    """``credentials`` are taken as they are: their passwords are not known."""
+    """ACLs to add, ACLs to remove, and credentials to store as they are, without a password."""
 
     added: Sequence[Acl] = ()
     removed: Sequence[Acl] = ()
@@ -34,7 +34,11 @@ class Migration(NamedTuple):
 def change_whole(
     image: MetadataImage, change: Migration, entropy: Entropy
 ) -> ControllerResult[None]:
-    """``InvalidRequest`` where a part of it is refused; then nothing of it is done."""
+    """The records of ``change``.
+
+    Raises:
+        InvalidRequest: a part of the change is refused; then no part of it is made.
+    """
     creator = creator_for(image.features)
     for acl in change.added:
         if error := why_not(acl, creator):

@@ -1,7 +1,7 @@
-"""Requests about the controllers that registered with a cluster, turned into records.
+"""Turns requests about registered controllers into records.
 
-What is refused, with which code and which words, is what Kafka 4.4's QuorumController and
-ClusterControlManager refuse. Pure. This module must not know who asks, nor how a controller
+It refuses the requests that Kafka 4.4's QuorumController and ClusterControlManager refuse, with
+the same codes and messages. Pure. This module must not know the caller, nor how a controller
 registers.
 """
 
@@ -29,7 +29,7 @@ _TOO_OLD: Final = ApiError(
 def unregister_controller(
     image: MetadataImage, controller_id: int, active_id: int
 ) -> ControllerResult[ApiError]:
-    """``active_id`` is the controller that is asked."""
+    """The records that unregister a controller; ``active_id`` is the one that has the request."""
     if controller_id == active_id:
         return ControllerResult((), _ACTIVE)
     if (image.features.metadata_version or 0) < UNREGISTRATION_SINCE:

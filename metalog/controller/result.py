@@ -1,6 +1,6 @@
-"""A controller's result: records to append, and the answer once they are durable.
+"""A controller's result: the records to append, and the response once they are durable.
 
-This module must not know any one request.
+This module must not know any particular request.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["MAX_RECORDS_PER_USER_OPERATION", "SUCCESS", "ApiError", "ControllerR
 R = TypeVar("R")
 
 MAX_RECORDS_PER_USER_OPERATION: Final = 10_000
-"""Kafka's bound on the records of one request."""
+"""Kafka's limit on the records of one request."""
 
 
 class ControllerResult(NamedTuple, Generic[R]):
-    """``records`` are (message, version) in request order; all of them go in one batch."""
+    """``records`` are (message, version) pairs in request order; they form one batch."""
 
     records: Sequence[tuple[Any, int]]
     response: R

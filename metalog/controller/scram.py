@@ -1,11 +1,11 @@
-"""Requests about SCRAM credentials, turned into records (KIP-554).
+"""Turns requests about SCRAM credentials into records (KIP-554).
 
-The client sends the salted password; where the password itself comes to us (KIP-506),
-``scram_password`` makes of it what this module takes. What is refused, with which code and
-which words, is what Kafka 4.3's ScramControlManager and ScramImage refuse; a user may appear
-once in an ``AlterScramRequest``, whatever the mechanism.
+The client sends a salted password. If it sends the password itself (KIP-506), ``scram_password``
+turns that request into one for this module. Requests are refused as by Kafka 4.3's
+ScramControlManager and ScramImage, with the same codes and messages. A user may appear only once
+in an ``AlterScramRequest``, whatever the mechanism.
 
-Pure: the image is only read. A request shows no secret in its ``repr``. This module must not
+Pure: the image is only read. The ``repr`` of a request shows no secret. This module must not
 know connections.
 """
 
@@ -35,7 +35,7 @@ SCRAM_SINCE: Final = 11
 """metadata.version 3.5-IV2, the first that may write SCRAM records (KIP-900)."""
 
 MECHANISMS: Final[Mapping[int, ScramMechanism]] = {each.value: each for each in ScramMechanism}
-"""By the code that comes on the wire."""
+"""The code on the wire -> the mechanism."""
 _TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
@@ -45,14 +45,14 @@ _UNSUPPORTED: Final = ApiError(
 
 
 class ScramDeletion(NamedTuple):
-    """``mechanism`` is the code that came on the wire, known or not."""
+    """A credential to delete; ``mechanism`` is the code on the wire, which may be unknown."""
 
     name: str
     mechanism: int
 
 
 class ScramUpsertion(NamedTuple):
-    """``salted_password`` is RFC 5802's SaltedPassword."""
+    """A credential to set; ``salted_password`` is RFC 5802's SaltedPassword."""
 
     name: str
     mechanism: int
@@ -70,7 +70,7 @@ class ScramUpsertion(NamedTuple):
 def salted_upsertion(
     name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> ScramUpsertion:
-    """A change that sets the password of a user, salted as a client of KIP-554 does it."""
+    """A change that sets the password of a user, salted as a KIP-554 client salts it."""
     salted = salted_password(mechanism, password, salt, iterations)
     return ScramUpsertion(name, mechanism.value, iterations, salt, salted)
 
@@ -83,7 +83,7 @@ class AlterScramRequest(NamedTuple):
 
 
 class ScramDescription(NamedTuple):
-    """Iterations by mechanism, or why there are none."""
+    """One user's iterations by mechanism, or the error instead."""
 
     error: ApiError = SUCCESS
     iterations: Mapping[ScramMechanism, int] = {}
@@ -92,7 +92,7 @@ class ScramDescription(NamedTuple):
 def alter_credentials(
     image: MetadataImage, request: AlterScramRequest
 ) -> ControllerResult[dict[str, ApiError]]:
-    """One outcome a user, in the order in which the request names them."""
+    """The records, and one outcome per user, in the order of the request."""
     supported = (image.features.metadata_version or 0) >= SCRAM_SINCE
     results: dict[str, ApiError] = {}
     wanted: dict[str, tuple[Any, int]] = {}
@@ -112,7 +112,7 @@ def alter_credentials(
 def describe_credentials(
     image: ScramImage, users: Sequence[str] | None
 ) -> dict[str, ScramDescription]:
-    """One description a user; of all users, sorted, where none is named."""
+    """One description per user; without ``users``, of all users, sorted."""
     if not users:
         return {
             user: _description(image, user)
@@ -133,7 +133,7 @@ def describe_credentials(
 
 
 def name_problem(name: str) -> str | None:
-    """Why no record can hold a user of that ``name``, or None."""
+    """Why no record can hold the user ``name``, or None."""
     if not name:
         return "Username must not be empty"
     problem = text_problem(name)
@@ -141,8 +141,10 @@ def name_problem(name: str) -> str | None:
 
 
 def new_user_problem(name: str, salt: bytes) -> str | None:
-    """Why nobody could log in by a credential of that ``name`` and ``salt``, or None. Logs that
-    hold one are read, and it can be deleted."""
+    """Why nobody could log in with a credential of this ``name`` and ``salt``, or None.
+
+    A log that holds such a credential is read, and the credential can be deleted.
+    """
     if problem := name_problem(name):
         return problem
     if "\0" in name:

@@ -1,12 +1,12 @@
-"""Requests that bring SCRAM passwords themselves (KIP-506), turned into KIP-554's.
+"""Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
-A password may come over TLS and from a super user only. It is held against the policy and
-salted here, and what is left to carry out no longer has it: ``AlterScramRequest``s, which
-``alter_credentials`` carries out here or at the controller that they are forwarded to.
+Only a super user may send a password, and only over TLS. The policy checks it, and it is salted
+here. The result are ``AlterScramRequest``s, which no longer contain the password.
+``alter_credentials`` carries them out, here or at the controller that gets them forwarded.
 Request and response have the fields of KIP-506's messages.
 
-Pure: salts come from the ``entropy`` that is handed in, and a request shows no password in
-its ``repr``. This module must not know connections, nor how a policy is found.
+Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
+module must not know connections, nor how a policy is found.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _UNANSWERED: Final = ApiError(
 
 
 class ScramCredentials(NamedTuple):
-    """``hash_type`` is a ``ScramMechanism``'s code; without a ``password`` it is deleted."""
+    """One credential to set; without a ``password``, one to delete. ``hash_type`` is the code of a
+    ``ScramMechanism``."""
 
     username: str
     hash_type: int
@@ -76,37 +77,37 @@ class HashResult(NamedTuple):
 
 
 class ScramPasswordResponse(NamedTuple):
-    """A result for each hash type and user that was named, in the order of the request."""
+    """One result for each hash type and user in the request, in its order."""
 
     throttle_time_ms: int
     hash_results: Sequence[HashResult]
 
 
 class ScramPasswordPolicy(Protocol):
-    """What ``sasl.scram.password.policy.class`` names."""
+    """The interface of the class that ``sasl.scram.password.policy.class`` names."""
 
     def accept(self, password: str) -> bool:
-        """Whether ``password`` may be used; it must not be kept or logged."""
+        """Whether ``password`` may be used. The policy must not store or log it."""
         ...
 
     def describe(self) -> str:
-        """What a password must be, in one line: a part of the error that people get."""
+        """The rule for passwords in one line; users see it in the error."""
         ...
 
 
 class Caller(NamedTuple):
-    """How the request came, and from whom."""
+    """The sender of a request, and the security of the connection."""
 
     is_encrypted: bool
     is_super_user: bool
 
 
 class ScramPasswordPlan(NamedTuple):
-    """What is left to carry out, and the outcomes that are known before.
+    """The requests to carry out, and the outcomes that are certain before.
 
-    ``requests`` has one request a mechanism, since KIP-554 takes a user once in each.
-    ``refused`` holds an outcome for every hash type and user that was named, a success
-    where the outcome is that of the request.
+    ``requests`` has one request per mechanism, because a KIP-554 request may name a user only
+    once. ``refused`` has an outcome for every hash type and user of the request. It is a success
+    if the outcome depends on ``requests``.
     """
 
     requests: Mapping[ScramMechanism, AlterScramRequest]
@@ -115,7 +116,7 @@ class ScramPasswordPlan(NamedTuple):
     def response(
         self, outcomes: Mapping[ScramMechanism, Mapping[str, ApiError]]
     ) -> ScramPasswordResponse:
-        """The answer, given each request's outcomes by user; one that is missing is an error."""
+        """The response for the outcomes of ``requests``, by user; a missing outcome is an error."""
         results: dict[int, list[UserResult]] = {}
         for (hash_type, username), refusal in self.refused.items():
             error = refusal
@@ -133,7 +134,7 @@ def plan_passwords(
     policy: ScramPasswordPolicy | None,
     entropy: Entropy,
 ) -> ScramPasswordPlan:
-    """What ``request`` comes to. Salting takes some milliseconds a password."""
+    """The plan for ``request``. Salting takes some milliseconds of CPU per password."""
     named: dict[tuple[int, str], list[ScramCredentials]] = {}
     for each in request.credentials:
         named.setdefault((each.hash_type, each.username), []).append(each)
@@ -154,7 +155,7 @@ def _why_not(
     config: ScramPasswordConfig,
     policy: ScramPasswordPolicy | None,
 ) -> ApiError:
-    """Why nothing is done of what one user and hash type was ``given``, else a success."""
+    """Why the changes ``given`` for one user and hash type are refused, else a success."""
     password = given[0].password
     if not caller.is_encrypted:
         error = _NO_TLS
@@ -169,7 +170,7 @@ def _why_not(
     elif password is not None and has_half_pair(password):
         error = _NO_TEXT
     else:
-        error = SUCCESS if password is None or policy is None else _judged(policy, password)
+        error = SUCCESS if password is None or policy is None else _policy_error(policy, password)
     return error
 
 
@@ -181,8 +182,11 @@ def _unsupported(hash_type: int, config: ScramPasswordConfig) -> ApiError:
     )
 
 
-def _judged(policy: ScramPasswordPolicy, password: str) -> ApiError:
-    """Anything but True refuses. What a policy raises is not told: it may quote the password."""
+def _policy_error(policy: ScramPasswordPolicy, password: str) -> ApiError:
+    """The policy's decision; anything but True refuses.
+
+    The message of an exception in the policy is not shown: it may contain the password.
+    """
     try:
         if policy.accept(password) is True:
             return SUCCESS

@@ -1,7 +1,7 @@
 """A node's settings for KIP-506's passwords: KIP-506's keys, and one of ours.
 
-A setting that cannot be used stops the node: a policy whose key was misspelt would leave
-every password unchecked. This module must not know requests, nor load a class.
+An invalid setting stops the node: with a misspelt key, a policy would check no password. This
+module must not know requests, nor load a class.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ _ITERATIONS: Final = {
     for mechanism in ScramMechanism
 }
 SALTED_ENABLE: Final = "sasl.scram.password.salted.enable"
-"""Ours: whether KIP-554's requests may set passwords, which come salted, so that no policy can
-judge them."""
+"""Our key: whether KIP-554's requests may set passwords. These are salted, so no policy can check
+them."""
 KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *_ITERATIONS.values(), SALTED_ENABLE)
 _PREFIX: Final = "sasl.scram.password."
 _MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMechanism}
 
 
 class ScramPasswordConfig(NamedTuple):
-    """``iterations`` has the mechanisms that are enabled; ``policy_class`` a class's full name;
-    ``takes_salted`` is false where KIP-554's requests set no passwords."""
+    """The settings of one node.
+
+    ``iterations`` has an entry for each enabled mechanism. ``policy_class`` is the full name of a
+    class. ``takes_salted`` is false if KIP-554's requests may not set passwords.
+    """
 
     iterations: Mapping[ScramMechanism, int] = dict.fromkeys(ScramMechanism, MIN_ITERATIONS)
     policy_class: str | None = None
@@ -40,16 +43,16 @@ class ScramPasswordConfig(NamedTuple):
         """Read the keys ``sasl.scram.password.*``.
 
         Args:
-            properties: keys by their names; those that concern something else are ignored.
+            properties: a configuration's values by key; other keys are ignored.
 
         Raises:
-            ConfigException: a value cannot be used, or a key is not known.
+            ConfigException: a value is invalid, or a key is unknown.
         """
         return scram_password_config(properties)
 
 
 def scram_password_config(properties: Mapping[str, object]) -> ScramPasswordConfig:
-    """``ConfigException`` names the key that cannot be used."""
+    """The settings in ``properties``; ``ConfigException`` names the key that cannot be used."""
     for key in properties:
         if key.startswith(_PREFIX) and key not in KEYS:
             raise ConfigException(f"{key} is not known; there are {', '.join(KEYS)}")
@@ -70,7 +73,7 @@ def _takes_salted(properties: Mapping[str, object]) -> bool:
 
 
 def _enabled(properties: Mapping[str, object]) -> set[ScramMechanism]:
-    """All where nothing is said; none where the list is empty."""
+    """The enabled mechanisms: all without the key, none for an empty list."""
     if properties.get(ENABLED_MECHANISMS) is None:
         return set(ScramMechanism)
     enabled = set()

@@ -1,8 +1,8 @@
 """Changes larger than a batch: records as one metadata transaction (KIP-868).
 
-What stands between its BeginTransaction and its EndTransaction takes effect as a whole, or
-not at all: whoever leads next aborts what was left open. Pure. This module must not know
-what the records are.
+The records between BeginTransaction and EndTransaction take effect together or not at all: the
+next leader aborts a transaction that is still open. Pure. This module must not know what the
+records mean.
 """
 
 from __future__ import annotations
@@ -23,20 +23,25 @@ Records = Sequence[tuple[Message, int]]
 TRANSACTIONS_SINCE: Final = 13
 """metadata.version 3.6-IV1, the first with metadata transactions."""
 MAX_TRANSACTION_BYTES: Final = 128 << 20
-"""Readers hold a transaction back until it ends; ours hold twice as much at most."""
+"""The largest transaction. Readers hold back a transaction until it ends; ours hold back at most
+twice as many bytes."""
 RECORDS_PER_BATCH: Final = 10_000
 
 _BATCH_HEADER: Final = 61
 _RECORD_OVERHEAD: Final = 19
-"""Lengths, offset delta and the rest, at their largest."""
+"""The most bytes that a record needs beside its value: lengths, offset delta, and so on."""
 
 
 def transaction_batches(
     records: Records, name: str, metadata_version: int, *, before: Records = ()
 ) -> list[Records]:
-    """What to append, a batch each; ``before`` comes before the transaction. Where the
-    metadata.version has no transactions, all in one batch; ``InvalidRequest`` where that is
-    too large, or the whole is."""
+    """The batches to append; ``before`` comes before the transaction.
+
+    If ``metadata_version`` has no transactions, all records are one batch.
+
+    Raises:
+        InvalidRequest: this batch, or the whole transaction, would be too large.
+    """
     has_transactions = metadata_version >= TRANSACTIONS_SINCE
     if has_transactions:
         records = [

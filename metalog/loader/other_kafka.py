@@ -44,13 +44,13 @@ def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> d
 
 def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
     """``foreign_traces`` of records in log order, each with its offset, without a loader."""
-    told = list(records)
+    pairs = list(records)
     skipped: dict[str, Skipped] = {}
-    for offset, message in told:
+    for offset, message in pairs:
         if isinstance(message, Undecodable):
             first = skipped.get(name_of(message), Skipped(0, offset, message.reason))
             skipped[name_of(message)] = first._replace(records=first.records + 1)
-    return foreign_traces(FeaturesImage(metadata_version_in(told)), skipped)
+    return foreign_traces(FeaturesImage(metadata_version_in(pairs)), skipped)
 
 
 def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:

@@ -1,7 +1,7 @@
-"""How a node's log is kept: Kafka's ``metadata.log.*`` and ``metadata.max.*`` keys.
+"""The settings of a node's log: Kafka's keys ``metadata.log.*`` and ``metadata.max.*``.
 
-Names, defaults and least values are Kafka's. This module must not know what is done with
-them, nor where the properties come from.
+Names, defaults and lowest values are Kafka's. This module must not know how the settings are used,
+nor where the properties come from.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ _HOUR_MS: Final = 60 * 60 * 1000
 
 
 class LogConfig(NamedTuple):
-    """Bytes and milliseconds. Of the retention limits -1 is none; a snapshot or idle interval
-    of 0 is never."""
+    """The settings, in bytes and milliseconds.
+
+    A retention limit of -1 means no limit. A snapshot or idle interval of 0 means never.
+    """
 
     segment_bytes: int = DEFAULT_SEGMENT_BYTES
     segment_ms: int = DEFAULT_SEGMENT_MS
@@ -45,14 +47,14 @@ KEYS: Final[Mapping[str, tuple[str, int]]] = {
     "retention_ms": ("metadata.max.retention.ms", -1),
     "idle_interval_ms": ("metadata.max.idle.interval.ms", 0),
 }
-"""Field to Kafka's key and least value."""
+"""Field -> Kafka's key and its lowest value."""
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:
     """Read Kafka's keys about a log's segments, snapshots and retention, for ``Upkeep``.
 
     Args:
-        properties: keys by Kafka's names; those that concern something else are ignored.
+        properties: a configuration's values by Kafka's keys; other keys are ignored.
 
     Raises:
         InvalidRequest: a value is not a number, or is too small.

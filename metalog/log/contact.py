@@ -1,8 +1,8 @@
-"""When the other end of a log last proved that it lives.
+"""Measures how long the peer of a log has been silent.
 
-An answer is proof, and so is a record; that no error was reported is none. A log that has
-such an end tells for how long it has been silent (``ports.Heard``), to any thread.
-This module must not know what an answer is.
+An answer or a record proves that the peer is alive; the absence of errors does not. Any thread may
+ask a log with a peer how long it has been silent (``ports.Heard``). This module must not know what
+an answer is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Contact:
         self._last_s: float | None = None
 
     def heard(self) -> None:
-        """It lives, just now."""
+        """Note a proof, at this moment, that the peer is alive."""
         self._last_s = self._monotonic_s()
 
     @property

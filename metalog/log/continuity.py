@@ -1,9 +1,8 @@
 """Checks the continuity of a log: offsets and epochs, which no CRC covers.
 
-Base offset, length, epoch and magic lie outside a batch's CRC, so they are held
-against what must be there: offsets without a gap, an epoch that rises only at a
-LEADER_CHANGE batch, and ``leader-epoch-checkpoint`` where there is one.
-Pure. This module must not know where batches come from.
+A batch's CRC does not cover base offset, length, epoch and magic. So three other rules check them:
+offsets have no gap, the epoch rises only at a LEADER_CHANGE batch, and both agree with
+``leader-epoch-checkpoint`` if it exists. Pure. This module must not know where batches come from.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ _NEVER = 2**63
 
 
 class Continuity:
-    """The place that a reader has reached, and the check of each batch that comes next.
+    """A reader's position in a log; it checks each next batch.
 
-    ``next_offset`` and ``epoch`` are None before the first batch of a log whose
-    beginning is not known.
+    ``next_offset`` and ``epoch`` are None before the first batch of a log with an unknown start.
     """
 
     __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")
@@ -38,7 +36,7 @@ class Continuity:
         self._epochs_agree_below = 0
 
     def admit(self, batch: Batch) -> None:
-        """Takes ``batch`` as the next one, or raises ``CorruptLog`` naming its place."""
+        """Accept ``batch`` as the next one; ``CorruptLog`` if it cannot follow."""
         if batch.base_offset != self.next_offset and self.next_offset is not None:
             raise _at(batch, f"offset {batch.base_offset} stands where {self.next_offset} must")
         if batch.epoch != self.epoch:
@@ -61,7 +59,7 @@ class Continuity:
             )
 
     def _check_checkpoint(self, batch: Batch) -> None:
-        """The checkpoint may lack the newest epochs (it was copied first), but not disagree."""
+        """Compare with the checkpoint, which may lack the newest epochs: it was copied first."""
         starts = self._epochs.starts
         self._epochs_agree_below = min(
             (start.start_offset for start in starts if start.start_offset > batch.last_offset),

@@ -1,4 +1,4 @@
-"""Which epoch wrote which offsets, as far as a follower has read: what truncation needs.
+"""Maps offsets to leader epochs for a follower's part of the log; truncation needs this.
 
 Source: KIP-595, "Log Reconciliation". Pure. This module must not know where batches come from.
 """
@@ -15,8 +15,10 @@ class EpochBoundary(NamedTuple):
 
 
 class Epochs:
-    """``start`` is where the reading began; of what is below, no more is known than the epoch
-    ``before`` it, if that."""
+    """The epochs of the offsets from ``start`` on, where the follower began to read.
+
+    ``before`` is the epoch of the record before ``start``, or None if it is unknown.
+    """
 
     def __init__(self, start: int = 0, before: int | None = None) -> None:
         self._starts: list[EpochBoundary] = []
@@ -25,26 +27,29 @@ class Epochs:
         self.end = start
 
     def extend(self, epoch: int, end: int) -> None:
-        """What comes next, up to ``end``, is of ``epoch``."""
+        """Note that the next records, below ``end``, have this epoch."""
         if not self._starts or self._starts[-1].epoch != epoch:
             self._starts.append(EpochBoundary(self.end, epoch))
         self.end = end
 
     def at(self, offset: int) -> int | None:
-        """The epoch of the record at ``offset``, None where it is not known."""
+        """The epoch of the record at ``offset``; None if it is unknown."""
         if offset == self.start - 1:
             return self._before
-        place = bisect_right(self._starts, offset, key=lambda each: each.start)
-        return self._starts[place - 1].epoch if place and offset < self.end else None
+        index = bisect_right(self._starts, offset, key=lambda each: each.start)
+        return self._starts[index - 1].epoch if index and offset < self.end else None
 
     def common_end(self, epoch: int, end: int) -> int:
-        """Where we part from a leader whose log holds ``epoch`` up to ``end``, and of ours no
-        later epoch."""
-        for place in reversed(range(len(self._starts))):
-            if self._starts[place].epoch <= epoch:
-                following = self._starts[place + 1 :]
+        """The offset at which our log and the leader's diverge.
+
+        In the leader's log, ``epoch`` ends at ``end``; it is the leader's newest epoch that is not
+        newer than ours.
+        """
+        for index in reversed(range(len(self._starts))):
+            if self._starts[index].epoch <= epoch:
+                following = self._starts[index + 1 :]
                 own_end = following[0].start if following else self.end
-                return min(own_end, end) if self._starts[place].epoch == epoch else own_end
+                return min(own_end, end) if self._starts[index].epoch == epoch else own_end
         return self.start
 
     def truncate(self, offset: int) -> None:

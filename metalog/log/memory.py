@@ -1,6 +1,6 @@
-"""A log that lives in memory: batches, and snapshots of them, for tests and embedding.
+"""A log in memory, with batches and snapshots, for tests and embedding.
 
-It obeys the same laws as a log on disk. This module must not know any file.
+It behaves as a log on disk does. This module must not know any file.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from metalog.records.messages.leader_change_message import Voter
 NEWEST: Final[Sequence[tuple[Message, int]]] = (
     (FeatureLevelRecord(METADATA_VERSION, DEFAULT_METADATA_VERSION), 0),
 )
-"""What a log begins with where nothing else is asked for."""
+"""The default first records of a log."""
 
 
 class MemoryLog:
-    """A log of batches in memory, to be read.
+    """A read-only log of batches in memory.
 
-    All of it is committed, unless a lower ``high_watermark`` is given.
+    All of it is committed, unless the caller passes a lower ``high_watermark``.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class MemoryLog:
         self._bounds = LogBounds(start, end, epoch, committed, "given with the batches")
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+        """The events from offset ``start``, or from its batch, up to the present end of the log.
 
-        Raises ``CorruptLog`` where the log is damaged.
+        Raises ``CorruptLog`` if the log is damaged.
         """
         if start < self._bounds.start:
             newest = max(self._snapshots)
@@ -70,7 +70,7 @@ class MemoryLog:
                 yield Appended(batch)
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         return [MemorySplit(self._batches)] if self._batches else []
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -80,14 +80,16 @@ class MemoryLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
 
-        Raises ``InvalidSource`` where there is no such snapshot.
+        Raises ``InvalidSource`` if there is no such snapshot.
         """
         return iter(self._snapshots[id])
 
 
 class WritableMemoryLog:
-    """A log that is written in memory, as durable as its process: for embedding without a
-    disk, and for tests. It begins with ``bootstrap``, else with the newest metadata.version.
+    """A writable log in memory, for embedding without a disk, and for tests.
+
+    It is lost when the process ends. Its first records are ``bootstrap``, by default the newest
+    metadata.version.
     """
 
     def __init__(
@@ -107,9 +109,9 @@ class WritableMemoryLog:
         self._news: list[LogEvent] = []
 
     def claim(self) -> int:
-        """Become the one writer, in a new epoch; returns the epoch.
+        """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if it is
         damaged, and ``LogFenced`` after it was claimed or closed.
         """
         if self._is_closed:
@@ -122,8 +124,8 @@ class WritableMemoryLog:
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one batch; returns the new end offset once durable.
 
-        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
-        is over or a write has failed.
+        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is
+        over or a write has failed.
         """
         if self._is_closed or epoch != self._epoch:
             raise LogFenced(f"epoch {epoch} of the log in memory is over")
@@ -134,21 +136,21 @@ class WritableMemoryLog:
         raise InvalidRequest(f"there is no snapshot {before} of a log in memory")
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """(message, version) pairs with which a log without a metadata.version begins."""
+        """The first records, as (message, version) pairs, of a log without a metadata.version."""
         return self._bootstrap
 
     def close(self) -> None:
-        """Give the log up; it cannot be claimed again."""
+        """Release the log; it cannot be claimed again."""
         self._is_closed = True
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+        """The events from offset ``start``, or from its batch, up to the present end of the log.
 
-        Raises ``CorruptLog`` where the log is damaged.
+        Raises ``CorruptLog`` if the log is damaged.
         """
         self._news = []
         yield from MemoryLog(self._batches).read(start)
@@ -161,7 +163,7 @@ class WritableMemoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         return MemoryLog(self._batches).splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -171,7 +173,7 @@ class WritableMemoryLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
 
-        Raises ``InvalidSource`` where there is no such snapshot.
+        Raises ``InvalidSource`` if there is no such snapshot.
         """
         raise InvalidRequest(f"there is no snapshot {id} of a log in memory")
 

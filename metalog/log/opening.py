@@ -1,7 +1,7 @@
-"""One door to a log, for reading or for writing: a folder, files, a topic, or a quorum.
+"""Opens a log for reading or writing: a folder, files, a topic, or a quorum.
 
-``open_log`` opens what a SOURCE names; what speaks to a cluster is imported only where the
-SOURCE needs it, and gets Kafka's client keys, translated here. This module must not know
+``open_log`` opens the log that a SOURCE names. Modules that connect to a cluster are imported only
+if the SOURCE needs them; this module translates Kafka's client keys for them. It must not know
 stores (files of ACLs, ``cluster://``), nor replay.
 """
 
@@ -46,35 +46,35 @@ _BROKERS: Final = "bootstrap.servers"
 
 
 class OpenedLog(Log, Protocol):
-    """A log, and what a command says of it beside what it holds."""
+    """A log, with the facts about it that a command prints."""
 
     @property
     def path(self) -> Path | str:
-        """Where it is: a path, or the address as text."""
+        """The log's path, or its address as text."""
         ...
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Lines for a person about what is odd, though it can be read."""
+        """Lines for a person about oddities that do not prevent reading."""
         ...
 
     @property
     def damage(self) -> CorruptLog | None:
-        """What keeps it from being read to its end."""
+        """The damage that prevents reading to the end, or None."""
         ...
 
     @property
     def missing(self) -> CorruptLog | None:
-        """What proves that it once went on after its end."""
+        """The proof that records at its end were lost, or None."""
         ...
 
     @property
     def proven(self) -> Proven:
-        """Up to which offset it is provably committed, and why."""
+        """The offset up to which the log is provably committed, and the reason."""
         ...
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """With what a log without records begins, where that is known."""
+        """The first batches of a log without records; None if they are unknown."""
         ...
 
 
@@ -84,24 +84,24 @@ def open_log(
     *,
     files: Files = LOCAL_FILES,
 ) -> OpenedLog:
-    """Open a metadata log for reading; hand it to a ``Replica``, which follows it.
+    """Open a metadata log for reading; pass it to a ``Replica``, which follows it.
 
-    Opening a folder or a topic reads a little of it; opening a quorum connects to nobody yet.
+    Opening a folder or a topic reads a little of it. Opening a quorum does not connect yet.
     Nothing is changed.
 
     Args:
         source: a ``metadata.log.dir`` or its partition's folder; several of one quorum joined
             by ``+``; a ``.log`` or ``.checkpoint`` file; ``quorum://HOST:PORT[,HOST:PORT]`` of
             controllers; or ``topic://HOST:PORT[,HOST:PORT]/TOPIC[?snapshots=DIR]``.
-        kafka_settings: for ``quorum://`` and ``topic://``, a client's keys by Kafka's names
+        kafka_settings: for ``quorum://`` and ``topic://``, a client's settings in Kafka's keys
             (``security.protocol``, ``sasl.jaas.config``, …), as in a ``--command-config`` file.
         files: the disk.
 
     Returns:
-        The log. One of a folder, a topic or a quorum can be followed while it is written.
+        The log. A folder, a topic or a quorum can be followed while another process writes it.
 
     Raises:
-        InvalidSource: nothing can be opened there, or a key cannot be used.
+        InvalidSource: there is no such log, or a setting is invalid.
         Unanswered: a topic's cluster does not answer, or not yet; it is an ``InvalidSource``.
         CorruptLog: a file is damaged: which one, where, and what to do.
     """
@@ -121,24 +121,24 @@ def open_writable_log(
     encoding: Encoding | None = None,
     files: Files = LOCAL_FILES,
 ) -> WritableLog:
-    """Open a metadata log to be its one writer; hand it to a ``Replica``, which claims it.
+    """Open a metadata log as its only writer; pass it to a ``Replica``, which claims it.
 
     Args:
         source: the ``metadata.log.dir`` of a stopped node that is its own quorum
             (``metalog format`` and ``snapshot.format_log`` make one), or
-            ``topic://HOST:PORT[,HOST:PORT]/TOPIC``, which is created if there is none.
-        kafka_settings: for ``topic://``, a client's keys by Kafka's names.
+            ``topic://HOST:PORT[,HOST:PORT]/TOPIC``, which is created if it does not exist.
+        kafka_settings: for ``topic://``, a client's settings in Kafka's keys.
         node_id: for ``topic://``, the node that its records name as leader.
         encoding: for a ``topic://`` without records, ``kraft`` (the default) or ``avro``.
         files: the disk.
 
     Returns:
-        The log, not yet claimed. ``Replica.start`` claims it and raises ``InvalidTarget`` where
-        it is not this node's alone to write.
+        The log, not yet claimed. ``Replica.start`` claims it, and raises ``InvalidTarget`` if
+        other processes may write it too.
 
     Raises:
-        InvalidTarget: a log of this kind is not written here.
-        InvalidSource: nothing can be opened there, or a key cannot be used.
+        InvalidTarget: this project cannot write a log of this kind.
+        InvalidSource: there is no such log, or a setting is invalid.
         CorruptLog: a file is damaged: which one, where, and what to do.
     """
     text = str(source)
@@ -172,11 +172,11 @@ def open_writable_log(
 
 
 REMOTE: Final = ("quorum", "topic")
-"""The schemes of logs that a cluster has."""
+"""The URL schemes of logs in a cluster."""
 
 
 def scheme_of(text: str) -> str | None:
-    """``topic`` of ``topic://…``; None where the text has no scheme."""
+    """``topic`` for ``topic://…``; None if the text has no scheme."""
     found = _SCHEME.match(text)
     return None if found is None else found[1]
 
@@ -189,8 +189,11 @@ def connected_log(
     base: Path = Path(),
     files: Files,
 ) -> OpenedLog:
-    """The log at a ``quorum://`` or ``topic://`` URL. ``named`` is where ``properties`` are from;
-    a relative folder of snapshots starts at ``base``."""
+    """The log at a ``quorum://`` or ``topic://`` URL.
+
+    ``named`` is the source of ``properties`` for error messages. A relative folder of snapshots is
+    relative to ``base``.
+    """
     if scheme_of(url) == "quorum":
         return _quorum(url, properties, named)
     from metalog.log.topic.reader import TopicLog
@@ -206,7 +209,7 @@ def connected_log(
 def log_on_disk(
     text: str, base: Path = Path(), *, files: Files, forms: str = _FORMS
 ) -> tuple[str, OpenedLog]:
-    """The kind of the log in files (folder, folders, segment or snapshot), and the log."""
+    """The kind of a log on disk (folder, folders, segment or snapshot), and the log."""
     path = base / text
     try:
         if text and files.is_folder(path):
@@ -225,7 +228,7 @@ def log_on_disk(
 
 
 def is_log_file(path: Path) -> bool:
-    """Whether a file of this name is read as a log: a segment or a snapshot."""
+    """Whether the name is that of a log's file: a segment or a snapshot."""
     is_snapshot = path.suffix == CHECKPOINT_SUFFIX or avro_snapshot_id(path.name) is not None
     return is_snapshot or path.suffix == SEGMENT_SUFFIX
 
@@ -254,7 +257,7 @@ def _folder(path: Path, files: Files) -> DirectoryLog:
 
 
 def _holds_metadata(log: DirectoryLog) -> bool:
-    """Whether a record is of the types that only a metadata log has; the first batches tell."""
+    """Whether the first batches have a record of a type that only a metadata log has."""
     for event in log.read(log.bounds().start):
         if isinstance(event, Appended):
             if not all(isinstance(message, Undecodable) for message in event.batch.messages()):
@@ -276,8 +279,11 @@ def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
 
 
 def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
-    """``Unanswered`` where no server takes a connection and answers a request, within the time of
-    one and with what was tried; librdkafka takes longer, and says less."""
+    """Raise ``Unanswered`` if no server accepts a connection and answers a request.
+
+    It takes at most one connection timeout, and the error lists the attempts. librdkafka would
+    take longer, and its error says less.
+    """
     from metalog.wire.client.bootstrap import first_connection
     from metalog.wire.client.cluster_client import check_answers
     from metalog.wire.client.security import client_settings
@@ -286,7 +292,7 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     try:
         settings = _translated(properties, client_settings, "")
     except InvalidSource:
-        return  # librdkafka knows logins that our own client does not
+        return  # librdkafka supports logins that our own client does not
     try:
         servers = parse_addresses(parse_address(address).servers)
         first_connection(servers, settings, check=check_answers).close()

@@ -1,6 +1,6 @@
 """Reads a .properties file: a client's settings, or a server's configuration.
 
-No value appears in what it says: values may be passwords. This module must not know any key.
+No error contains a value, which may be a password. This module must not know any key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str
         files: the disk.
 
     Returns:
-        The keys with their values, as they stand there.
+        The keys with their values, unchanged.
 
     Raises:
         InvalidSource: the file cannot be read, or is not a .properties file.

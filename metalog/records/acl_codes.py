@@ -1,7 +1,7 @@
-"""ACLs as records have them: Kafka's codes to the words of ``metalog.acl``, and back.
+"""Converts ACL records to ``metalog.acl.Acl`` and back: Kafka's codes to enums, and back.
 
-A code that Kafka 4.3 does not have is read as UNKNOWN, as Kafka reads it. This module
-must not know how a record's bytes lie.
+As in Kafka, a code that Kafka 4.3 does not have becomes UNKNOWN. This module must not know the
+byte layout of a record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ E = TypeVar("E", bound=IntEnum)
 
 
 def _by_code(members: type[E], unknown: E) -> list[E]:
-    """A list to be indexed by an int8, negative codes too."""
+    """The enum's members in a list; its index is an int8, and may be negative."""
     table = [unknown] * 256
     for member in members:
         table[member] = member
@@ -35,7 +35,7 @@ BOUND_OPERATIONS: Final = {int(each): each for each in Operation if each > Opera
 BOUND_PERMISSION_TYPES: Final = {
     int(each): each for each in PermissionType if each > PermissionType.ANY
 }
-"""By their codes, the words that an ACL of Kafka 4.3 can have; the others are for filters."""
+"""The enums' members that an ACL of Kafka 4.3 can have, by code; the others are for filters."""
 
 
 def resource_type_of(code: int) -> ResourceType:
@@ -55,7 +55,7 @@ def permission_type_of(code: int) -> PermissionType:
 
 
 def acl_of(record: AccessControlEntryRecord) -> Acl:
-    """The ACL that ``record`` binds."""
+    """The ACL in ``record``."""
     return Acl(
         _RESOURCE_TYPES[record.resource_type],
         record.resource_name,
@@ -81,7 +81,7 @@ def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
 
 
 def can_be_bound(record: AccessControlEntryRecord) -> bool:
-    """Whether ``record`` has the codes of an ACL that Kafka 4.3 can bind."""
+    """Whether Kafka 4.3 can have an ACL with the codes of ``record``."""
     return (
         record.resource_type in BOUND_RESOURCE_TYPES
         and record.pattern_type in BOUND_PATTERN_TYPES

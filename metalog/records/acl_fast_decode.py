@@ -1,19 +1,19 @@
-"""All records of a batch at once: the hot path of replay.
+"""Decodes all records of a batch at once, with a fast path for ACLs: the hot path of replay.
 
-Most records of a metadata log are ACLs in their plainest form: no key, no headers, no
-timestamp delta, no tagged fields, a name of at most 126 bytes, and no doubt about what is
-meant. Those are read here in one straight line, and a run of them is one part of the
-batch: ids and ACLs, without a message for each. Every record that is not exactly of that
-form goes the ordinary way (``record``, ``frame``), which alone decides what is wrong with it.
+Most records of a metadata log are plain ACLs: no key, no headers, no timestamp delta, no tagged
+fields, a name of at most 126 bytes, and no doubt about the meaning. The fast path reads these
+without branches, and turns consecutive ones into one ``AclRun``: ids and ACLs, without a message
+for each. Any other record is read by the general code (``record``, ``frame``), which alone decides
+what is wrong with it.
 
 A plain record is
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 18, 0
     | id | resource type, name | pattern type, principal, host, operation, permission, 0, 0
 
-Its length and the length of its name say where each of these stands: one ``struct`` for
-each pair of them takes it apart. What the last two mean is remembered, since they repeat
-from record to record.
+The length of the record and the length of the name determine the position of each part, so there is
+one ``struct`` for each pair of lengths. The meaning of the last two parts is cached, because they
+repeat from record to record.
 
 This module must not know files, offsets or control records.
 """
@@ -49,20 +49,21 @@ from metalog.records.record import (
 from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
 MAX_REMEMBERED = 1 << 16
-"""Names, and as many ends of ACLs, and texts in those; then they are forgotten."""
+"""The size of each cache (names, ends of ACLs, texts in these); a full cache is emptied."""
 MAX_SHAPES = 1 << 9
-"""Lengths of records that are remembered, for each size of an offset delta."""
+"""The size of the cache of record lengths, for each size of an offset delta."""
 
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16
 _NO_TAGGED_FIELDS_NOR_HEADERS: Final = b"\x00\x00"
 _SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, 1 << 17, 5))
-"""First record, end, and bytes of attributes, timestamp delta and offset delta."""
+"""Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
+delta in each range."""
 _ONE_BYTE_LENGTH: Final = 64
 
 
 class AclRun(NamedTuple):
-    """Records one after another, each of which binds an ACL to an id."""
+    """Consecutive ACL records, as ids and ACLs."""
 
     ids: list[Uuid]
     acls: list[Acl]
@@ -72,14 +73,14 @@ AnyMessage = Message | ControlMessage | Undecodable
 Part = AnyMessage | AclRun | UnreadRun
 
 _Fields = tuple[object, ...]
-"""The first two fields of an ``Acl``, or the other five."""
+"""The first two fields of an ``Acl``, or the last five."""
 _Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, bytes, bytes]]
-"""Offset delta with what is beside it, what stands between it and the id, the id, and the
-two parts after it."""
+"""Unpacks a record: attributes and deltas, the bytes between them and the id, the id, and the two
+parts after it."""
 _Shape = tuple[bytes, int, int, dict[int, _Unpack]]
-"""Of the plain records of one length: what stands between offset delta and id, where the
-name's length does, the record's size, and what unpacks it, by the name's length. Place and
-size are counted from where the record's length stands."""
+"""The shape of plain records of one length: the bytes between offset delta and id, the position of
+the name's length, the record's size, and the functions that unpack it, by the name's length.
+Position and size count from the start of the record's length."""
 
 
 def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
@@ -106,7 +107,7 @@ def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
 
 
 class _NotPlain(Exception):
-    """For a record that goes the ordinary way."""
+    """The record is not plain: the general code must read it."""
 
 
 _texts: dict[bytes, str] = {}
@@ -117,7 +118,7 @@ _first_deltas: list[bytes] = []
 
 
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
-    """What ``count`` records say, in order; ``MalformedRecord`` if they are missing.
+    """Decode ``count`` records, in order; ``MalformedRecord`` if there are fewer.
 
     Records of the types ``unread`` are not decoded.
     """
@@ -157,9 +158,11 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
 
 
 def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: AclRun) -> int:
-    """Adds to ``run`` the records from number ``start`` on, which begins at ``at``, up to
-    the first that is not plain; returns where that one begins. ``deltas`` are of as many
-    records as there may be, from number 0 on."""
+    """Add plain records to ``run``, from number ``start`` at byte ``at`` to the first that is not
+    plain; return the position of that one.
+
+    ``deltas`` has an entry for each possible record, from number 0 on.
+    """
     ids, acls = run
     new, acl = tuple.__new__, Acl
     heads, ends = _heads, _ends
@@ -189,8 +192,10 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
 
 
 def _deltas(count: int) -> list[bytes]:
-    """Attributes, timestamp delta and offset delta of so many plain records; not of those
-    after the last that can be read so."""
+    """Attributes, timestamp delta and offset delta of ``count`` plain records.
+
+    The list is shorter if the fast path cannot read the last ones.
+    """
     global _first_deltas
     known = _first_deltas
     count = min(count, _SPANS[-1][1])
@@ -200,7 +205,7 @@ def _deltas(count: int) -> list[bytes]:
 
 
 def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Shape:
-    """``length`` is the one or two bytes of a record's length, the first one lowest."""
+    """Cache the shape for ``length``, the one or two bytes of a record's length (little-endian)."""
     low, high = length & 0xFF, length >> 8
     size = (low & 0x7F | high << 7) >> 1
     if low & 1 or high >= 0x80 or (low >= 0x80 and high == 0):
@@ -223,7 +228,7 @@ def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Sh
 
 
 def _learn_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
-    """``name_size`` counts the byte that says it."""
+    """Cache the function that unpacks a record; ``name_size`` includes the byte of the length."""
     between, name_at, size, layouts = shape
     length_size = name_at - 1 - _ID_SIZE - len(between) - delta_size
     end_size = size - name_at - name_size
@@ -237,7 +242,7 @@ def _learn_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
 
 
 def _learn_head(raw: bytes) -> _Fields:
-    """``raw`` is the resource type and the name."""
+    """Decode and cache ``raw``, the resource type and the name."""
     resource_type = BOUND_RESOURCE_TYPES[raw[0]]
     if len(_heads) >= MAX_REMEMBERED:
         _heads.clear()
@@ -246,7 +251,7 @@ def _learn_head(raw: bytes) -> _Fields:
 
 
 def _learn_end(raw: bytes) -> _Fields:
-    """``raw`` is what follows the name in a plain record, to the record's last byte."""
+    """Decode and cache ``raw``, the bytes after the name of a plain record."""
     host_at = 1 + raw[1]
     operation_at = host_at + raw[host_at]
     if len(raw) != operation_at + 4 or not raw.endswith(_NO_TAGGED_FIELDS_NOR_HEADERS):
@@ -264,7 +269,7 @@ def _learn_end(raw: bytes) -> _Fields:
 
 
 def _shared_text(raw: bytes) -> str:
-    """The text of a principal or host: one object wherever it occurs."""
+    """The text of a principal or host; equal texts share one object."""
     text = _texts.get(raw)
     if text is None:
         if len(_texts) >= MAX_REMEMBERED:
@@ -274,7 +279,7 @@ def _shared_text(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """``raw`` is a compact string, its length of one byte included."""
+    """The text of ``raw``, a compact string with its length of one byte."""
     if not raw or raw[0] != len(raw) or raw[0] >= 0x80:
         raise _NotPlain
     text = decode_text(raw[1:])

@@ -1,6 +1,6 @@
 """Fast path that encodes the value of a plain ACL record; ``acl_fast_decode`` is its twin.
 
-It writes the bytes of the general codec, and encodes texts that repeat only once.
+It writes the same bytes as the general codec, and encodes a text that repeats only once.
 
 This module must not know batches.
 """
@@ -19,7 +19,7 @@ _REMEMBERED: Final = 1 << 16
 
 
 def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
-    """The frame and version 0 of ``record``; None where the general way has to look at it."""
+    """``record`` in version 0 with its frame; None if the general codec must encode it."""
     codes = (
         record.resource_type,
         record.pattern_type,

@@ -1,14 +1,14 @@
 """Record batches of Kafka's message format v2: reading, checking, writing.
 
-``decode_batch`` checks the header and the checksum. What lies inside is inflated and
-checked when it is asked for, so that who only needs offsets and epochs does not pay for
-records; ``messages``, ``entries`` and ``records`` therefore raise ``CorruptLog`` too.
+``decode_batch`` checks the header and the checksum. The records are inflated and checked at their
+first use: callers that need only offsets and epochs do not pay for decoding records. So
+``messages``, ``entries`` and ``records`` raise ``CorruptLog`` too.
 
-Bytes 0 to 20 are outside the checksum. Length and magic are checked here; that base
-offset and epoch follow what came before is for whoever sees the sequence.
+The checksum does not cover bytes 0 to 20. This module checks the length and magic among them.
+``log.continuity`` checks base offset and epoch against the previous batch.
 
 Source: Kafka's message format v2 (KIP-98); docs/formats/batch.md. This module must not
-know files: ``file`` and ``position`` are only words for errors.
+know files: ``file`` and ``position`` appear only in errors.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
 
 LENGTH_END: Final = 12
-"""Bytes before what a batch's length counts."""
+"""The number of bytes before those that a batch's length counts."""
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
-"""Bytes; eight times the largest batch that Kafka's controller writes."""
+"""In bytes: eight times the largest batch that Kafka's controller writes."""
 CRC_PLACE: Final = slice(17, 21)
 _CRC_START: Final = CRC_PLACE.stop
-"""Where that begins which the checksum covers."""
+"""The position of the first byte that the checksum covers."""
 _MAGIC: Final = 2
 _NONE: Final = -1
 
@@ -60,7 +60,7 @@ _MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class BatchRecord(NamedTuple):
-    """One record; ``timestamp`` in milliseconds."""
+    """One record; ``timestamp`` is in milliseconds."""
 
     offset: int
     timestamp: int
@@ -75,7 +75,7 @@ class BatchRecord(NamedTuple):
 
 
 class MessageEntry(NamedTuple):
-    """One record's message and the version that it was written in (-1 where unknown)."""
+    """One record's message, and its record version (-1 if unknown)."""
 
     offset: int
     timestamp: int
@@ -84,11 +84,10 @@ class MessageEntry(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One record batch, as a log and a snapshot hold it.
+    """One record batch of a log or a snapshot.
 
-    ``data`` is its records as they lie in the file, compressed or not.
-    ``position`` is the byte in ``file`` at which the batch begins. Timestamps are in
-    milliseconds.
+    ``data`` is the records' bytes in the file, which may be compressed. ``position`` is the batch's
+    first byte in ``file``. Timestamps are in milliseconds.
     """
 
     base_offset: int
@@ -107,12 +106,12 @@ class Batch(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the batch's last record."""
+        """The offset after the batch's last record."""
         return self.last_offset + 1
 
     @property
     def record_count(self) -> int:
-        """How many offsets the batch has, which in a metadata log is its number of records."""
+        """The batch's number of offsets; in a metadata log, also its number of records."""
         return self.last_offset - self.base_offset + 1
 
     @property
@@ -127,12 +126,12 @@ class Batch(NamedTuple):
 
     @property
     def timestamp_type(self) -> str:
-        """``CREATE_TIME`` or ``LOG_APPEND_TIME``, by which Kafka's dump tool names them."""
+        """``CREATE_TIME`` or ``LOG_APPEND_TIME``, as Kafka's dump tool prints it."""
         return LOG_APPEND_TIME if self.attributes & _TIMESTAMP_TYPE_BIT else CREATE_TIME
 
     @property
     def size(self) -> int:
-        """Bytes in the file, header included."""
+        """The batch's size in the file in bytes, header included."""
         return HEADER_SIZE + len(self.data)
 
     def __repr__(self) -> str:
@@ -143,7 +142,7 @@ class Batch(NamedTuple):
         )
 
     def records(self) -> Iterator[BatchRecord]:
-        """The records, values undecoded; ``CorruptLog`` where one is damaged."""
+        """The records with encoded values; ``CorruptLog`` if one is damaged."""
         yield from map(self._record, self.raw_records())
 
     def _record(self, raw: RawRecord) -> BatchRecord:
@@ -162,7 +161,7 @@ class Batch(NamedTuple):
         return self.base_timestamp + raw.timestamp_delta
 
     def entries(self) -> Iterator[MessageEntry]:
-        """The records with their decoded messages; ``CorruptLog`` where one is damaged."""
+        """The records with decoded messages; ``CorruptLog`` if one is damaged."""
         is_control, base_offset = self.is_control, self.base_offset
         for raw in self.raw_records():
             _, timestamp_delta, offset_delta, key, value, headers = raw
@@ -179,9 +178,9 @@ class Batch(NamedTuple):
             yield MessageEntry(base_offset + offset_delta, self._timestamp(raw), version, message)
 
     def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
-        """What the records say, in order: runs of ACLs, and the messages between them.
+        """The decoded records in order: runs of ACLs, and the messages between them.
 
-        The fast way to replay a batch. Records of the types ``unread`` are not decoded.
+        This is the fast path of replay. Records of the types ``unread`` are not decoded.
         """
         if self.is_control:
             return [entry.message for entry in self.entries()]
@@ -204,7 +203,7 @@ class Batch(NamedTuple):
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
     def raw_records(self) -> Iterator[RawRecord]:
-        """The records as they lie in the batch."""
+        """The records with their deltas, as the batch stores them."""
         payload = self._payload()
         try:
             yield from read_records(payload, self.record_count)
@@ -221,8 +220,10 @@ class Batch(NamedTuple):
 
 
 def batch_size(buffer: bytes, position: int = 0) -> int | None:
-    """Bytes of the batch at ``position`` as its length field says, None where that is cut
-    short. The length is not to be trusted: it may be anything at all."""
+    """The size in bytes of the batch at ``position``, from its length field.
+
+    None if the length field is incomplete. The length is not checked: it may be any number.
+    """
     if len(buffer) - position < LENGTH_END:
         return None
     length: int = struct.unpack_from(">i", buffer, position + 8)[0]
@@ -232,9 +233,9 @@ def batch_size(buffer: bytes, position: int = 0) -> int | None:
 def decode_batch(
     buffer: bytes, position: int = 0, *, file: str | None = None, file_position: int | None = None
 ) -> Batch:
-    """The batch that begins at ``position`` of ``buffer``; ``CorruptLog`` if there is none.
+    """The batch at ``position`` of ``buffer``; ``CorruptLog`` if there is none.
 
-    ``file_position`` is where ``position`` lies in ``file``, the same unless given.
+    ``file_position`` is the batch's position in ``file``, by default ``position``.
     """
     at = position if file_position is None else file_position
     if len(buffer) - position < HEADER_SIZE:
@@ -303,9 +304,9 @@ def _header_problem(
 
 
 def encode_batch(batch: Batch) -> bytes:
-    """The bytes of a batch, its records written anew.
+    """The bytes of a batch; its records are encoded again.
 
-    Records that came compressed keep their bytes, since no two compressors agree on theirs.
+    Compressed records keep their bytes, because two compressors never write the same bytes.
     """
     if batch.compression == NONE:
         batch = batch._replace(data=write_records(list(batch.raw_records())))
@@ -313,14 +314,14 @@ def encode_batch(batch: Batch) -> bytes:
 
 
 def batch_bytes(batch: Batch) -> bytes:
-    """The bytes of a batch with its ``data`` as it is: for one that was just built."""
+    """The bytes of a batch with its ``data`` unchanged, for a batch that was just built."""
     checked = _checked_bytes(batch)
     length = batch.size - LENGTH_END
     return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(checked)) + checked
 
 
 def _checked_bytes(batch: Batch) -> bytes:
-    """What the checksum covers."""
+    """The bytes that the checksum covers."""
     header = _CHECKED.pack(
         batch.attributes,
         batch.last_offset - batch.base_offset,
@@ -342,8 +343,8 @@ def build_batch(
 ) -> Batch:
     """A batch of metadata records, or of control records, with one timestamp for all.
 
-    ``messages`` are pairs of message and version; ``InvalidRequest`` if there are none or
-    they are of both kinds.
+    ``messages`` are pairs of message and version. ``InvalidRequest`` if the list is empty, or mixes
+    both kinds.
     """
     control = [isinstance(message, ControlMessage) for message, _ in messages]
     if not messages or any(control) != all(control):
@@ -367,7 +368,7 @@ def assemble_batch(
     *,
     is_control: bool = False,
 ) -> Batch:
-    """An uncompressed batch of ``records``, whatever their values hold."""
+    """An uncompressed batch of ``records``; their values are not checked."""
     batch = Batch(
         base_offset,
         last_offset=base_offset + len(records) - 1,

@@ -1,9 +1,9 @@
 """A checkpoint: a snapshot of the metadata, framed as record batches (KIP-630).
 
-The first record is a SNAPSHOT_HEADER, the last a SNAPSHOT_FOOTER, each in a control
-batch; a kraft.version of 1 puts KRAFT_VERSION and KRAFT_VOTERS behind the header.
-Offsets count from 0 without a gap, and one epoch holds from end to end: with that, no
-bit outside the checksums can change unseen.
+The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
+With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0
+without a gap, and all batches have one epoch. So a change of a bit outside the checksums is
+detected too.
 
 Kafka itself loads a checkpoint without a footer; this reader refuses it. This module
 must not know files, nor what the records mean.
@@ -26,14 +26,14 @@ _ADVICE: Final = "use an older snapshot, or read it with --salvage"
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""Far below the 8 MiB of the largest batch that Kafka writes."""
+"""The size of our batches in bytes, far below the 8 MiB of Kafka's largest batch."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
-    """The batches between header and footer: metadata records, and control records that
-    are neither. ``CorruptSnapshot`` as soon as it is seen that the whole is not sound; a
-    reader that has not come to the end of this iterator must not use what it got.
-    ``epoch`` is the one that its name says, None where it has no name.
+    """The batches between header and footer: metadata records, and other control records.
+
+    The iterator raises ``CorruptSnapshot`` as soon as it finds damage. A reader must not use the
+    batches before the iterator's end. ``epoch`` is that in the snapshot's name, or None.
     """
     previous: Batch | None = None
     ended: Batch | None = None
@@ -95,8 +95,8 @@ def snapshot_batches(
     """The batches of a checkpoint, header and footer included.
 
     ``messages`` are pairs of message and version; ``control`` (KRAFT_VERSION and
-    KRAFT_VOTERS) goes behind the header. Timestamps are in milliseconds;
-    ``last_contained_timestamp`` is that of the last record which the snapshot replaces.
+    KRAFT_VOTERS) follows the header. Timestamps are in milliseconds;
+    ``last_contained_timestamp`` is that of the last record in the snapshot.
     """
     header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
     first = build_batch(0, epoch, timestamp, [(header, _VERSION), *control])

@@ -1,7 +1,7 @@
 """The frame around a metadata record: frame version, api key, version, then the message.
 
-A value that cannot be decoded is not an error here: it becomes an ``Undecodable``, and the
-reader decides what that means. This module must not know batches.
+A value that cannot be decoded is not an error here. It becomes an ``Undecodable``, and the
+reader decides what to do. This module must not know batches.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from metalog.records.primitives.varint import read_unsigned_varint, write_unsign
 FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1
 _NO_FRAME: Final = b"\x00no frame: "
-"""Before a reason in UTF-8: see ``unreadable_value``."""
+"""The prefix of a reason in UTF-8; see ``unreadable_value``."""
 _FRAME_SIZE: Final = 3
-"""Of a frame whose varints have one byte each, as all of Kafka's have today."""
+"""The size of a frame whose varints have one byte each, as all of Kafka's have today."""
 _MAX_INT16: Final = 0x7FFF
 
 
 class Undecodable(NamedTuple):
-    """A record's value that is not a message of this version of Kafka, and why.
+    """A record's value that is not a message of this version of Kafka, and the reason.
 
-    ``api_key`` and ``version`` are None where the value ends or breaks before them, and
-    ``api_key`` where it is larger than that of any type can be;
-    ``control_type`` stands in their place in a control batch. ``lenient`` is what Kafka,
-    which checks no version, makes of the value, where it makes anything.
+    ``api_key`` and ``version`` are None if the value is malformed before them; ``api_key`` also if
+    it is larger than any type's. In a control batch, ``control_type`` is set instead of both.
+    ``lenient`` is the message that Kafka, which does not check versions, reads; None if it reads
+    none.
     """
 
     value: bytes
@@ -51,11 +51,11 @@ class Undecodable(NamedTuple):
 
 _Decode = Callable[[bytes, int, int], tuple[Message, int]]
 _decoders: dict[bytes, _Decode] = {}
-"""By a whole frame, of each that was met before a message."""
+"""The decoders of the frames met so far, by the frame's bytes."""
 
 
 def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
-    """The version in which ``value`` was written, and its message."""
+    """The version of the record in ``value``, and its message."""
     decode = _decoders.get(value[:_FRAME_SIZE])
     if decode is not None:
         version = value[_FRAME_SIZE - 1]
@@ -69,7 +69,7 @@ def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
 
 
 def _decode_any(value: bytes) -> tuple[int, Message | Undecodable]:
-    """``decode_value`` for a frame that is met for the first time, or for a faulty value."""
+    """``decode_value`` for a new frame, or for a faulty value."""
     try:
         frame_version, at = read_unsigned_varint(value, 0)
     except UNREADABLE:
@@ -117,19 +117,18 @@ def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Messag
 
 
 def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: str) -> Undecodable:
-    """In place of ``message``, for a record that Kafka's reader throws on whatever it says."""
+    """The ``Undecodable`` for a record that Kafka's reader refuses whatever its message is."""
     lenient = None if isinstance(message, Undecodable) else message
     return Undecodable(value, f"{why}, which Kafka refuses", lenient=lenient)
 
 
 def unreadable_value(reason: str) -> bytes:
-    """What a reader of another encoding gives in place of a value that it cannot read; no
-    log of Kafka's has such a one."""
+    """A value that stands for an unreadable one of another encoding; no log of Kafka has it."""
     return _NO_FRAME + reason.encode()
 
 
 def encode_value(message: Message, version: int) -> bytes:
-    """``InvalidRequest`` if the message cannot be written in ``version``."""
+    """The message with its frame; ``InvalidRequest`` if ``version`` cannot hold it."""
     if type(message) is AccessControlEntryRecord and version == 0:
         value = plain_acl_value(message)
         if value is not None:

@@ -1,7 +1,7 @@
-"""Kafka's JSON form of a message: lowerCamel names, base64 bytes, UUIDs as Kafka shows them.
+"""Kafka's JSON form of a message: lowerCamel names, base64 bytes, UUIDs as Kafka prints them.
 
-Tagged fields that have their default are left out, as Kafka's converters do. Secrets are
-in it. This module must not know batches.
+As in Kafka's converters, tagged fields with their default value are left out. The JSON contains
+secrets. This module must not know batches.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from metalog.records.primitives.json_fields import JsonObject
 
 
 def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
-    """What Kafka's JsonConverter makes of ``message`` written in ``version``."""
+    """The JSON that Kafka's JsonConverter makes of ``message`` in ``version``."""
     return message.to_json(version)
 
 
 def from_json(type_name: str, data: JsonObject, version: int) -> Message | ControlMessage:
-    """The inverse. ``type_name`` is ``TOPIC_RECORD`` or, for control records, ``LEADER_CHANGE``.
+    """The inverse of ``to_json``; ``type_name`` is Kafka's, such as ``TOPIC_RECORD``.
 
     ``InvalidRequest`` names the field that is missing or does not fit.
     """

@@ -22,8 +22,8 @@ _SECRET_ENDINGS: Final = (
     "truststore.certificates",
     "jaas.config",
 )
-"""How the names of Kafka's configurations of type PASSWORD end, whatever listener or mechanism
-stands before them; what plugins call theirs mostly ends so too."""
+"""The endings of Kafka's configuration keys of type PASSWORD. A prefix may name a listener or a
+mechanism. Most secret keys of plugins have these endings too."""
 
 
 def is_secret_config(name: str) -> bool:

@@ -1,10 +1,9 @@
 """The base of all generated messages.
 
-A message is a NamedTuple, which is the cheapest immutable object that Python has, with
-a record's equality (two types never are equal, whatever their fields) and a ``repr``
-that masks secrets.
+A message is a NamedTuple, the cheapest immutable object in Python. Messages of two types are never
+equal, even if their fields are. The ``repr`` masks secrets.
 
-This module must not know any one message, nor how fields are encoded.
+This module must not know any particular message, nor how fields are encoded.
 """
 
 from __future__ import annotations
@@ -23,9 +22,10 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """A message, or a struct inside one; it comes before the NamedTuple of its fields.
+    """The base of a message, or of a struct inside one; it precedes the NamedTuple of the fields.
 
-    ``SECRETS`` and ``UUIDS`` name the fields that a ``repr`` masks and shows as Kafka does.
+    ``SECRETS`` names the fields that a ``repr`` masks. ``UUIDS`` names the fields that it shows as
+    Kafka's UUID text.
     """
 
     __slots__ = ()
@@ -35,7 +35,7 @@ class Struct:
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[Struct, int]:
-        """The struct that begins at ``at``, and where the next begins."""
+        """The struct at position ``at``, and the position after it."""
         raise NotImplementedError
 
     @staticmethod
@@ -90,7 +90,7 @@ class Message(Struct):
 class ControlMessage(Struct):
     """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType.
 
-    A control record has no frame: ``version`` is its first field, and says how to read on.
+    A control record has no frame: its first field ``version`` determines how to read the others.
     """
 
     __slots__ = ()
@@ -109,7 +109,7 @@ class ControlMessage(Struct):
 
 
 def message(cls: type[T]) -> type[T]:
-    """Class decorator: nothing derives from a message."""
+    """A class decorator: no class may derive from a message."""
     return final(cls)
 
 

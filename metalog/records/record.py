@@ -1,8 +1,8 @@
 """One record inside a batch of Kafka's message format v2.
 
-A record is its length, attributes, timestamp delta, offset delta, key, value and
-headers. Readers raise ``MalformedRecord`` with the position in the batch's payload; the
-batch knows where that is in the file. This module must not know what a value means.
+A record has a length, attributes, timestamp delta, offset delta, key, value and headers. Readers
+raise ``MalformedRecord`` with the position in the batch's payload; the batch turns it into a
+position in the file. This module must not know what a value means.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from metalog.records.primitives.fields import UNREADABLE
 from metalog.records.primitives.varint import read_varint, read_varlong, write_varint, write_varlong
 
 SMALLEST: Final = 7
-"""Bytes of a record without key, value and headers."""
+"""The size of a record without key, value and headers, in bytes."""
 _NULL: Final = 1
 """The varint -1."""
 _NO_HEADERS: Final = 0
 _THREE_BYTES: Final = 1 << 14
-"""The least that a varint of two bytes cannot hold."""
+"""The smallest number that a varint of two bytes cannot hold."""
 
 
 class Header(NamedTuple):
@@ -28,7 +28,7 @@ class Header(NamedTuple):
 
 
 class RawRecord(NamedTuple):
-    """A record as it lies in the payload: deltas, and neither offset nor time."""
+    """A record as the payload stores it: with deltas instead of offset and time."""
 
     attributes: int
     timestamp_delta: int
@@ -43,9 +43,9 @@ class RawRecord(NamedTuple):
 
 
 def refusal(record: RawRecord, *, is_control: bool) -> str | None:
-    """Why Kafka's reader of metadata logs throws on ``record`` whatever its value, or None.
+    """Why Kafka's reader of metadata logs refuses ``record`` whatever its value, or None.
 
-    Source: real Kafka's ``RecordsIterator``, held against this in tests/compat.
+    Source: Kafka's ``RecordsIterator``; tests/compat compares it with this function.
     """
     if record.timestamp_delta:
         return f"a record with a timestamp delta of {record.timestamp_delta}"
@@ -57,7 +57,7 @@ def refusal(record: RawRecord, *, is_control: bool) -> str | None:
 
 
 class MalformedRecord(Exception):
-    """What is wrong with record number ``index`` of a batch, at byte ``at`` of its payload."""
+    """A fault in record number ``index`` of a batch, at byte ``at`` of its payload."""
 
     def __init__(self, problem: str, index: int, at: int) -> None:
         super().__init__(problem)
@@ -67,7 +67,7 @@ class MalformedRecord(Exception):
 
 
 def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
-    """All records of a payload, which must hold ``count``, no more and no less."""
+    """All records of a payload, which must hold exactly ``count``."""
     at = 0
     for index in range(count):
         start = _FIRST_STARTS[index] if index < len(_FIRST_STARTS) else plain_start(index)
@@ -97,11 +97,10 @@ _FIRST_STARTS: Final = tuple([plain_start(index) for index in range(64)])
 
 
 def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | None:
-    """The value of the record that begins at ``at``, and where the next begins; None for a
-    record that ``read_record`` is to read.
+    """The value of the plain record at ``at``, and the position after it.
 
-    A plain record has nothing beside its value, and lengths of two bytes at most. ``start``
-    follows its length, see ``plain_start``.
+    None if ``read_record`` must read the record. A plain record has a value only, and lengths of at
+    most two bytes. ``start`` is the bytes after its length; see ``plain_start``.
     """
     try:
         size = payload[at]
@@ -129,7 +128,7 @@ def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | No
 
 
 def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
-    """Record number ``index``, which begins at ``at``, and where the next begins."""
+    """Record number ``index`` at position ``at``, and the position after it."""
     if at >= len(payload):
         raise MalformedRecord(f"only {index} records are there", index, at)
     try:
@@ -202,7 +201,7 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
 
 
 def _write_plain(out: bytearray, record: RawRecord, value: bytes) -> None:
-    """A record of a value alone, as nearly all are, without a copy of it."""
+    """Write a record with only a value, as nearly all have, without a copy of the value."""
     head = bytearray((record.attributes,))
     write_varlong(head, record.timestamp_delta)
     write_varint(head, record.offset_delta)

@@ -1,9 +1,9 @@
-"""The declaration of every metadata record and control record of Kafka 4.3 and 4.4, as data.
+"""Declares every metadata record and control record of Kafka 4.3 and 4.4, as data.
 
 Names, types and version ranges are Kafka's own (``common/metadata/*.json`` of the
-kafka-metadata jar, ``common/message/*.json`` of kafka-clients); a compat test holds
-the one against the other, field by field. ``python -m metalog.records.codegen.generate``
-writes ``messages/`` from here.
+kafka-metadata jar, ``common/message/*.json`` of kafka-clients); a compat test compares
+both, field by field. ``python -m metalog.records.codegen.generate`` writes ``messages/``
+from this module.
 
 This module must not know how a field is encoded; at run time only ``avro`` reads it.
 """
@@ -16,10 +16,9 @@ from typing import NamedTuple
 class Field(NamedTuple):
     """One field of a message or struct.
 
-    ``type`` is Kafka's: ``int32``, ``string``, ``uuid``, ``[]int32``, or a struct's name,
-    whose ``fields`` then follow. ``versions``, ``nullable`` and ``tagged`` are the message
-    versions in which the field exists, may be null, and is written with ``tag``. A
-    ``secret`` is masked in a ``repr``.
+    ``type`` is Kafka's: ``int32``, ``string``, ``uuid``, ``[]int32``, or the name of a struct with
+    these ``fields``. The field exists in the message versions ``versions``, may be null in
+    ``nullable``, and is written with ``tag`` in ``tagged``. A ``repr`` masks a ``secret`` field.
     """
 
     name: str
@@ -34,7 +33,7 @@ class Field(NamedTuple):
 
 
 class MessageSchema(NamedTuple):
-    """One message. ``key`` is a metadata record's api key, or a control record's type."""
+    """One message; ``key`` is a metadata record's API key, or a control record's type."""
 
     name: str
     key: int
@@ -52,7 +51,7 @@ def _tagged(
     nullable: bool = False,
     default: str | None = None,
 ) -> Field:
-    """A field that is tagged, and where ``nullable`` null by default, in all its versions."""
+    """A field that is tagged in all its versions; if ``nullable``, its default is null."""
     if nullable:
         return Field(name, type, versions, versions, tag, versions, "null")
     return Field(name, type, versions, None, tag, versions, default)

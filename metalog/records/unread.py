@@ -1,9 +1,9 @@
-"""Passes over records whose type the reader does not want, without decoding their bodies.
+"""Skips records whose type the reader does not need, without decoding their bodies.
 
-A record is passed over only if all around its body is plain: its length, its offset delta, no
-key, no headers, and a frame whose version, type and record version are known. Any other record
-goes the ordinary way, so that an unknown type, version or frame stops a replay or is counted as
-if every record were decoded. What the body holds is not looked at; the batch's checksum covers it.
+It skips a record only if everything around the body is plain: its length, its offset delta, no
+key, no headers, and a frame with a known version, type and record version. The general code reads
+any other record, so an unknown type, version or frame has the same effect as if every record were
+decoded. The body is not read; the batch's checksum covers it.
 
 This module must not know which types a reader wants, nor batches.
 """
@@ -22,20 +22,20 @@ _FRAME_SIZE: Final = 3
 _LARGEST_ONE_BYTE: Final = 0x7F
 
 _PREFIX_SIZE: Final = 11
-"""Bytes of a record up to its body, where length and value length have two bytes each."""
+"""The size of a record before its body, if length and value length have two bytes each."""
 _REMEMBERED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
-"""Prefixes of records that are remembered for each offset delta; then they are forgotten."""
+"""The size of the cache of record prefixes, for each offset delta; a full cache is emptied."""
 
 
 class UnreadRun(NamedTuple):
-    """So many records one after another that were not decoded."""
+    """A number of consecutive records that were not decoded."""
 
     records: int
 
 
 class UnreadRecord(NamedTuple):
-    """One record that was not decoded, where a reader needs each record on its own."""
+    """One record that was not decoded, for a reader that needs each record separately."""
 
     TYPE_NAME: str = "record that was not decoded"
 
@@ -44,7 +44,7 @@ UNREAD_RECORD: Final = UnreadRecord()
 
 
 class UnreadTypes:
-    """Record types whose bodies a reader does not want, in all versions that are known."""
+    """The record types that a reader does not need, in all known versions."""
 
     def __init__(self, types: Iterable[type[Message]]) -> None:
         self._frames = frozenset(
@@ -64,11 +64,11 @@ class UnreadTypes:
     def pass_over(
         self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]
     ) -> tuple[int, int]:
-        """Pass over records from number ``index`` on, which begins at byte ``at``.
+        """Skip records from number ``index`` on, which begins at byte ``at``.
 
         Args:
             payload: the records of a batch, not compressed.
-            at: where record number ``index`` begins.
+            at: the position of record number ``index``.
             index: the number of the first record to look at.
             deltas: attributes, timestamp delta and offset delta of each plain record.
 
@@ -98,9 +98,9 @@ class UnreadTypes:
         return at, len(deltas)
 
     def _size(self, payload: bytes, at: int, delta: bytes) -> int | None:
-        """Bytes of the plain record at ``at``, which its prefix tells; 0 if it is wanted.
+        """The size of the plain record at ``at``, from its prefix; 0 if the record is needed.
 
-        None for a record that is not plain, which bytes after its prefix may have decided.
+        None if the record is not plain. Bytes after the prefix may cause this, so it is not cached.
         """
         plain = plain_value(payload, at, delta)
         if plain is None:

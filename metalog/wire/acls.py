@@ -1,9 +1,8 @@
 """DescribeAcls, CreateAcls and DeleteAcls as a client sends them.
 
-Requests of plain values, and plain values of answers. The versions are those that know pattern
-types (KIP-290), so Kafka 2.0 is the oldest peer. An ACL with a code that is not known here, as of
-a newer Kafka, is told apart from those that can be read. This module must not know what an ACL
-decides.
+It builds requests from plain values, and reads responses into plain values. Every version used
+has pattern types (KIP-290), so the oldest peer is Kafka 2.0. An ACL with an unknown code, for
+example from a newer Kafka, is counted and left out. This module must not know what an ACL decides.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _CODES: Final[tuple[tuple[str, Mapping[int, IntEnum]], ...]] = (
 
 
 class DescribedAcls(NamedTuple):
-    """``unread`` counts the ACLs that cannot be read, by the code that is not known."""
+    """A response to DescribeAcls; ``unread`` counts the ACLs with an unknown code, by that code."""
 
     outcome: ApiOutcome
     acls: tuple[Acl, ...]
@@ -102,12 +101,12 @@ def create_acls_request(version: int, acls: Iterable[Acl]) -> Body:
 
 
 def read_created_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
-    """One for each ACL that was asked for, in the order of the request."""
+    """One outcome for each requested ACL, in the order of the request."""
     return _of_each([outcome_of(result) for result in body.results], asked)
 
 
 def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
-    """Each filter matches the very ACL and no other."""
+    """A request with one filter per ACL, which matches exactly this ACL."""
     parts = request_parts(DELETE_ACLS, version)
     return parts.DeleteAclsRequest(
         filters=tuple(
@@ -126,8 +125,10 @@ def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
 
 
 def read_deleted_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
-    """One for each ACL that was asked for, in the order of the request: a filter may fail, and so
-    may the deletion of what it matches."""
+    """One outcome for each requested ACL, in the order of the request.
+
+    A filter may fail, or the deletion of an ACL that it matches.
+    """
     results = body.filter_results
     found = [
         first_failure((outcome_of(result), *map(outcome_of, result.matching_acls)))

@@ -1,7 +1,7 @@
-"""CreateAcls, DescribeAcls and DeleteAcls in version 0, from before KIP-290's pattern types.
+"""CreateAcls, DescribeAcls and DeleteAcls in version 0, which has no pattern types (KIP-290).
 
-Kafka 3.9 is the last that spoke them, and kio has them not: each class here is version 1's
-without the pattern type. This module must not know what a missing pattern type stands for.
+Kafka 3.9 was the last release with this version, and kio does not have it. Each class here is that
+of version 1 without the pattern type. This module must not know what a missing pattern type means.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OF_A_CLASS: Final = ("__type__", "__flexible__", "__api_key__", "__header_schem
 
 
 def _declared(later: type[Any], parts: dict[str, type[Any]]) -> type[Any]:
-    """Version 0 of the class ``later``; it and those nested in it go into ``parts``."""
+    """Version 0 of the class ``later``; adds it and its nested classes to ``parts``."""
     made = dataclasses.make_dataclass(
         later.__name__,
         [
@@ -60,5 +60,5 @@ _KEYS: Final = (DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS)
 _in_requests, REQUESTS = _parts(*(load_request_schema(key, 1) for key in _KEYS))
 _in_responses, RESPONSES = _parts(*(load_response_schema(key, 1) for key in _KEYS))
 REQUEST_PARTS: Final[Mapping[tuple[int, int], Any]] = dict.fromkeys(REQUESTS, _in_requests)
-"""By API key and version, the classes of the request and of what is in it."""
+"""By API key and version, the classes of a request and of the structures in it."""
 RESPONSE_PARTS: Final[Mapping[tuple[int, int], Any]] = dict.fromkeys(RESPONSES, _in_responses)

@@ -1,9 +1,9 @@
 """Envelope (KIP-590): a request that a broker forwards for its client, and the answer to it.
 
-Version 0 is Kafka's. Version 1 is ours, announced by ApiVersions: the same bytes, but its
-error code may be one of those that Kafka never numbered, such as AUTHORIZER_NOT_READY. To a
-peer of version 0 each of these is UNKNOWN_SERVER_ERROR (KIP-801). This module must not know
-what is forwarded, nor who may forward it.
+Version 0 is Kafka's. Version 1 is ours, and ApiVersions announces it: it has the same bytes, but
+its error code may be one without a number in Kafka, such as AUTHORIZER_NOT_READY. In version 0
+each of these becomes UNKNOWN_SERVER_ERROR (KIP-801). This module must not know what is forwarded,
+nor who may forward it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ _PRINCIPAL_VERSION: Final = bytes(2)
 
 
 class PrincipalUnreadable(InvalidRequest):
-    """An Envelope whose principal is not in the form of Kafka's default principal builder."""
+    """An Envelope whose principal is not in the format of Kafka's default principal builder."""
 
     code = ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
 
 
 class Forwarded(NamedTuple):
-    """Whose request it is. ``request`` is its header and body, as the client sent them;
-    ``host`` the client's address in Java's text."""
+    """A forwarded request and its client.
+
+    ``request`` is the client's header and body, unchanged. ``host`` is the client's address in
+    Java's text.
+    """
 
     request: bytes
     principal: KafkaPrincipal
@@ -45,7 +48,7 @@ class Forwarded(NamedTuple):
 
 
 class ForwardedAnswer(NamedTuple):
-    """``response`` is the answer's header and body, None where ``code`` says why not."""
+    """``response`` is the answer's header and body; None if ``code`` is an error."""
 
     code: int
     response: bytes | None
@@ -59,7 +62,7 @@ def seal(
     *,
     token_authenticated: bool = False,
 ) -> Body:
-    """``address`` is the client's, 4 or 16 bytes."""
+    """An Envelope for ``request``; ``address`` is the client's, 4 or 16 bytes."""
     data = DefaultPrincipalData(
         type_=principal.principal_type,
         name=principal.name,
@@ -73,7 +76,10 @@ def seal(
 
 
 def unseal(envelope: Body) -> Forwarded:
-    """``PrincipalUnreadable``, or ``InvalidRequest`` where the address is none."""
+    """The request in ``envelope``.
+
+    Raises ``PrincipalUnreadable``, or ``InvalidRequest`` for an invalid address.
+    """
     data = envelope.request_principal
     if data is None or data[:2] != _PRINCIPAL_VERSION:
         raise PrincipalUnreadable("an Envelope's principal is in no form that is known here")
@@ -90,12 +96,12 @@ def unseal(envelope: Body) -> Forwarded:
 
 
 def sealed_answer(version: int, code: ErrorCode, response: bytes | None) -> Body:
-    """``response`` is None unless ``code`` is ``NONE``."""
-    told = int(code)
+    """The answer to an Envelope; ``response`` is None unless ``code`` is ``NONE``."""
+    error_code = int(code)
     if version == 0:
         own = code >= FIRST_OWN_CODE
-        told = KafkaErrorCode(ErrorCode.UNKNOWN_SERVER_ERROR if own else code)
-    return response_type(ENVELOPE, version)(response_data=response, error_code=told)
+        error_code = KafkaErrorCode(ErrorCode.UNKNOWN_SERVER_ERROR if own else code)
+    return response_type(ENVELOPE, version)(response_data=response, error_code=error_code)
 
 
 def unsealed_answer(envelope: Body) -> ForwardedAnswer:

@@ -1,9 +1,9 @@
-"""APIs, and versions of them, that Kafka's schemas have not, declared as kio declares Kafka's.
+"""Our APIs and versions that Kafka's schemas do not have, declared as kio declares Kafka's.
 
-Envelope in version 1 has the bytes of version 0, but its error code is any number: those that
-Kafka never numbered are ours. ScramPassword has the fields of KIP-506, which never gave it a
-number (docs/formats/README.md has ours). This module must not know what any message is for.
-The annotations are read when it runs, so they may not be put off.
+Envelope in version 1 has the bytes of version 0, but its error code may be any number: we number
+the errors that Kafka does not. ScramPassword has the fields of KIP-506, which has no API key
+(docs/formats/README.md has ours). This module must not know what any message is for, and must not
+import ``annotations`` from ``__future__``: its annotations are read at run time.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class EnvelopeResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireScramCredentials:
-    """KIP-506's: a ``password`` of None deletes; it is never shown by ``repr``."""
+    """KIP-506's credential; a ``password`` of None deletes it, and ``repr`` hides the password."""
 
     __type__: ClassVar = EntityType.nested
     __version__: ClassVar[i16] = i16(0)
@@ -106,7 +106,7 @@ REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {
     (ENVELOPE, 1): EnvelopeRequest,
     (SCRAM_PASSWORD, 0): WireScramPasswordRequest,
 }
-"""By API key and version."""
+"""The classes by API key and version."""
 RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {
     (ENVELOPE, 1): EnvelopeResponse,
     (SCRAM_PASSWORD, 0): WireScramPasswordResponse,

@@ -1,9 +1,9 @@
 """Fetch and FetchSnapshot of ``__cluster_metadata``, as an observer sends them (KIP-595, KIP-630).
 
-Builds requests from plain values and parses answers into plain values, in every version that
-a controller speaks. The replica id is always -1: the leader keeps no state for it, and it moves
-no high-water mark (docs/decisions/0034-observer-without-replica-id.md). This module must not
-decide what to fetch next.
+It builds requests from plain values and reads answers into plain values, in every version that a
+controller supports. The replica id is always -1: the leader then keeps no state for this observer,
+which never advances the high-water mark (docs/decisions/0034-observer-without-replica-id.md). This
+module must not decide what to fetch next.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FETCH_SNAPSHOT: Final = 59
 FETCH_VERSIONS: Final = range(13, 19)
 SNAPSHOT_VERSIONS: Final = range(2)
 MOST_BYTES: Final = 8 << 20
-"""Kafka's own followers ask for as much at once."""
+"""The most bytes of one answer, as in Kafka's own followers."""
 
 _OBSERVER: Final = -1
 _TOPIC: Final = "__cluster_metadata"
@@ -33,16 +33,19 @@ _UNKNOWN: Final = -1
 
 
 class EpochLeader(NamedTuple):
-    """The leader of an epoch; ``id`` is -1 where none is known."""
+    """The leader of an epoch; ``id`` is -1 if the leader is unknown."""
 
     id: int = _UNKNOWN
     epoch: int = _UNKNOWN
 
 
 class FetchPosition(NamedTuple):
-    """Where an observer stands: what it asks for next, the epoch of the record before that (0
-    for none, -1 to ask for the leader only), the leader's epoch and the high-water mark as it
-    knows them."""
+    """An observer's position in the log.
+
+    ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the record before it: 0
+    if there is none, -1 to ask only for the leader. ``leader_epoch`` and ``high_watermark`` are
+    those that the observer knows.
+    """
 
     offset: int
     last_epoch: int
@@ -51,8 +54,11 @@ class FetchPosition(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """An answer to Fetch. ``diverging`` is an epoch and its end offset in the leader's log;
-    ``high_watermark`` is -1 where the leader does not know it yet."""
+    """An answer to Fetch.
+
+    ``diverging`` is an epoch and its end offset in the leader's log. ``high_watermark`` is -1 if
+    the leader does not know it yet.
+    """
 
     code: int
     leader: EpochLeader
@@ -65,7 +71,7 @@ class Fetched(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """An answer to FetchSnapshot: ``data`` stands at ``position`` of a snapshot of ``size``."""
+    """An answer to FetchSnapshot: ``data`` begins at byte ``position`` of ``size`` bytes."""
 
     code: int
     size: int = 0
@@ -75,22 +81,22 @@ class Chunk(NamedTuple):
 
 def fetch_request(
     version: int,
-    place: FetchPosition,
+    position: FetchPosition,
     *,
     cluster_id: str | None,
     wait_s: float,
     most_bytes: int = MOST_BYTES,
 ) -> Body:
-    """To be answered when there is news, at the latest after ``wait_s``."""
+    """A Fetch request; the leader answers when it has new records, or after ``wait_s`` seconds."""
     parts = request_parts(FETCH, version)
     partition = parts.FetchPartition(
         partition=0,
-        current_leader_epoch=place.leader_epoch,
-        fetch_offset=place.offset,
-        last_fetched_epoch=place.last_epoch,
+        current_leader_epoch=position.leader_epoch,
+        fetch_offset=position.offset,
+        last_fetched_epoch=position.last_epoch,
         log_start_offset=0,
         partition_max_bytes=most_bytes,
-        **({"high_watermark": place.high_watermark} if version >= 18 else {}),
+        **({"high_watermark": position.high_watermark} if version >= 18 else {}),
     )
     topic = parts.FetchTopic(topic_id=uuid.UUID(bytes=METADATA_TOPIC_ID), partitions=(partition,))
     observer = (
@@ -110,7 +116,7 @@ def fetch_request(
 
 
 def read_fetched(body: Body) -> Fetched:
-    """``Malformed`` where the answer is about something else."""
+    """The answer in ``body``; ``Malformed`` if it is about another partition."""
     endpoints = _endpoints(body)
     if body.error_code != ErrorCode.NONE:
         return Fetched(int(body.error_code), EpochLeader(), endpoints)
@@ -171,6 +177,6 @@ def _only_partition(topics: tuple[Any, ...]) -> Any:
 
 
 def _endpoints(body: Body) -> dict[int, Address]:
-    """Told with an error from version 17 on."""
-    told = getattr(body, "node_endpoints", ())
-    return {int(each.node_id): Address(each.host, each.port) for each in told}
+    """The addresses of nodes by id, which an error from version 17 on includes."""
+    endpoints = getattr(body, "node_endpoints", ())
+    return {int(each.node_id): Address(each.host, each.port) for each in endpoints}

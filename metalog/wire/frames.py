@@ -1,7 +1,7 @@
-"""Frames: each message on a connection stands behind its length, four bytes.
+"""Frames: on a connection, each message follows its length in four bytes.
 
-Bytes in, whole frames out, however the bytes were cut. A length is checked before anything
-is kept of what it announces. This module must not know what a frame holds.
+The reader takes bytes in pieces of any size and returns whole frames. It checks a length before it
+stores any byte of the frame. This module must not know what a frame holds.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from metalog.errors import InvalidRequest
 
 LENGTH_BYTES: Final = 4
 _HTTP: Final = b"HTTP"
-"""With which the answer of a web server begins."""
+"""The first bytes of a web server's answer."""
 DEFAULT_LIMIT: Final = 100 << 20
 """Kafka's ``socket.request.max.bytes``."""
 
 
 class Malformed(InvalidRequest):
-    """Bytes that no peer should have sent; the connection is of no more use."""
+    """Bytes that no peer should send; the connection can no longer be used."""
 
 
 def framed(payload: bytes) -> bytes:
@@ -26,7 +26,7 @@ def framed(payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """``limit`` is the longest frame that is taken, and may be changed between frames."""
+    """Splits bytes into frames; ``limit``, the most bytes of one, may change between frames."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
@@ -34,19 +34,21 @@ class FrameReader:
 
     @property
     def held(self) -> int:
-        """Bytes kept of a frame that is not whole yet."""
+        """The number of stored bytes of an incomplete frame, its length included."""
         return len(self._buffer)
 
     def beginning(self, most: int) -> tuple[int, bytes]:
-        """The length of a frame that is not whole yet, and its first bytes, ``most`` at most;
-        0 and none where nothing of a frame has come."""
+        """The length of an incomplete frame, and its first bytes, at most ``most`` of them.
+
+        0 and no bytes before the length is complete.
+        """
         if len(self._buffer) < LENGTH_BYTES:
             return 0, b""
         size = int.from_bytes(self._buffer[:LENGTH_BYTES], "big", signed=True)
         return size, bytes(self._buffer[LENGTH_BYTES : LENGTH_BYTES + most])
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that ``data`` completes; ``Malformed`` at a length that cannot be."""
+        """The frames that ``data`` completes; ``Malformed`` at an impossible length."""
         self._buffer += data
         frames, at = [], 0
         while len(self._buffer) - at >= LENGTH_BYTES:

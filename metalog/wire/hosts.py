@@ -1,6 +1,7 @@
-"""HOST:PORT as people write it; ``metalog.client_host`` has a host as Kafka's authorizer sees it.
+"""Reads HOST:PORT as people write it.
 
-This module must not resolve names.
+(``metalog.client_host`` writes a host as Kafka's authorizer sees it.) This module must not resolve
+names.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """``HOST:PORT[,HOST:PORT]``, an IPv6 address in brackets; ``InvalidRequest`` otherwise."""
+    """The addresses in ``HOST:PORT[,HOST:PORT]``; IPv6 is in brackets. Else ``InvalidRequest``."""
     return [_address(part.strip()) for part in text.split(",")]
 
 

@@ -1,8 +1,8 @@
 """Requests and responses as the payloads of frames, for either side of a connection.
 
-A header comes first: which version of it is said by the body's class, and ApiVersions is
-answered with the oldest, since its asker knows nothing yet (KIP-511). This module must not
-know what any message is for.
+A header comes first, in the version that the body's class names. The response to ApiVersions has
+the oldest header, because the client knows no version yet (KIP-511). This module must not know
+what any message is for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEAD: Final = struct.Struct(">hhi")
 
 
 class RequestHeader(NamedTuple):
-    """What stands first in every request, in every version of its header."""
+    """The first fields of every request, which every version of the header has."""
 
     api_key: int
     version: int
@@ -39,10 +39,9 @@ class WireRequest(NamedTuple):
 
 
 class UnreadRequest:
-    """A request whose body is read when it is first asked for, so that what is refused before
-    costs nothing.
+    """A request whose body is decoded at its first use, so an earlier refusal costs nothing.
 
-    ``client_id`` and ``body`` raise what ``read_request`` raises, and ``TooManyElements``.
+    ``client_id`` and ``body`` raise the errors of ``read_request``, and ``TooManyElements``.
     """
 
     __slots__ = ("_most_elements", "_payload", "_request", "head")
@@ -67,23 +66,26 @@ class UnreadRequest:
         return self._request
 
     def count(self) -> int:
-        """The length of the array that the body begins with; no item of it is read."""
+        """The length of the array at the start of the body; its items are not read."""
         declared, at = _declared(self.head, self._payload, self._most_elements)[:2]
         return reader.read_count(declared, self._payload, at, most_elements=self._most_elements)
 
 
 def read_head(payload: bytes) -> RequestHeader:
-    """Read before a class is chosen; ``Malformed`` where there is not even that."""
+    """The first fields of a request; ``Malformed`` if ``payload`` is too short for them."""
     if len(payload) < _HEAD.size:
         raise Malformed(f"a request of {len(payload)} bytes, which is less than its header")
     return RequestHeader(*_HEAD.unpack_from(payload))
 
 
 def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireRequest:
-    """``UnsupportedVersion`` where nothing declares it, ``Malformed`` where it is no such request,
-    or one of more than ``most_elements``.
+    """Decode a request.
 
-    What follows the body is passed over, as Kafka does it: librdkafka has a byte too many.
+    As in Kafka, bytes after the body are ignored: librdkafka sends one byte too many.
+
+    Raises:
+        UnsupportedVersion: no class declares this API key and version.
+        Malformed: the bytes are not such a request, or it has more than ``most_elements``.
     """
     head = read_head(payload)
     declared, at, client_id = _declared(head, payload, most_elements)
@@ -94,7 +96,7 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireReq
 def _declared(
     head: RequestHeader, payload: bytes, most_elements: int
 ) -> tuple[type[Body], int, str | None]:
-    """The class of a request's body, where the body begins, and the client's id."""
+    """The class of a request's body, the position of the body, and the client's id."""
     declared = request_type(head.api_key, head.version)
     header, at = reader.read(declared.__header_schema__, payload, most_elements=most_elements)
     return declared, at, header.client_id
@@ -112,14 +114,14 @@ def write_request(body: Body, correlation_id: int, client_id: str | None) -> byt
 
 
 def correlation_of(payload: bytes) -> int:
-    """Which request a response answers."""
+    """The correlation id of a response: the request that it answers."""
     if len(payload) < 4:
         raise Malformed(f"a response of {len(payload)} bytes, which is less than its header")
     return int.from_bytes(payload[:4], "big", signed=True)
 
 
 def read_response(payload: bytes, declared: type[Body]) -> Body:
-    """The body of a response that must be of the class ``declared``."""
+    """The body of a response, decoded as the class ``declared``."""
     _, at = reader.read(declared.__header_schema__, payload)
     body, _ = reader.read(declared, payload, at)
     return body
@@ -131,7 +133,7 @@ def write_response(body: Body, correlation_id: int) -> bytes:
 
 
 def write_data(data: Any) -> bytes:
-    """A structure alone, without any header."""
+    """The bytes of one structure without a header."""
     return _written(data)
 
 

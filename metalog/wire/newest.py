@@ -1,7 +1,7 @@
-"""APIs of Kafka 4.4, and versions of them, that kio's schemas have not, declared as kio declares.
+"""APIs and versions of Kafka 4.4 that kio's schemas do not have yet, declared as kio declares them.
 
-When kio has them, this module goes. It must not know what any message is for. The annotations
-are read when it runs, so they may not be put off.
+Delete this module once kio has them. It must not know what any message is for, and must not import
+``annotations`` from ``__future__``: its annotations are read at run time.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ UNREGISTER_CONTROLLER: Final = 94
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(request.ApiVersionsRequest):
-    """Version 5 (KIP-1242): whom the client means to reach, both or neither."""
+    """Version 5 (KIP-1242): names the cluster and node that the client means, both or neither."""
 
     __version__: ClassVar[i16] = i16(5)
     cluster_id: str | None = field(metadata={"kafka_type": "string"}, default=None)
@@ -49,7 +49,7 @@ class UnregisterControllerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterControllerResponse:
-    """Version 0; its error may be one that kio has no name for."""
+    """Version 0; its error code may be one without a name in kio."""
 
     __type__: ClassVar = EntityType.response
     __version__: ClassVar[i16] = i16(0)
@@ -65,7 +65,7 @@ REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {
     (API_VERSIONS, 5): ApiVersionsRequest,
     (UNREGISTER_CONTROLLER, 0): UnregisterControllerRequest,
 }
-"""By API key and version."""
+"""The classes by API key and version."""
 RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {
     (API_VERSIONS, 5): ApiVersionsResponse,
     (UNREGISTER_CONTROLLER, 0): UnregisterControllerResponse,
@@ -78,4 +78,4 @@ RESPONSE_PARTS: Final[Mapping[tuple[int, int], Any]] = {
         FinalizedFeatureKey=response.FinalizedFeatureKey,
     ),
 }
-"""The classes of a response and of what is in it."""
+"""By API key and version, the classes of a response and of the structures in it."""

@@ -1,4 +1,4 @@
-"""What became of a request, or of one item of it: Kafka's error code and message.
+"""The outcome of a request, or of one of its items: Kafka's error code and message.
 
 This module must not know which API answers.
 """
@@ -15,7 +15,7 @@ _LONGEST_MESSAGE: Final = 300
 
 
 class ApiOutcome(NamedTuple):
-    """``code`` is any number that the peer sends, ``message`` its own words."""
+    """``code`` may be any number; ``message`` is the peer's text."""
 
     code: int = ErrorCode.NONE
     message: str | None = None
@@ -26,15 +26,15 @@ class ApiOutcome(NamedTuple):
 
     def __str__(self) -> str:
         """``CLUSTER_AUTHORIZATION_FAILED: …``, on one line."""
-        said = " ".join((self.message or "").split())[:_LONGEST_MESSAGE]
-        return f"{error_name(self.code)}: {said}" if said else error_name(self.code)
+        message = " ".join((self.message or "").split())[:_LONGEST_MESSAGE]
+        return f"{error_name(self.code)}: {message}" if message else error_name(self.code)
 
 
 def outcome_of(part: Any) -> ApiOutcome:
-    """Of a response, or a part of one; success where its API tells only of parts."""
+    """The outcome in a response or a part of it; success if ``part`` has no error code."""
     return ApiOutcome(int(getattr(part, "error_code", 0)), getattr(part, "error_message", None))
 
 
 def first_failure(outcomes: Iterable[ApiOutcome]) -> ApiOutcome:
-    """Success where none failed."""
+    """The first failure among ``outcomes``, or a success."""
     return next((each for each in outcomes if each.is_failure), ApiOutcome())

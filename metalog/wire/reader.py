@@ -1,12 +1,12 @@
-"""Decodes a message by the kio class that declares it.
+"""Decodes a message with the kio class that declares it.
 
-kio has the classes and the writer. The reader is ours, because bytes from a network may lie
-(docs/decisions/0035-own-reader-of-kio-classes.md):
+kio has the classes and the writer. The reader is ours, because bytes from a network are not
+trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 
-- An array grows as its elements are read; its announced length allocates nothing.
+- An array grows as its elements are read; its announced length allocates no memory.
 - Tagged fields that the class does not have are skipped (KIP-482).
-- An error code without a name stays a number, and malformed text is replaced as Java does.
-- A caller that reads untrusted bytes bounds the number of elements before they are read.
+- An error code without a name stays a number. Bytes that are not UTF-8 are replaced as in Java.
+- A caller that reads untrusted bytes limits the number of elements before they are read.
 
 Bytes that cannot be decoded raise ``Malformed``. This module must not know any message.
 """
@@ -44,9 +44,9 @@ from metalog.records.primitives.varint import read_unsigned_varint
 from metalog.wire.frames import Malformed
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
-"""Of a value without elements."""
+"""Reads a value without elements: from bytes and a position to the value and its end."""
 Compound = Callable[[bytes, int, "Elements"], tuple[Any, int]]
-"""Of an array or a structure."""
+"""Reads an array or a structure: like ``Reader``, and it counts elements."""
 
 _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")
@@ -55,11 +55,11 @@ _ZEROS: Final = bytes(16)
 
 
 class TooManyElements(Malformed):
-    """A message with more elements than its reader takes."""
+    """A message with more elements than its reader accepts."""
 
 
 class Elements:
-    """How many more a message may have: items of its arrays, and tagged fields."""
+    """Counts down how many more array items and tagged fields a message may have."""
 
     __slots__ = ("_left", "_most")
 
@@ -67,7 +67,7 @@ class Elements:
         self._most = self._left = most
 
     def take(self, count: int) -> None:
-        """``TooManyElements`` where there are fewer left."""
+        """Use up ``count`` elements; ``TooManyElements`` if fewer are left."""
         self._left -= count
         if self._left < 0:
             raise TooManyElements(f"more than {self._most} elements in one message")
@@ -76,9 +76,9 @@ class Elements:
 def read(
     declared: type[Any], data: bytes, at: int = 0, *, most_elements: int = sys.maxsize
 ) -> tuple[Any, int]:
-    """A message of the class ``declared``, and where it ends in ``data``.
+    """A message of the class ``declared``, and the position of its end in ``data``.
 
-    ``TooManyElements`` where its arrays and tagged fields have more than ``most_elements``.
+    ``TooManyElements`` if its arrays and tagged fields have more than ``most_elements`` in all.
     """
     try:
         return reader_of(declared)(data, at, Elements(most_elements))
@@ -89,9 +89,9 @@ def read(
 
 
 def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int) -> int:
-    """The length of the array that is the first field of ``declared``, of which no item is read.
+    """The length of the array that is the first field of ``declared``; its items are not read.
 
-    ``TooManyElements`` as ``read``, and ``Malformed`` where there are fewer bytes than items.
+    ``TooManyElements`` as in ``read``; ``Malformed`` if there are fewer bytes than items.
     """
     try:
         if declared.__flexible__:
@@ -144,7 +144,7 @@ def _read_tagged(
     at: int,
     elements: Elements,
 ) -> int:
-    """Put those fields into ``values`` that the class has, and return where they end."""
+    """Add the tagged fields that the class has to ``values``; return the position of their end."""
     if data[at] == 0:
         return at + 1
     count, at = read_unsigned_varint(data, at)
@@ -164,7 +164,7 @@ def _read_tagged(
 
 
 reader_of: Final[Callable[[Any], Compound]] = cache(_compiled)
-"""The reader of a class, which raises one of ``UNREADABLE``."""
+"""The reader for a class; it raises one of ``UNREADABLE``."""
 
 
 def _simple(read_value: Reader) -> Compound:
@@ -197,7 +197,7 @@ def _element_reader(
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:
-    """``X`` and true for ``X | None``."""
+    """``X`` and true for ``X | None``; any other ``kind`` and false."""
     if get_origin(kind) is UnionType:
         kinds = [each for each in get_args(kind) if each is not NoneType]
         return kinds[0], True
@@ -205,7 +205,7 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
 
 
 def _default(field: dataclasses.Field[Any], reader: Compound) -> Any:
-    """What a tagged field is where it is left out."""
+    """The value of a tagged field that a message leaves out."""
     if field.default is not dataclasses.MISSING:
         return field.default
     kind, _ = _without_none(field.type)
@@ -219,7 +219,7 @@ def _default(field: dataclasses.Field[Any], reader: Compound) -> Any:
 
 
 def _read_uuid(data: bytes, at: int) -> tuple[uuid.UUID | None, int]:
-    """None for the one that is all zeros, as kio has it."""
+    """A UUID; as in kio, None if all its bytes are zero."""
     end = at + 16
     if end > len(data):
         raise IndexError("a uuid is cut short")
@@ -244,7 +244,7 @@ def _milliseconds_reader(read_number: Reader) -> Reader:
 
 
 def _slice(data: bytes, at: int, size: int) -> tuple[bytes | None, int]:
-    """So many bytes, None for -1; the length of a version before KIP-482."""
+    """``size`` bytes; None if ``size`` is -1, as in versions before KIP-482."""
     if size == -1:
         return None, at
     if not 0 <= size <= len(data) - at:
@@ -272,7 +272,7 @@ def _never_null(reader: Reader) -> Reader:
 
 
 def _read_length(data: bytes, at: int) -> tuple[int, int]:
-    """Of an array since KIP-482; -1 for null."""
+    """The length of an array since KIP-482; -1 for null."""
     size, at = read_unsigned_varint(data, at)
     return size - 1, at
 
@@ -295,7 +295,7 @@ def _array_reader(element: Compound, read_length: Reader, is_nullable: bool) -> 
 
 
 def _nullable_struct_reader(reader: Compound) -> Compound:
-    """KIP-893: a byte before it says whether it is there."""
+    """The reader of a nullable structure: the byte before it says whether it exists (KIP-893)."""
 
     def read_struct(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         mark, at = read_int8(data, at)
@@ -328,4 +328,4 @@ _SIZED: Final[dict[tuple[str, bool, bool], Reader]] = {
     ("bytes", False, False): _never_null(_read_nullable_bytes32),
     ("bytes", False, True): _read_nullable_bytes32,
 }
-"""By kind, whether the version is flexible, and whether null is a value."""
+"""The readers by type, by whether the version is flexible, and by whether null is allowed."""

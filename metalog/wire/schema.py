@@ -1,4 +1,4 @@
-"""Which class declares a request or a response: kio's, or one of ours where it has none.
+"""Finds the class that declares a request or a response: kio's, or ours if kio has none.
 
 This module must not know what any message is for.
 """
@@ -17,7 +17,7 @@ from metalog.errors import ErrorCode, InvalidRequest
 from metalog.wire import acls_v0, extensions, newest
 
 Body = Any
-"""A request or response as kio (or ``extensions``) has its class: a frozen dataclass."""
+"""A request or response: an instance of a frozen dataclass of kio or of ``extensions``."""
 
 
 _OUR_REQUESTS: Final = {**extensions.REQUESTS, **acls_v0.REQUESTS, **newest.REQUESTS}
@@ -26,7 +26,7 @@ _OUR_RESPONSE_PARTS: Final = {**acls_v0.RESPONSE_PARTS, **newest.RESPONSE_PARTS}
 
 
 class UnsupportedVersion(InvalidRequest):
-    """An API, or a version of it, that is not known here."""
+    """An unknown API, or an unknown version of one."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
@@ -38,13 +38,13 @@ class UnsupportedVersion(InvalidRequest):
 
 @cache
 def request_type(api_key: int, version: int) -> type[Body]:
-    """``UnsupportedVersion`` where there is none."""
+    """The class of a request; ``UnsupportedVersion`` if there is none."""
     return _declared(_OUR_REQUESTS, kio.index.load_request_schema, api_key, version)
 
 
 @cache
 def response_type(api_key: int, version: int) -> type[Body]:
-    """``UnsupportedVersion`` where there is none."""
+    """The class of a response; ``UnsupportedVersion`` if there is none."""
     return _declared(_OUR_RESPONSES, kio.index.load_response_schema, api_key, version)
 
 
@@ -65,20 +65,20 @@ def _declared(
 
 @cache
 def request_parts(api_key: int, version: int) -> Any:
-    """Where a request's class is by its name, and those of the structures in it."""
+    """A namespace with the class of a request, and the classes of the structures in it."""
     ours = acls_v0.REQUEST_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.request)
 
 
 @cache
 def response_parts(api_key: int, version: int) -> Any:
-    """Where a response's class is by its name, and those of the structures in it."""
+    """A namespace with the class of a response, and the classes of the structures in it."""
     ours = _OUR_RESPONSE_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.response)
 
 
 def error_name(code: int) -> str:
-    """Kafka's name for an error code, or ours, or the number where there is none."""
+    """The name of an error code, Kafka's or ours; the number if it has no name."""
     for codes in (ErrorCode, KafkaErrorCode):
         try:
             return codes(code).name.upper()

@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554) as a client sends them.
 
-A cluster tells which credentials there are, and never the credentials. What is sent of a password
-is the password salted. This module must not know where a password comes from.
+A cluster names the credentials of a user, but never sends them. A client sends only the salted
+password. This module must not know where a password comes from.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _MECHANISMS: Final = {int(each): each for each in ScramMechanism}
 
 
 class DescribedUsers(NamedTuple):
-    """The iterations of each credential, by user; a mechanism that is not known is left out."""
+    """The iterations of each credential, by user; unknown mechanisms are left out."""
 
     outcome: ApiOutcome
     users: Mapping[str, Mapping[ScramMechanism, int]]
 
 
 class NewCredential(NamedTuple):
-    """A credential to set. Its password is never shown by ``repr``."""
+    """A credential to set; ``repr`` hides the password."""
 
     user: str
     mechanism: ScramMechanism
@@ -42,14 +42,14 @@ class NewCredential(NamedTuple):
 
 
 def describe_users_request(version: int, users: Sequence[str] | None = None) -> Body:
-    """Of all users where none are named."""
+    """A request about ``users``, or about all users."""
     parts = request_parts(DESCRIBE_SCRAM, version)
     named = None if users is None else tuple(parts.UserName(name=each) for each in users)
     return parts.DescribeUserScramCredentialsRequest(users=named)
 
 
 def read_described_users(body: Body) -> DescribedUsers:
-    """A user without credentials is left out."""
+    """The users in a response; a user without credentials is left out."""
     outcomes = [outcome_of(body), *map(outcome_of, body.results)]
     failed = first_failure(each for each in outcomes if each.code != ErrorCode.RESOURCE_NOT_FOUND)
     return DescribedUsers(

@@ -1,8 +1,8 @@
-"""Which version of an API to speak: the ranges that ApiVersions tells, and its own exception.
+"""Chooses the version of an API from the ranges in the answer to ApiVersions.
 
-ApiVersions is asked before anything is known. A peer that does not know the asked version
-answers in version 0 with error 35, and of itself it tells the versions it has (KIP-511).
-This module must not send anything.
+A client sends ApiVersions before it knows any version. A peer without the requested version of
+ApiVersions answers in version 0 with error 35, and names its own versions of ApiVersions
+(KIP-511). This module must not send anything.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from metalog.wire.schema import (
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
 _REMEMBERED: Final = 32
-"""Answers: one for each version that clients ask, of each listener."""
+"""The size of the cache of answers: one per listener and requested version."""
 
 
 class VersionRange(NamedTuple):
-    """Both ends are spoken."""
+    """A range of versions; both ends are included."""
 
     least: int
     most: int
 
 
 Versions = Mapping[int, VersionRange]
-"""By API key."""
+"""The range of versions by API key."""
 
 
 class PeerVersions(NamedTuple):
-    """What a peer speaks, and the levels of each feature that it supports (KIP-584)."""
+    """The API versions that a peer supports, and its feature levels (KIP-584)."""
 
     apis: Versions
     features: Mapping[str, VersionRange]
@@ -51,13 +51,13 @@ class PeerVersions(NamedTuple):
 
 
 class NotSpoken(InvalidRequest):
-    """The peer has no version of an API that is known here."""
+    """The peer and this client have no common version of an API."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
 
 def best_version(api_key: int, theirs: Versions, ours: Iterable[int]) -> int:
-    """The highest version that both sides have; ``NotSpoken`` where there is none."""
+    """The highest version that both sides have; ``NotSpoken`` if there is none."""
     spoken = theirs.get(api_key)
     common = (
         [] if spoken is None else [each for each in ours if spoken.least <= each <= spoken.most]
@@ -75,13 +75,13 @@ def versions_request(version: int, software_version: str) -> Body:
 
 
 class ApiVersionsRefused(NamedTuple):
-    """The asked version of ApiVersions is not spoken; retry in this one."""
+    """The peer does not have the requested version of ApiVersions; retry with this one."""
 
     version: int
 
 
 def read_versions(payload: bytes, asked: int) -> PeerVersions | ApiVersionsRefused:
-    """What a peer answered to ApiVersions in version ``asked``."""
+    """The peer's answer to ApiVersions in version ``asked``."""
     code = int.from_bytes(payload[4:6], "big", signed=True)
     is_refusal = code == ErrorCode.UNSUPPORTED_VERSION and asked > 0
     body = read_response(payload, response_type(API_VERSIONS, 0 if is_refusal else asked))
@@ -103,7 +103,7 @@ def read_versions(payload: bytes, asked: int) -> PeerVersions | ApiVersionsRefus
 
 
 class Features(NamedTuple):
-    """``supported`` by name; ``finalized`` are the levels in force as of the offset ``epoch``."""
+    """A node's features by name; ``finalized`` are the levels in force at the offset ``epoch``."""
 
     supported: Mapping[str, VersionRange]
     finalized: Mapping[str, int]
@@ -113,7 +113,7 @@ class Features(NamedTuple):
 def versions_response(
     version: int, code: ErrorCode, spoken: Versions, features: Features | None = None
 ) -> Body:
-    """The answer to an ApiVersions request; with ``UNSUPPORTED_VERSION`` ``version`` is 0."""
+    """The answer to ApiVersions; with ``UNSUPPORTED_VERSION``, ``version`` is 0."""
     parts = response_parts(API_VERSIONS, version)
     ranges = tuple(
         parts.ApiVersion(api_key=key, min_version=each.least, max_version=each.most)
@@ -133,29 +133,36 @@ def versions_payload(
     features: Features | None,
     correlation_id: int,
 ) -> bytes:
-    """``versions_response`` as it is sent. It is written once and remembered: every client asks
-    before anything is known of it, and may retry at once."""
-    told = None
+    """The bytes of ``versions_response``.
+
+    They are encoded once and cached: every client sends ApiVersions before its login, and may
+    retry at once.
+    """
+    key = None
     if features is not None:
-        told = (*(tuple(each.items()) for each in features[:2]), features.epoch)
-    written = _written(version, code, tuple(spoken.items()), told)
+        key = (*(tuple(each.items()) for each in features[:2]), features.epoch)
+    written = _written(version, code, tuple(spoken.items()), key)
     return correlation_id.to_bytes(4, "big", signed=True) + written
 
 
-_Told = tuple[tuple[tuple[str, VersionRange], ...], tuple[tuple[str, int], ...], int]
+_FeaturesKey = tuple[tuple[tuple[str, VersionRange], ...], tuple[tuple[str, int], ...], int]
 
 
 @lru_cache(_REMEMBERED)
 def _written(
-    version: int, code: ErrorCode, spoken: tuple[tuple[int, VersionRange], ...], told: _Told | None
+    version: int,
+    code: ErrorCode,
+    spoken: tuple[tuple[int, VersionRange], ...],
+    key: _FeaturesKey | None,
 ) -> bytes:
-    """Behind the correlation id, which is all that the header of this response has."""
-    features = None if told is None else Features(dict(told[0]), dict(told[1]), told[2])
+    """The bytes after the correlation id, which is the whole header of this response."""
+    features = None if key is None else Features(dict(key[0]), dict(key[1]), key[2])
     return write_response(versions_response(version, code, dict(spoken), features), 0)[4:]
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:
-    """Clients up to version 3 cannot read a least level of 0: Kafka tells them 1."""
+    """The response's fields on features; as in Kafka, up to version 3 a lowest level of 0 is sent
+    as 1, because these clients cannot read 0."""
     least = 0 if version > 3 else 1
     supported = tuple(
         parts.SupportedFeatureKey(

@@ -194,14 +194,14 @@ class DirectoryLog:
         return tuple(problems)
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         ends = self._ends
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+        """The events from offset ``start``, or from its batch, up to the present end of the log.
 
-        Raises ``CorruptLog`` where the log is damaged.
+        Raises ``CorruptLog`` if the log is damaged.
         """
         self.refresh()
         ends = self._ends
@@ -244,7 +244,7 @@ class DirectoryLog:
                 return
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         if self._ends.replaced_by is not None:
             return []
         return [
@@ -259,7 +259,7 @@ class DirectoryLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
 
-        Raises ``InvalidSource`` where there is no such snapshot.
+        Raises ``InvalidSource`` if there is no such snapshot.
         """
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
 

@@ -89,9 +89,9 @@ class WritableDirectoryLog:
         return self._log.path
 
     def claim(self) -> int:
-        """Become the one writer, in a new epoch; returns the epoch.
+        """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if it is
         damaged, and ``LogFenced`` after it was claimed or closed.
         """
         if self._appender is not None or self._fenced is not None:
@@ -113,13 +113,13 @@ class WritableDirectoryLog:
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one batch; returns the new end offset once durable.
 
-        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
-        is over or a write has failed.
+        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is
+        over or a write has failed.
         """
         return self._append(epoch, records)
 
     def close(self) -> None:
-        """Give the log up; it cannot be claimed again."""
+        """Release the log; it cannot be claimed again."""
         self._give_up()
         self._fenced = self._fenced or "closed"
 
@@ -143,7 +143,7 @@ class WritableDirectoryLog:
         return self._appender is not None
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """(message, version) pairs with which a log without a metadata.version begins."""
+        """The first records, as (message, version) pairs, of a log without a metadata.version."""
         path = self._log.bootstrap_path
         if path is None:
             raise InvalidTarget(
@@ -176,7 +176,7 @@ class WritableDirectoryLog:
         return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         if self._appender is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
@@ -202,7 +202,7 @@ class WritableDirectoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -212,7 +212,7 @@ class WritableDirectoryLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
 
-        Raises ``InvalidSource`` where there is no such snapshot.
+        Raises ``InvalidSource`` if there is no such snapshot.
         """
         return self._log.open_snapshot(id)
 

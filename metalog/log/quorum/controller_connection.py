@@ -1,7 +1,7 @@
-"""The connection of a quorum's observer, to the controller that it asks.
+"""The connection of a quorum's observer to one controller.
 
-One at a time; where it is lost, the first of the other controllers that takes one is next. The
-cluster's id is asked for here, too. This module must not know the log, nor what an answer means.
+If it is lost, the next one goes to the first other controller that accepts a connection. This
+module also asks for the cluster's id. It must not know the log, nor what an answer means.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _CONTROLLERS: Final = 2
 
 
 class ControllerConnection:
-    """Connects when it is first asked; ``path`` names the source in errors.
+    """Connects at the first request; ``path`` names the source in errors.
 
-    ``follower`` knows the controllers and learns which of them does not answer. With
-    ``identifies`` the first connection asks for the cluster's id.
+    ``follower`` knows the controllers, and learns which of them do not answer. With ``identifies``,
+    the first connection asks for the cluster's id.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ControllerConnection:
     ) -> None:
         self.cluster_id: str | None = None
         self.features: Mapping[str, VersionRange] = {}
-        """Those that the controller supports which was connected last."""
+        """The API versions of the controller that was connected last."""
         self.was_connected = False
         self._path = path
         self._follower = follower
@@ -48,13 +48,13 @@ class ControllerConnection:
         self._connection: Connection | None = None
 
     def close(self) -> None:
-        """Let go of the connection; the next question makes another."""
+        """Close the connection; the next request opens another."""
         held, self._connection = self._connection, None
         if held is not None:
             held.close()
 
     def ask_id(self) -> str | None:
-        """The cluster's id, asked for once; None where the controllers do not tell it."""
+        """The cluster's id, requested once; None if the controllers do not send it."""
         if self.cluster_id is None and not self._asks_id:
             self._asks_id = True
             self.cluster_id = self._asked_id()
@@ -62,17 +62,19 @@ class ControllerConnection:
 
     def ask(
         self,
-        asked: Address,
+        controller: Address,
         api_key: int,
         versions: Iterable[int],
         request: Callable[[int], Body],
         wait_s: float,
     ) -> Body:
-        """The answer; ``Unreachable`` where there is none, ``InvalidSource`` where there will be
-        none."""
-        with self._failing_as_source(asked):
+        """The answer to a request.
+
+        ``Unreachable`` if there is no answer now; ``InvalidSource`` if a retry cannot help.
+        """
+        with self._failing_as_source(controller):
             try:
-                connection = self._connected(asked)
+                connection = self._connected(controller)
                 body = request(connection.version(api_key, versions))
                 return connection.ask(body, wait_s + self._settings.request_timeout_s)
             except Unreachable:
@@ -80,22 +82,25 @@ class ControllerConnection:
                 raise
 
     @contextmanager
-    def _failing_as_source(self, asked: Address) -> Iterator[None]:
+    def _failing_as_source(self, controller: Address) -> Iterator[None]:
         try:
             yield
         except (AuthenticationFailed, Malformed, NotSpoken) as error:
             self.close()
-            self._follower.no_answer(asked)
+            self._follower.no_answer(controller)
             raise InvalidSource(f"{self._path}: {error}") from None
 
-    def after_loss(self, asked: Address, trouble: str) -> tuple[FollowVerdict, str]:
-        """Go on with the first of the other controllers that takes a connection: in turn, each
-        silent one would take the time of a connection. The trouble is told with what was met."""
-        verdict = self._follower.no_answer(asked)
-        others = [each for each in self._follower.controllers if each != asked]
+    def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
+        """Connect to the first other controller that accepts a connection.
+
+        All are tried together: one after another, each silent one would take a whole timeout. The
+        result's text has ``trouble`` and what the attempts found.
+        """
+        verdict = self._follower.no_answer(controller)
+        others = [each for each in self._follower.controllers if each != controller]
         if verdict is FollowVerdict.PAUSE or not others:
             return verdict, trouble
-        with self._failing_as_source(asked):
+        with self._failing_as_source(controller):
             try:
                 met = first_connection(others, self._settings, check=_refuse_a_broker)
             except Unreachable as error:
@@ -105,7 +110,7 @@ class ControllerConnection:
         return verdict, trouble
 
     def meet(self) -> None:
-        """Connect to the first controller that takes a connection."""
+        """Connect to the first controller that accepts a connection."""
         try:
             met = first_connection(
                 self._follower.controllers, self._settings, check=_refuse_a_broker
@@ -116,10 +121,10 @@ class ControllerConnection:
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def _asked_id(self) -> str | None:
-        asked = self._follower.target
-        with self._failing_as_source(asked):
+        controller = self._follower.target
+        with self._failing_as_source(controller):
             try:
-                return _cluster_of(self._connected(asked))
+                return _cluster_of(self._connected(controller))
             except Unreachable as error:
                 self.close()
                 raise InvalidSource(f"{self._path}: {error}") from None
@@ -150,7 +155,7 @@ def _refuse_a_broker(connection: Connection) -> None:
 
 
 def _cluster_of(connection: Connection) -> str | None:
-    """Sent along from then on, so that another cluster on an old address is found out."""
+    """The cluster's id. Later requests carry it, to detect another cluster at an old address."""
     try:
         version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
     except NotSpoken:

@@ -1,7 +1,7 @@
 """The log of a live KRaft quorum, followed as a read-only observer.
 
-What to ask is decided by ``Follower``, and goes over a ``ControllerConnection`` to whoever leads.
-Nothing that it sends changes anything at the quorum, which does not even know it by a number.
+``Follower`` decides what to request, and ``ControllerConnection`` sends it to the leader. No
+request changes the quorum, and the observer has no replica id there.
 ``read`` stops at the high-water mark. ``poll`` also yields uncommitted batches, and a
 ``Truncated`` event when they are lost. This module must not apply any record.
 """
@@ -44,7 +44,7 @@ from metalog.wire.schema import Body
 
 SCHEME: Final = "quorum://"
 PATIENCE_S: Final = 10.0
-"""How long a quorum may be without a leader before that is a fault: some elections long."""
+"""How many seconds a quorum may have no leader; longer is an error. Several elections fit in."""
 
 NOBODY_LEADS: Final = "no controller leads the quorum; are most of them running?"
 
@@ -53,7 +53,7 @@ _READ_WAIT_S: Final = 0.5
 
 
 class LeaderState(NamedTuple):
-    """What the leader said of its log when it was last asked."""
+    """The state of the leader's log in its last answer."""
 
     start: int
     high_watermark: int
@@ -62,14 +62,14 @@ class LeaderState(NamedTuple):
 
 
 class QuorumLog:
-    """The log of a running KRaft quorum, followed by its controllers; ``open_log`` opens it.
+    """The log of a running KRaft quorum, read from its controllers; ``open_log`` opens it.
 
-    ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; any one that runs is enough.
-    Opening connects to nobody. Raises ``InvalidSource`` where no controller can be reached or
-    leads, or where it may not be followed; reading again goes on with the next controller.
+    ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers, one of which must be running. The
+    constructor does not connect. Methods raise ``InvalidSource`` if no controller can be reached or
+    leads, or if the quorum may not be followed. The next read then tries the next controller.
 
-    The cluster's id is asked for when it is read first, or with ``identifies`` by the first
-    connection: controllers tell it only to who may ALTER the cluster, and log a refusal.
+    The cluster's id is requested at its first use, or with ``identifies`` by the first connection.
+    Controllers send it only to principals that may ALTER the cluster, and log a refusal.
     """
 
     def __init__(
@@ -89,17 +89,17 @@ class QuorumLog:
 
     @property
     def caller(self) -> str | None:
-        """The principal that the controllers see, where a login names it."""
+        """The principal that the controllers see; None without a login."""
         return self._settings.security.user
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: what is wrong with a batch is found when it is read."""
+        """None: damage is found when a batch is read."""
         return None
 
     @property
     def missing(self) -> CorruptLog | None:
-        """None: whether records are gone from its end is not known here."""
+        """None: a reader of a quorum cannot know whether records at its end were lost."""
         return None
 
     @property
@@ -109,59 +109,63 @@ class QuorumLog:
 
     @property
     def proven(self) -> Proven:
-        """Up to which offset the log is committed, and why that is known."""
+        """The offset up to which the log is committed, and the reason."""
         bounds = self.bounds()
         return Proven(bounds.end, bounds.why)
 
     @property
     def leader(self) -> EpochLeader:
-        """The node that leads the quorum, and its epoch; asks, where it is not known."""
+        """The node that leads the quorum, and its epoch; asks the quorum if it is unknown."""
         return self._surveyed().leader
 
     @property
     def cluster_id(self) -> str | None:
-        """None where the controllers do not tell it: that needs ALTER on the cluster."""
+        """The cluster's id; None if the controllers refuse it (ALTER on the cluster is needed)."""
         self._surveyed()
         return self._controller.ask_id()
 
     def supported_level(self) -> int | None:
-        """The newest metadata.version that the leader supports, which tells its Kafka's version;
-        None where it does not announce it."""
+        """The newest metadata.version that the leader supports; None if it announces none.
+
+        It shows the version of the leader's Kafka.
+        """
         self._surveyed()
         supported = self._controller.features.get(METADATA_VERSION)
         return None if supported is None else supported.most
 
     def expect_cluster(self, cluster_id: str) -> None:
-        """Follow only the cluster with this id, for controllers that do not tell theirs: Kafka
-        refuses to be asked for another one's log."""
+        """Follow only the cluster with this id, for controllers that do not send theirs.
+
+        Kafka refuses a request with another cluster's id.
+        """
         self._controller.cluster_id = cluster_id
 
     @property
     def known_cluster_id(self) -> str | None:
-        """What ``cluster_id`` is as far as it was heard of; asks nobody, so any thread may."""
+        """The ``cluster_id`` if it is known already; any thread may call it, as it only reads."""
         return self._controller.cluster_id
 
     @property
     def silent_for_s(self) -> float | None:
-        """Since a leader last answered that knows what is committed."""
+        """Seconds since the last answer of a leader that knows the high-water mark."""
         return self._contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """None: what a log without records begins with is not known here."""
+        """None: a quorum does not send the first records of an empty log."""
         return None
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         start, mark, _, leader = self._surveyed()
         why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
         return LogBounds(start, mark, leader.epoch, mark, why)
 
     def refresh(self) -> None:
-        """Asks the leader again how far the log goes."""
+        """Ask the leader again for the end of the log."""
         self._survey = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start``, or from the batch that holds it, up to the end of now."""
+        """The events from offset ``start``, or from its batch, up to the present end of the log."""
         self.refresh()
         end = self.bounds().end
         self._follower.seek(start)
@@ -192,11 +196,11 @@ class QuorumLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         return ()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The newest, which is the only one that a leader tells of."""
+        """The newest snapshot, the only one that a leader names."""
         snapshot = self._surveyed().snapshot
         return () if snapshot is None else (snapshot,)
 
@@ -212,11 +216,11 @@ class QuorumLog:
             yield from download.take(chunk)
 
     def close(self) -> None:
-        """Let go of the connection; the next call makes another."""
+        """Close the connection; the next call opens another."""
         self._controller.close()
 
     def _surveyed(self) -> LeaderState:
-        """Asked for offset 0, a leader tells where its log begins and of its snapshot."""
+        """The leader's log; an answer for offset 0 names the start of the log and the snapshot."""
         while self._survey is None:
             answer = self._ask_leader(FetchPosition(0, 0, self._follower.leader.epoch, -1), 0.0)
             if answer is None:
@@ -230,34 +234,36 @@ class QuorumLog:
         return self._survey
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
-        """What one question brings: nothing where the wrong one was asked, or where there was no
-        news within ``wait_s``."""
+        """The events from one request.
+
+        Empty if the node is not the leader, or if no record came within ``wait_s`` seconds.
+        """
         answer = self._ask_leader(self._follower.place, wait_s)
         return () if answer is None else self._follower.read(*answer)
 
-    def _ask_leader(self, place: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
-        """Who leads, and its answer; None where another is to be asked."""
+    def _ask_leader(self, position: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
+        """The leader's address and its answer; None if another node must be asked."""
         if not self._controller.was_connected:
             self._controller.meet()
-        asked = self._follower.target
+        controller = self._follower.target
         try:
-            fetched = self._fetched(asked, place, wait_s)
+            fetched = self._fetched(controller, position, wait_s)
         except Unreachable as error:
-            verdict, self._trouble = self._controller.after_loss(asked, str(error))
+            verdict, self._trouble = self._controller.after_loss(controller, str(error))
         else:
-            verdict = self._judged(asked, fetched)
+            verdict = self._verdict_on(controller, fetched)
         if verdict is FollowVerdict.LEADS:
             if fetched.high_watermark >= 0:
                 self._failing_since_s = None
                 self._contact.heard()
-            return asked, fetched
+            return controller, fetched
         if verdict is FollowVerdict.PAUSE:
             self._pause(self._trouble)
         return None
 
-    def _judged(self, asked: Address, fetched: Fetched) -> FollowVerdict:
+    def _verdict_on(self, controller: Address, fetched: Fetched) -> FollowVerdict:
         try:
-            verdict = self._follower.judge(asked, fetched)
+            verdict = self._follower.judge(controller, fetched)
         except InvalidSource as error:
             self.close()
             raise InvalidSource(f"{self.path}: {error}") from None
@@ -266,7 +272,7 @@ class QuorumLog:
         return verdict
 
     def _pause(self, trouble: str) -> None:
-        """Raise what troubles us where it lasts, or where no controller was ever there."""
+        """Wait before a retry; raise ``trouble`` if it lasts, or no controller was ever reached."""
         now_s = time.monotonic()
         self._failing_since_s = self._failing_since_s or now_s
         if not self._controller.was_connected or now_s - self._failing_since_s > PATIENCE_S:
@@ -274,12 +280,14 @@ class QuorumLog:
             raise InvalidSource(f"{self.path}: {trouble}")
         time.sleep(_PAUSE_S)
 
-    def _fetched(self, asked: Address, place: FetchPosition, wait_s: float) -> Fetched:
+    def _fetched(self, controller: Address, position: FetchPosition, wait_s: float) -> Fetched:
         def request(version: int) -> Body:
             cluster_id = self._controller.cluster_id
-            return fetch_request(version, place, cluster_id=cluster_id, wait_s=wait_s)
+            return fetch_request(version, position, cluster_id=cluster_id, wait_s=wait_s)
 
-        return read_fetched(self._controller.ask(asked, FETCH, FETCH_VERSIONS, request, wait_s))
+        return read_fetched(
+            self._controller.ask(controller, FETCH, FETCH_VERSIONS, request, wait_s)
+        )
 
     def _chunk(self, download: Download) -> Chunk:
         def request(version: int) -> Body:
@@ -291,8 +299,8 @@ class QuorumLog:
                 cluster_id=self._controller.cluster_id,
             )
 
-        asked = self._follower.target
-        body = self._controller.ask(asked, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0)
+        controller = self._follower.target
+        body = self._controller.ask(controller, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0)
         return read_chunk(body)
 
 

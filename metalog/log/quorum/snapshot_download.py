@@ -1,7 +1,7 @@
-"""A snapshot fetched piece by piece (KIP-630): pieces in, batches out, never held whole.
+"""Decodes a snapshot that is fetched in chunks (KIP-630): chunks in, batches out.
 
-Pieces are cut anywhere. Header and footer are not checked here. Pure. This module must not
-know where the pieces come from.
+The snapshot is never in memory as a whole. A chunk may end anywhere. This module does not check
+header and footer. Pure. It must not know where the chunks come from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metalog.wire.schema import error_name
 
 
 class Download:
-    """Ask for ``position`` until ``is_done``. ``name`` is where it comes from."""
+    """One download: fetch the chunk at ``position`` until ``is_done``. ``name`` is the source."""
 
     def __init__(self, id: SnapshotId, name: str) -> None:
         self.id = id
@@ -32,7 +32,10 @@ class Download:
         return self.position == self._size
 
     def take(self, chunk: Chunk) -> Iterator[Batch]:
-        """``InvalidSource`` where the leader does not give it, ``CorruptSnapshot`` at damage."""
+        """The batches that ``chunk`` completes.
+
+        ``InvalidSource`` if the leader refuses the snapshot; ``CorruptSnapshot`` if it is damaged.
+        """
         if chunk.code:
             raise InvalidSource(
                 f"{self._name}: the snapshot {self.id} cannot be fetched: "

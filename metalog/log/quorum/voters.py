@@ -1,8 +1,8 @@
-"""Who votes in the quorum that a log belongs to.
+"""Finds the voters of the quorum that a log belongs to.
 
-With kraft.version 1 the log says it (KRAFT_VOTERS control records, KIP-853); before that
-each LEADER_CHANGE repeats the static voters, and quorum-state has them too.
-This module must not know how a log is stored.
+With kraft.version 1, KRAFT_VOTERS control records in the log name them (KIP-853). Before that,
+each LEADER_CHANGE record and ``quorum-state`` name the static voters. This module must not know
+how a log is stored.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, Vo
 
 
 class Voters(NamedTuple):
-    """Node ids, lowest first; none means that they are not known. ``why`` says from where."""
+    """Node ids, lowest first; empty if they are unknown. ``why`` names their source."""
 
     ids: tuple[int, ...]
     why: str
 
 
 class Quorum(NamedTuple):
-    """What the control records say: ``kraft_version``, and with 1 the voters.
+    """The quorum's state in control records: ``kraft_version``, and with version 1 the voters.
 
-    ``is_in_log`` is false while only the snapshot that a dynamic quorum is formatted with
-    says it; its first leader repeats both in the log (KIP-853).
+    ``is_in_log`` is false while both are only in the snapshot that formatting a dynamic quorum
+    writes. The quorum's first leader repeats them in the log (KIP-853).
     """
 
     kraft_version: int = 0
@@ -51,8 +51,10 @@ class BatchSource(Protocol):
 
 
 def quorum_at(log: Log, end: int) -> Quorum:
-    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``: of the newest snapshot
-    that can be read, or of the log after it."""
+    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``.
+
+    They are in the newest readable snapshot, or in the log after it.
+    """
     found, start = Quorum(), log.bounds().start
     for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
         try:
@@ -69,7 +71,7 @@ def quorum_at(log: Log, end: int) -> Quorum:
 
 
 def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
-    """What a snapshot, and a dynamic quorum's first leader, say of ``quorum`` (KIP-853)."""
+    """The records about ``quorum`` in a snapshot, and from a dynamic quorum's first leader."""
     if quorum.voters is None:
         return []
     return [
@@ -124,10 +126,10 @@ def _before_data(batch: Batch) -> bool:
 
 
 def last_voters(batches: Iterable[Batch]) -> Voters | None:
-    """The voters that the last of the control batches to name them names.
+    """The voters in the last control batch that names voters.
 
-    KRAFT_VOTERS outranks LEADER_CHANGE, whose voters are those that its leader asked. A control
-    record that cannot be read may have named others, so behind it they are not known.
+    KRAFT_VOTERS takes precedence over LEADER_CHANGE, which names the voters of one election. An
+    unreadable control record may name other voters, so after it they are unknown.
     """
     by_record = by_leader = None
     for batch in batches:
@@ -147,5 +149,5 @@ def last_voters(batches: Iterable[Batch]) -> Voters | None:
 
 
 def _may_name_voters(message: AnyMessage) -> bool:
-    """Whether ``message`` cannot be read, so that it may be a KRAFT_VOTERS or LEADER_CHANGE."""
+    """Whether ``message`` is unreadable, and may be a KRAFT_VOTERS or LEADER_CHANGE record."""
     return isinstance(message, Undecodable) and concerns_authorization(message)

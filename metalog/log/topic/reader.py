@@ -1,9 +1,9 @@
 """A metadata log in a Kafka topic, read as its cluster has committed it.
 
-The mark that a reader must reach is the last stable offset of when it begins, by position:
-the end of a log is taken by transactions' markers, and by what was aborted. Snapshots lie
-in a folder beside it, if there is one. Reading changes nothing.
-This module must not apply any record.
+A reader must reach the last stable offset of the moment when it begins. It compares positions, not
+records, because transaction markers and aborted records take the last offsets of the topic.
+Snapshots are in a separate folder, if there is one. Reading changes nothing. This module must not
+apply any record.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metalog.log.topic.cluster import (
     TopicEnds,
     TopicFacts,
 )
-from metalog.log.topic.records import Assembler, Last, Stored, last_append, read_place
+from metalog.log.topic.records import Assembler, Last, Stored, last_append, read_header
 from metalog.plurals import counted
 from metalog.ports import (
     Appended,
@@ -50,10 +50,10 @@ WHY_STABLE: Final = "the last stable offset: no transaction is open below it"
 class TopicLog:
     """The log in the topic at ``address``, ``topic://HOST:PORT[,HOST:PORT]/TOPIC``.
 
-    ``settings`` are librdkafka's (``client_settings`` makes them of Kafka's); ``snapshots`` is
-    a folder of them, ``.checkpoint`` or ``.avro``. Raises ``InvalidSource`` where there is no
-    such topic, where it may lose records, or where its cluster does not answer in time. If it
-    ``is_for_state``, who reads from the beginning is sent to the newest snapshot.
+    ``settings`` are librdkafka's (``client_settings`` translates Kafka's). ``snapshots`` is a
+    folder of ``.checkpoint`` or ``.avro`` files. With ``is_for_state``, a reader that starts at
+    the beginning gets the newest snapshot first. Raises ``InvalidSource`` if the topic does not
+    exist or may lose records, or if its cluster does not answer in time.
     """
 
     def __init__(
@@ -76,8 +76,10 @@ class TopicLog:
         self._follower: _Follower | None = None
 
     def check(self) -> None:
-        """``InvalidSource`` where the topic is none in which a log may be, or cannot be read
-        from its beginning or a snapshot."""
+        """Raise ``InvalidSource`` if the topic cannot hold a log.
+
+        Also if the log can be read neither from its beginning nor from a snapshot.
+        """
         facts = self.cluster.facts()
         if facts is None:
             raise InvalidSource(
@@ -90,7 +92,7 @@ class TopicLog:
 
     @property
     def encoding(self) -> str | None:
-        """``kraft`` or ``avro``, as the last append has it; None of an empty log."""
+        """``kraft`` or ``avro``, the encoding of the last append; None for an empty log."""
         self._known()
         return None if self._last is None else self._last.encoding
 
@@ -102,17 +104,17 @@ class TopicLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: what is wrong with a message is found when it is read."""
+        """None: damage is found when a message is read."""
         return None
 
     @property
     def missing(self) -> CorruptLog | None:
-        """None: whether records are gone from its end is not known here."""
+        """None: a reader of a topic cannot know whether records at its end were lost."""
         return None
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Lines for a person about what is odd, though it can be read."""
+        """Lines for a person about oddities that do not prevent reading."""
         end = self._known().stable
         return tuple(
             f"{self._folder}: the snapshot {each} ends past the topic's end at {end}; it is left"
@@ -123,32 +125,32 @@ class TopicLog:
 
     @property
     def proven(self) -> Proven:
-        """Up to which offset the log is committed, and why that is known."""
+        """The offset up to which the log is committed, and the reason."""
         return Proven(self._known().stable, WHY_STABLE)
 
     @property
     def silent_for_s(self) -> float | None:
-        """Since the topic's leader last answered."""
+        """Seconds since the topic's leader last answered."""
         return self.cluster.contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """None: what a log without records begins with is not known here."""
+        """None: a topic does not hold the first records of an empty log."""
         return None
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         start, stable = self._known()
         epoch = 0 if self._last is None else self._last.epoch
         return LogBounds(start, stable, epoch, stable, WHY_STABLE)
 
     def refresh(self) -> None:
-        """Asks the cluster again how far the log goes."""
+        """Ask the cluster again for the end of the log."""
         self._ends = self._last = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+        """The events from offset ``start``, or from its batch, up to the present end of the log.
 
-        Raises ``CorruptLog`` where the log is damaged.
+        Raises ``CorruptLog`` if the log is damaged.
         """
         self.refresh()
         first, stable = self._known()
@@ -174,13 +176,13 @@ class TopicLog:
         return follower.poll(timeout_s)
 
     def close(self) -> None:
-        """Let go of the connection on which ``poll`` waits; it may be called again."""
+        """Close the connection of ``poll``, which may be called again."""
         follower, self._follower = self._follower, None
         if follower is not None:
             follower.close()
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         start, stable = self._known()
         begins = range(start, stable, _SPLIT_OFFSETS)
         return [
@@ -189,14 +191,14 @@ class TopicLog:
         ]
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """Those that can be of this log; ``problems`` names any other."""
+        """The snapshots that fit this log, oldest first; ``problems`` names any other."""
         end = self._known().stable
         return [each for each in self._in_folder() if each.end_offset <= end]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
 
-        Raises ``InvalidSource`` where there is no such snapshot.
+        Raises ``InvalidSource`` if there is no such snapshot.
         """
         if self._folder is None:
             raise InvalidSource(
@@ -213,7 +215,7 @@ class TopicLog:
         return self._ends
 
     def _find_last(self, ends: TopicEnds) -> Last | None:
-        """Looked for from the end, where nothing may be but markers and what was aborted."""
+        """The last append, searched backwards: markers and aborted records may follow it."""
         back = _LOOK_BACK
         while ends.start < ends.stable:
             begin = max(ends.start, ends.stable - back)
@@ -227,12 +229,12 @@ class TopicLog:
         return None
 
     def _whole_appends(self, start: int, stable: int) -> Iterator[Stored]:
-        """The messages from ``start`` on; if that is inside an append, from its beginning."""
+        """The messages from ``start`` on; if ``start`` is inside an append, from its first one."""
         missing = None
         with closing(self.cluster.messages(start)) as messages:
             for message in messages.until(stable):
                 if missing is None:
-                    missing = read_place(message, self.path).number
+                    missing = read_header(message, self.path).number
                 if missing:
                     start = message.offset - missing
                     break
@@ -246,7 +248,7 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """Oldest first; of one that is there in both forms the checkpoint."""
+        """The snapshots' files, oldest first; if both forms of one exist, the checkpoint."""
         if self._folder is None:
             return {}
         try:
@@ -272,7 +274,7 @@ class TopicLog:
 
 
 class _Follower:
-    """Waits for what comes behind a log that was read to its end."""
+    """Waits for new messages after the end of a log."""
 
     def __init__(self, cluster: TopicCluster, assembler: Assembler) -> None:
         self._cluster = cluster
@@ -298,7 +300,10 @@ class _Follower:
 
 
 class TopicSplit(NamedTuple):
-    """The appends that begin from ``start`` up to ``end``, of a log up to ``stable``."""
+    """An input split: the appends that begin at ``start`` or later, and below ``end``.
+
+    ``stable`` is the end of the log's committed part.
+    """
 
     cluster: TopicCluster
     start: int
@@ -319,7 +324,7 @@ class TopicSplit(NamedTuple):
 
 
 def why_unfit(facts: TopicFacts) -> str | None:
-    """Why a topic can be no log, or None: it must keep every record in one order."""
+    """Why a topic cannot hold a log, or None: it must keep every record, and in one order."""
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:

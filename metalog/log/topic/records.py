@@ -1,11 +1,11 @@
-"""How a metadata log lies in a Kafka topic: each record a message, each append a transaction.
+"""The format of a metadata log in a Kafka topic: a message per record, a transaction per append.
 
-A topic has no control batches of ours and tells no leader epochs, so each message says in a
-header which epoch it is of, where the append before it ended, and which of how many it is.
-So a reader sees whether anything was lost, doubled or mixed in, and makes of an append the
-one batch that it would be in a file. ``docs/formats/topic.md`` has it byte by byte.
+A topic has no place for our control batches or leader epochs. So a header of each message names its
+epoch, the end of the previous append, and its number within its append. With these a reader detects
+lost, duplicate and foreign messages. It turns each append into one batch, as in a log file.
+``docs/formats/topic.md`` describes the bytes.
 
-Pure. This module must not know consumers, producers, nor what is committed.
+Pure. This module must not know consumers, producers, nor which messages are committed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from metalog.records.message import ControlMessage
 from metalog.records.record import RawRecord
 
 Encoding = Literal["kraft", "avro"]
-"""Of the values of a topic: metadata frames, or Avro with the schema's fingerprint beside."""
+"""The encoding of a topic's values: metadata frames, or Avro with the schema's fingerprint in a
+header."""
 ENCODINGS: Final[tuple[Encoding, ...]] = get_args(Encoding)
 
 APPEND_HEADER: Final = "metalog.append"
@@ -34,8 +35,10 @@ _FORMAT: Final = 1
 
 
 class AppendHeader(NamedTuple):
-    """What a message's header says: of which epoch it is, where the append before its own
-    ended, and that it is number ``number`` of ``total``."""
+    """A message's header: its epoch, and the end of the previous append.
+
+    The message is number ``number`` of the ``total`` messages of its append.
+    """
 
     epoch: int
     follows: int
@@ -44,7 +47,7 @@ class AppendHeader(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A message to be sent. Its ``repr`` is without the value, which may be secret."""
+    """A message to be sent; ``repr`` hides the value, which may be secret."""
 
     key: bytes | None
     value: bytes
@@ -55,7 +58,7 @@ class Outgoing(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A message as it lies in the topic. Its ``repr`` is without the value."""
+    """A message in the topic; ``repr`` hides the value."""
 
     offset: int
     timestamp: int
@@ -68,7 +71,7 @@ class Stored(NamedTuple):
 
 
 class Last(NamedTuple):
-    """The last append of a topic: its epoch, where it ends, and how its values are encoded."""
+    """The last append of a topic: its epoch, its end offset, and the encoding of its values."""
 
     epoch: int
     end: int
@@ -76,7 +79,7 @@ class Last(NamedTuple):
 
 
 def outgoing(batch: Batch, encoding: Encoding, follows: int) -> list[Outgoing]:
-    """The messages of ``batch``, which comes after the append that ended at ``follows``."""
+    """The messages of ``batch``; ``follows`` is the end offset of the previous append."""
     records = list(batch.raw_records())
     values: Iterable[tuple[bytes | None, bytes]]
     if encoding == "avro":
@@ -85,8 +88,8 @@ def outgoing(batch: Batch, encoding: Encoding, follows: int) -> list[Outgoing]:
         values = ((None, record.value or b"") for record in records)
     messages = []
     for index, (record, (schema, value)) in enumerate(zip(records, values, strict=True)):
-        place = _APPEND.pack(_FORMAT, batch.epoch, follows, index, len(records))
-        headers = [(APPEND_HEADER, place)]
+        header = _APPEND.pack(_FORMAT, batch.epoch, follows, index, len(records))
+        headers = [(APPEND_HEADER, header)]
         if schema is not None:
             headers.append((SCHEMA_HEADER, schema))
         messages.append(Outgoing(record.key, value, headers))
@@ -94,17 +97,17 @@ def outgoing(batch: Batch, encoding: Encoding, follows: int) -> list[Outgoing]:
 
 
 def last_append(message: Stored, topic: str) -> Last:
-    """What the topic's last message tells of its append."""
-    place = read_place(message, topic)
-    return Last(place.epoch, message.offset + 1, encoding_of(message))
+    """The append of ``message``, the last message of a topic."""
+    header = read_header(message, topic)
+    return Last(header.epoch, message.offset + 1, encoding_of(message))
 
 
 def encoding_of(message: Stored) -> Encoding:
     return "kraft" if _header(message, SCHEMA_HEADER) is None else "avro"
 
 
-def read_place(message: Stored, topic: str) -> AppendHeader:
-    """``CorruptLog`` where the message has none: it is not of a metadata log."""
+def read_header(message: Stored, topic: str) -> AppendHeader:
+    """The message's header; ``CorruptLog`` without one: the topic is not a metadata log."""
     packed = _header(message, APPEND_HEADER)
     if packed is None:
         raise CorruptLog(
@@ -117,18 +120,18 @@ def read_place(message: Stored, topic: str) -> AppendHeader:
         raise CorruptLog(
             f"the header {APPEND_HEADER} has an unknown form", file=topic, offset=message.offset
         )
-    place = AppendHeader(*_APPEND.unpack(packed)[1:])
-    if place.epoch < 0 or not 0 <= place.number < place.total:
-        problem = f"record {place.number} of {place.total} in epoch {place.epoch}"
+    header = AppendHeader(*_APPEND.unpack(packed)[1:])
+    if header.epoch < 0 or not 0 <= header.number < header.total:
+        problem = f"record {header.number} of {header.total} in epoch {header.epoch}"
         raise CorruptLog(problem, file=topic, offset=message.offset)
-    return place
+    return header
 
 
 class _Open(NamedTuple):
-    """An append that is being read: its first message, and its records so far."""
+    """An incomplete append: its first message, and its records so far."""
 
     first: Stored
-    place: AppendHeader
+    header: AppendHeader
     encoding: Encoding
     records: list[RawRecord]
 
@@ -138,10 +141,10 @@ class _Open(NamedTuple):
 
 
 class Assembler:
-    """Makes events of a topic's messages, which are given in order from ``start`` on.
+    """Turns a topic's messages, in order from ``start`` on, into events.
 
-    ``last`` is the append before ``start``, None where it is not known. With ``is_part``
-    the messages of an append that began before ``start`` are passed over.
+    ``last`` is the append before ``start``, or None if it is unknown. With ``is_part``, messages of
+    an append that began before ``start`` are skipped.
     """
 
     def __init__(
@@ -156,82 +159,82 @@ class Assembler:
 
     @property
     def position(self) -> int:
-        """The first offset of which no event was made."""
+        """The first offset that is not part of an event yet."""
         return self._next
 
     @property
     def is_between(self) -> bool:
-        """Whether no append is half read."""
+        """Whether no append is incomplete."""
         return self._open is None
 
     def add(self, message: Stored) -> Iterator[LogEvent]:
         append = self._open
         if append is None:
-            place = read_place(message, self._topic)
-            if place.number and self._is_part:
+            header = read_header(message, self._topic)
+            if header.number and self._is_part:
                 self._next = self._start = message.offset + 1
                 return
-            self._check_beginning(message, place)
-            yield from self._gap_before(message, place)
-            append = self._open = _Open(message, place, encoding_of(message), [])
+            self._check_beginning(message, header)
+            yield from self._gap_before(message, header)
+            append = self._open = _Open(message, header, encoding_of(message), [])
             self._is_part = False
         else:
             self._check_next(message, append)
         append.records.append(_record(message, append))
-        if len(append.records) == append.place.total:
+        if len(append.records) == append.header.total:
             yield Appended(self._finished(append))
 
     def reach(self, offset: int) -> Iterator[LogEvent]:
-        """All committed messages below ``offset`` were given."""
+        """Note that all committed messages below ``offset`` were added."""
         if self._open is None and offset > self._next:
             yield Gap(self._next, offset, lost=False)
             self._next = offset
         elif self._open is not None and offset > self._open.next_offset:
             raise self._corrupt(
                 self._open.first,
-                f"only {len(self._open.records)} of an append's {self._open.place.total} records",
+                f"only {len(self._open.records)} of an append's {self._open.header.total} records",
             )
 
-    def _check_beginning(self, message: Stored, place: AppendHeader) -> None:
-        if place.number:
-            raise self._corrupt(message, f"an append begins with its record {place.number}")
+    def _check_beginning(self, message: Stored, header: AppendHeader) -> None:
+        if header.number:
+            raise self._corrupt(message, f"an append begins with its record {header.number}")
         last = self.last
         if last is None:
             return
         if (encoding := encoding_of(message)) != last.encoding:
             raise self._corrupt(message, f"a value in {encoding} in a topic of {last.encoding}")
-        if place.epoch < last.epoch:
-            raise self._corrupt(message, f"the epoch falls from {last.epoch} to {place.epoch}")
-        if place.epoch > last.epoch and message.key is None:
+        if header.epoch < last.epoch:
+            raise self._corrupt(message, f"the epoch falls from {last.epoch} to {header.epoch}")
+        if header.epoch > last.epoch and message.key is None:
             raise self._corrupt(
                 message,
-                f"the epoch rises from {last.epoch} to {place.epoch} without a leader change",
+                f"the epoch rises from {last.epoch} to {header.epoch} without a leader change",
             )
-        if place.follows < last.end:
+        if header.follows < last.end:
             raise self._corrupt(
                 message,
-                f"its writer knew the log up to offset {place.follows} only, not to {last.end}:"
+                f"its writer knew the log up to offset {header.follows} only, not to {last.end}:"
                 " there were two",
             )
 
-    def _gap_before(self, message: Stored, place: AppendHeader) -> Iterator[Gap]:
-        """Between two appends lie transactions' markers, and what was aborted."""
+    def _gap_before(self, message: Stored, header: AppendHeader) -> Iterator[Gap]:
+        """The gap before ``message``: transaction markers and aborted messages."""
         known = self._start if self.last is None else self.last.end
-        if place.follows > known:
+        if header.follows > known:
             yield Gap(self._next, message.offset, lost=True)
         elif message.offset > self._next:
             yield Gap(self._next, message.offset, lost=False)
 
     def _check_next(self, message: Stored, append: _Open) -> None:
         number = len(append.records)
-        packed = _APPEND.pack(_FORMAT, *append.place._replace(number=number))
+        packed = _APPEND.pack(_FORMAT, *append.header._replace(number=number))
         if (
             _header(message, APPEND_HEADER) != packed
             or message.offset != append.next_offset
             or (message.key is None) != (append.first.key is None)
             or encoding_of(message) != append.encoding
         ):
-            read_place(message, self._topic)
+            read_header(message, self._topic)
             raise self._corrupt(
                 message,
                 f"not record {number} of the append at offset {append.first.offset}, which must"
@@ -239,13 +242,13 @@ class Assembler:
             )
 
     def _finished(self, append: _Open) -> Batch:
-        first, place, encoding, records = append
+        first, header, encoding, records = append
         batch = assemble_batch(
-            first.offset, place.epoch, first.timestamp, records, is_control=first.key is not None
+            first.offset, header.epoch, first.timestamp, records, is_control=first.key is not None
         )
         self._open = None
         self._next = batch.next_offset
-        self.last = Last(place.epoch, self._next, encoding)
+        self.last = Last(header.epoch, self._next, encoding)
         return batch._replace(file=self._topic)
 
     def _corrupt(self, message: Stored, problem: str) -> CorruptLog:
@@ -261,7 +264,7 @@ def _record(message: Stored, append: _Open) -> RawRecord:
 
 
 def _frame_of_avro(schema: bytes, value: bytes, *, is_control: bool) -> bytes:
-    """The same as in a file; what cannot be read is a value of the record that says so."""
+    """The value as in a log file; an unreadable value becomes one that says so."""
     try:
         message, version = from_avro(schema, value)
         if isinstance(message, ControlMessage) != is_control:

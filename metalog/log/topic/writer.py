@@ -1,9 +1,9 @@
-"""The one writer of a metadata log in a Kafka topic: claims it, then appends durably.
+"""The only writer of a metadata log in a Kafka topic: it claims the log, then appends durably.
 
-To claim is to take over the topic's ``transactional.id``, after which the cluster takes
-nothing more from the writer before; then to read to the end, and to append a LEADER_CHANGE
-of the next epoch. Each append is a transaction, so it is there as a whole or not at all.
-The first that fails fences the writer for good. This module must not know what records mean.
+A claim takes three steps. The writer takes over the topic's ``transactional.id``, so the cluster
+refuses the previous writer. It reads the log to its end. It appends a LEADER_CHANGE record with the
+next epoch. Each append is a transaction, which is visible as a whole or not at all. After a failed
+append the writer may never append again. This module must not know what records mean.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from metalog.records.messages import LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
 MIN_MESSAGE_BYTES: Final = 1_000_000
-"""What the library sends at a time, and so what a topic must take (``max.message.bytes``)."""
+"""The largest batch that the library sends; a topic must accept it (``max.message.bytes``)."""
 MAX_RECORD_BYTES: Final = 900_000
-"""Leaves room for the rest of a message."""
+"""The largest value; the rest of the message needs space too."""
 _MARKER: Final = 1
-"""The offset that a transaction's end takes. Where the log is longer already than that makes it,
-somebody else has claimed it, and what they wrote is not passed over."""
+"""The offset of a transaction's end marker. If the log is longer than the append and this marker
+make it, another writer has claimed it, and its records must not be skipped."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -43,10 +43,10 @@ NEW_TOPIC: Final = {
 
 
 class WritableTopicLog:
-    """The topic at ``address``, made if there is none, for the node ``node_id``.
+    """The log in the topic at ``address``, written by the node ``node_id``.
 
-    ``encoding`` is that of a log without records, ``kraft`` unless given; a log that has some
-    keeps its own, and is refused if another is given. Such a log begins with ``bootstrap``.
+    A missing topic is created. ``encoding`` (by default ``kraft``) and ``bootstrap`` are for a log
+    without records. A log with records keeps its encoding, and is refused if ``encoding`` differs.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class WritableTopicLog:
         return self._log.path
 
     def claim(self) -> int:
-        """Become the one writer, in a new epoch; returns the epoch.
+        """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if it is
         damaged, and ``LogFenced`` after it was claimed or closed.
         """
         if self._transactions is not None or self._fenced is not None:
@@ -104,8 +104,8 @@ class WritableTopicLog:
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one batch; returns the new end offset once durable.
 
-        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
-        is over or a write has failed.
+        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is
+        over or a write has failed.
         """
         return self._append(epoch, records)
 
@@ -119,11 +119,11 @@ class WritableTopicLog:
         self._start = before.end_offset
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """(message, version) pairs with which a log without a metadata.version begins."""
+        """The first records, as (message, version) pairs, of a log without a metadata.version."""
         return self._bootstrap
 
     def close(self) -> None:
-        """Give the log up; it cannot be claimed again."""
+        """Release the log; it cannot be claimed again."""
         self._give_up()
         self._fenced = self._fenced or "closed"
 
@@ -134,15 +134,15 @@ class WritableTopicLog:
         self._log.close()
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        """The log's start and end, its last epoch, and its high-water mark if it is known."""
         if self._transactions is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+        """The events from offset ``start``, or from its batch, up to the present end of the log.
 
-        Raises ``CorruptLog`` where the log is damaged.
+        Raises ``CorruptLog`` if the log is damaged.
         """
         self._news = []
         return self._log.read(start)
@@ -157,7 +157,7 @@ class WritableTopicLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """Parts that can be read on their own, in order; none where it cannot be split."""
+        """The log as input splits, in order; empty if it cannot be split."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -167,12 +167,12 @@ class WritableTopicLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
 
-        Raises ``InvalidSource`` where there is no such snapshot.
+        Raises ``InvalidSource`` if there is no such snapshot.
         """
         return self._log.open_snapshot(id)
 
     def _refuse_unwritable(self) -> None:
-        """Before anything is taken from the writer that there is, if there is one."""
+        """Check the topic before the present writer, if there is one, is fenced."""
         if self._log.bounds().start > 0:
             self._log.check()
         last = self._log.last
@@ -183,7 +183,7 @@ class WritableTopicLog:
             )
 
     def _begin_epoch(self) -> None:
-        """What was open before is aborted now, so all that will ever be there can be read."""
+        """Begin the next epoch: open transactions are aborted now, so the log is complete."""
         self._log.refresh()
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last
@@ -226,7 +226,7 @@ class WritableTopicLog:
 
 
 def make_sure_of_topic(cluster: TopicCluster) -> None:
-    """Make the topic if there is none; ``InvalidTarget`` where it can be no log to write."""
+    """Create the topic if it does not exist; ``InvalidTarget`` if it cannot hold a log."""
     facts = cluster.facts() or cluster.create(NEW_TOPIC)
     if (why := why_unfit(facts) or _why_too_small(facts)) is not None:
         raise InvalidTarget(f"{cluster.address}: {why}")

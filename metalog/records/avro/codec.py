@@ -1,11 +1,11 @@
 """Messages as Avro: a schema for each type and version, derived from ``schema``.
 
-A schema's name is the type's, its namespace ends in the version, its fields have Kafka's
-JSON names. What names a schema is its CRC-64-AVRO fingerprint (Avro 1.12, "Schema
-fingerprints"), little-endian as in Avro's single-object encoding. Tagged fields that Kafka's
-schema does not know are kept, so that nothing of a message is lost.
+A schema has the name of the type, a namespace that ends in the version, and fields with Kafka's
+JSON names. Its identifier is its CRC-64-AVRO fingerprint (Avro 1.12, "Schema fingerprints"),
+little-endian as in Avro's single-object encoding. Tagged fields that Kafka's schema does not know
+are kept, so no part of a message is lost.
 
-This module must not know where a value lies, nor what a message means.
+This module must not know where a value is stored, nor what a message means.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ AnyType = type[Message] | type[ControlMessage]
 
 
 class AvroType(NamedTuple):
-    """One type in one version; ``schema`` is as people write it."""
+    """One type in one version; ``schema`` is its Avro schema before parsing."""
 
     name: str
     key: int
@@ -72,7 +72,7 @@ class _Codec(NamedTuple):
 
 
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """The fingerprint of the schema, and the value; ``InvalidRequest`` where there is none."""
+    """The schema's fingerprint, and the encoded value; ``InvalidRequest`` if there is no schema."""
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
@@ -87,7 +87,7 @@ def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, byt
 
 
 def from_avro(fingerprint: bytes, value: bytes) -> tuple[Message | ControlMessage, int]:
-    """The message and its version; ``ValueError`` says why there is none."""
+    """The message and its version; ``ValueError`` says why the value cannot be read."""
     codec = _by_fingerprint().get(fingerprint)
     if codec is None:
         raise ValueError(f"the Avro schema {fingerprint.hex()} is not known")
@@ -112,7 +112,7 @@ def to_datum(message: Message | ControlMessage, version: int) -> tuple[str, dict
 
 
 def from_datum(full_name: str, datum: Mapping[str, Any]) -> tuple[Message | ControlMessage, int]:
-    """The inverse of ``to_datum``; ``ValueError`` where the schema is not known."""
+    """The inverse of ``to_datum``; ``ValueError`` if the schema is unknown."""
     codec = _by_full_name().get(full_name)
     if codec is None:
         raise ValueError(f"the Avro schema {full_name} is not known")
@@ -120,7 +120,8 @@ def from_datum(full_name: str, datum: Mapping[str, Any]) -> tuple[Message | Cont
 
 
 def union_schema() -> list[Any]:
-    """Every type in every version but those that begin a log's epochs and frame a snapshot."""
+    """The union of every type in every version, without the types of LEADER_CHANGE and of a
+    snapshot's header and footer."""
     defined: set[str] = set()
     return [
         _record(schema.name, schema.fields, version, defined)
@@ -131,7 +132,7 @@ def union_schema() -> list[Any]:
 
 
 def fingerprint_of(schema: Any) -> bytes:
-    """Of the schema's parsing canonical form, in eight bytes, the lowest first."""
+    """The fingerprint of the schema's parsing canonical form: eight bytes, little-endian."""
     canonical = fastavro.schema.to_parsing_canonical_form(schema)
     return bytes.fromhex(fastavro.schema.fingerprint(canonical, "CRC-64-AVRO"))
 
@@ -189,7 +190,7 @@ def _fields_at(fields: Sequence[Field], version: int) -> list[Field]:
 
 
 def _record(name: str, fields: Sequence[Field], version: int, defined: set[str]) -> dict[str, Any]:
-    """The schema of a message or struct; a name that was defined before is only named."""
+    """The schema of a message or struct; one that is already in ``defined`` is only named."""
     return {
         "type": "record",
         "name": f"{NAMESPACE}.v{version}.{name}",
@@ -237,7 +238,7 @@ def _struct_codec(
     version: int,
     structs: dict[str, tuple[Field, ...]],
 ) -> tuple[_To, _To]:
-    """From an object of the class ``kind`` to Avro's dict, and back."""
+    """Two functions: from an object of the class ``kind`` to Avro's dict, and back."""
     steps: list[tuple[str, str, _To, _To]] = []
     for field in _fields_at(fields, version):
         to_avro_value, from_avro_value = _value_codec(kind, field, version, structs)
@@ -279,7 +280,7 @@ def _value_codec(
 
 
 def _checked(text: str | None) -> str | None:
-    """``text``, which a record of Kafka's can hold; ``ValueError`` otherwise."""
+    """``text``; ``ValueError`` if a record of Kafka cannot hold it."""
     if text is not None and (problem := text_problem(text)) is not None:
         raise ValueError(f"a string {problem}")
     return text

@@ -1,8 +1,8 @@
-"""An Avro container file's frame: its head and its blocks, each bounded before it is read.
+"""Reads and writes the head and the blocks of an Avro container file, with limits on their sizes.
 
-A file says itself how many records a block has and what it inflates to; here neither is
-believed. ``ValueError`` says what is wrong. What its records mean, and what a schema may make of
-a byte, is for the caller to check before it decodes any. This module must not know files.
+A file announces the number of records in a block, and a compressed block inflates to any size. The
+reader trusts neither. ``ValueError`` says what is wrong. The caller must check the schema before it
+decodes any record: some schemas turn one byte into very much data. This module must not know files.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, Final, NamedTuple
 from metalog.records.primitives.compression import inflate
 
 Read = Callable[[int], bytes]
-"""As a file's ``read``: fewer bytes than asked for only at the end."""
+"""Like ``read`` of a file: it returns fewer bytes than requested only at the end."""
 
 MAX_HEAD: Final = 1 << 20
-"""Bytes of metadata, the schema included."""
+"""The most bytes of metadata, the schema included."""
 MAX_BLOCK: Final = 64 << 20
-"""Bytes of one block, before and after it is inflated."""
+"""The most bytes of one block, before and after it is inflated."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
@@ -31,7 +31,7 @@ _XZ_MEMORY: Final = 128 << 20
 
 
 class ContainerHeader(NamedTuple):
-    """``schema`` is the JSON that ``metadata`` has under ``avro.schema``."""
+    """The head of a file; ``schema`` is the JSON of ``avro.schema`` in ``metadata``."""
 
     schema: Any
     codec: str
@@ -40,7 +40,7 @@ class ContainerHeader(NamedTuple):
 
 
 def read_head(read: Read) -> ContainerHeader:
-    """What stands before the first block."""
+    """Read the head, which comes before the first block."""
     if read(len(_MAGIC)) != _MAGIC:
         raise ValueError("it does not begin as an Avro container file")
     metadata: dict[str, bytes] = {}
@@ -63,8 +63,10 @@ def read_head(read: Read) -> ContainerHeader:
 
 
 def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """How many records each block has, and its bytes inflated: at most one record a byte, and
-    at most ``most_bytes`` of all blocks together."""
+    """The number of records of each block, and its inflated bytes.
+
+    A block may have at most one record per byte, and all blocks together at most ``most_bytes``.
+    """
     while first := read(1):
         count, size = _long(read, first), _long(read)
         if not 0 <= size <= MAX_BLOCK:
@@ -81,7 +83,7 @@ def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[
 def container(
     schema: str, metadata: Mapping[str, bytes], sync: bytes, blocks: Iterator[tuple[int, bytes]]
 ) -> Iterator[bytes]:
-    """The file, piece by piece, nothing of it compressed."""
+    """The bytes of a file in parts, not compressed."""
     entries = {"avro.codec": b"null", "avro.schema": schema.encode(), **metadata}
     fields = [part for key, value in entries.items() for part in (key.encode(), value)]
     head = b"".join(_written(len(field)) + field for field in fields)
@@ -138,7 +140,7 @@ def _all(read: Read, size: int) -> bytes:
 
 
 def _written(number: int) -> bytes:
-    """A long that is not negative."""
+    """The bytes of a long, which must not be negative."""
     number <<= 1
     out = bytearray()
     while number > 0x7F:

@@ -1,10 +1,10 @@
-"""A snapshot as an Avro container file: the records of a checkpoint, for the data world.
+"""A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-The schema is one union of all types of record. The file's metadata says which snapshot it is;
-its last block says how many records there were, and the CRC-32C of all bytes before it, since
-Avro itself has neither: a file that is cut or changed is refused. What is read are the batches
-that a checkpoint of the same records has. ``docs/formats/avro.md`` describes it. This module
-must not know files, nor what the records mean.
+The schema is one union of all record types. The file's metadata names the snapshot. Its last block
+has the number of records and the CRC-32C of all bytes before it, because Avro has neither. So a
+truncated or changed file is refused. The reader returns the batches of a checkpoint with the same
+records. ``docs/formats/avro.md`` describes the format. This module must not know files, nor what
+the records mean.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _END_SCHEMA: Final = {
 }
 _KEY: Final = f"{NAMESPACE}."
 _SYNC_MARKER: Final = b"kraft-metalog/1\n"
-"""Always the same, so that equal images give equal bytes."""
+"""The sync marker; it never changes, so equal images give equal bytes."""
 _BLOCK_BYTES: Final = 1 << 18
 _ADVICE: Final = "use an older snapshot, or the log alone"
 
@@ -45,8 +45,11 @@ Record = tuple[Message | ControlMessage, int]
 def avro_snapshot(
     id: SnapshotId, timestamp: int, last_contained_timestamp: int, records: Iterable[Record]
 ) -> Iterator[bytes]:
-    """The file, piece by piece. ``records`` are pairs of message and version, those of the
-    quorum (KRAFT_VERSION and KRAFT_VOTERS) first; timestamps are as in ``snapshot_batches``."""
+    """The bytes of the file, in parts.
+
+    ``records`` are pairs of message and version; those of the quorum (KRAFT_VERSION and
+    KRAFT_VOTERS) come first. Timestamps are as in ``snapshot_batches``.
+    """
     about = {
         "endOffset": id.end_offset,
         "epoch": id.epoch,
@@ -75,8 +78,11 @@ def avro_snapshot(
 
 
 def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterator[Batch]:
-    """The batches of the snapshot ``id``, header and footer included; the footer comes only
-    once all was found whole. ``CorruptSnapshot`` otherwise; ``name`` is the file's."""
+    """The batches of the snapshot ``id``, header and footer included.
+
+    The footer comes only after all checks; ``CorruptSnapshot`` if one fails. ``name`` is the
+    file's name.
+    """
     source = _In(file)
     try:
         yield from _batches(source, id)
@@ -125,7 +131,7 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_schema(head: ContainerHeader) -> None:
-    """Before a byte is decoded: what another schema makes of a byte has no bound."""
+    """Refuse another schema before decoding: it could turn one byte into very much data."""
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
         if ours.get(name) != definition:
@@ -135,21 +141,21 @@ def _check_schema(head: ContainerHeader) -> None:
 
 
 def _definitions(schema: Any) -> dict[str, object]:
-    """Each name that ``schema`` defines, and what it stands for."""
+    """Each name that ``schema`` defines, and its definition."""
     found: dict[str, object] = {}
 
-    def meant(part: Any) -> object:
+    def definition(part: Any) -> object:
         if isinstance(part, str):
             return part
         if isinstance(part, list):
-            return tuple(map(meant, part))
+            return tuple(map(definition, part))
         if part["type"] == "array":
-            return "array", meant(part["items"])
+            return "array", definition(part["items"])
         name = part["name"]
         if part["type"] == "fixed":
             found[name] = part["type"], part["size"]
         elif part["type"] == "record":
-            fields = tuple((field["name"], meant(field["type"])) for field in part["fields"])
+            fields = tuple((field["name"], definition(field["type"])) for field in part["fields"])
             found[name] = part["type"], fields
         else:
             raise _fault(f"the Avro type {part['type']} is in no snapshot")
@@ -157,7 +163,7 @@ def _definitions(schema: Any) -> dict[str, object]:
 
     if not isinstance(schema, list) or not all(isinstance(each, dict) for each in schema):
         raise _fault("its schema is not a union of records")
-    meant(schema)
+    definition(schema)
     return found
 
 
@@ -196,7 +202,7 @@ def _fault(problem: str) -> CorruptSnapshot:
 
 
 class _Out:
-    """What fastavro writes to; ``checksum`` is of all that was taken."""
+    """The file object for fastavro's output; ``checksum`` covers all bytes that were taken."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -207,7 +213,7 @@ class _Out:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: there is no buffer."""
 
     def seekable(self) -> bool:
         return False
@@ -220,7 +226,7 @@ class _Out:
 
 
 class _In:
-    """What fastavro reads from; ``checksum`` is of all that was read."""
+    """The file object for fastavro's input; ``checksum`` covers all bytes read so far."""
 
     def __init__(self, file: ReadableFile) -> None:
         self._file = file

@@ -1,6 +1,6 @@
-"""What docs/formats says of the Avro schemas. Used by ``generate`` only.
+"""Writes the text about the Avro schemas in docs/formats. Used by ``generate`` only.
 
-Text out; where it goes is not this module's to know.
+This module must not know where the text goes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MARK: Final = "<!-- What follows is generated from metalog/records/schema.py. --
 
 
 def schema_table() -> str:
-    """A row for each type and version: its fingerprint, and its fields in short."""
+    """A table with a row per type and version: its fingerprint, and a summary of its fields."""
     lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
     lines += [
         f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` | {_fields(each)} |"
@@ -25,7 +25,7 @@ def schema_table() -> str:
 
 
 def schema_lines() -> str:
-    """The schemas whole, a JSON object a line."""
+    """The complete schemas, one JSON object per line."""
     return "".join(
         json.dumps({"fingerprint": each.fingerprint.hex(), "schema": each.schema}) + "\n"
         for each in avro_types()
@@ -37,18 +37,18 @@ def _fields(avro: AvroType) -> str:
 
 
 def _named(record: Mapping[str, Any]) -> Iterator[str]:
-    """``name type`` of each field, but for the unknown tagged fields, which every record has."""
+    """``name type`` of each field, without the unknown tagged fields that every record has."""
     for field in record["fields"][:-1]:
-        yield f"{field['name']} {_said(field['type'])}"
+        yield f"{field['name']} {_type_text(field['type'])}"
 
 
-def _said(avro: Any) -> str:
+def _type_text(avro: Any) -> str:
     if isinstance(avro, list):
-        return f"{_said(avro[1])}?"
+        return f"{_type_text(avro[1])}?"
     if isinstance(avro, str):
         return avro.rpartition(".")[2]
     if avro["type"] == "array":
-        return f"[{_said(avro['items'])}]"
+        return f"[{_type_text(avro['items'])}]"
     if avro["type"] == "fixed":
         return str(avro["name"]).removeprefix(f"{NAMESPACE}.")
     return f"{{{', '.join(_named(avro))}}}"

@@ -1,9 +1,9 @@
 """The source text of a struct's ``decode`` and ``encode``, from its fields. Used by
 ``message_source`` only.
 
-Nearly every record costs no call for each field: fields of fixed size that follow each other
-are one ``struct``, and so is an array of them; a compact length is one byte; a section of
-tagged fields is empty. For all else, and for what is wrong, the code calls
+For nearly every record, the code makes no call per field. Consecutive fields of fixed size are one
+``struct``, and so is an array of them. It handles a compact length of one byte, and an empty
+section of tagged fields, without a call. For all other cases and errors, it calls
 ``primitives.fields``.
 
 Text in, text out. This module must not know files, nor the JSON form.
@@ -34,7 +34,7 @@ _TABLES: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
 
 
 def layouts(code: str) -> list[str]:
-    """A line for each ``struct`` that ``code`` names."""
+    """A line of source for each ``struct`` that ``code`` names."""
     items = "|".join(_FORMATS).upper()
     named = sorted(set(re.findall(rf"(?<!\w)(?:_(?:{items}))+\b", code)))
     return [f'{name}: Final = struct.Struct(">{_format(name)}")' for name in named]
@@ -81,8 +81,8 @@ def encode_body(fields: list[TypedField]) -> list[str]:
 
 
 def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
-    """The fields that are not tagged, with their first version: those of fixed size that
-    follow each other together, each of the others alone."""
+    """Groups of untagged fields with their first version: consecutive fields of fixed size form one
+    group, and any other field forms its own."""
     untagged = [f for f in fields if f.field.tag is None]
     for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first)):
         together = list(group)
@@ -129,7 +129,7 @@ def _write_fixed(fields: list[TypedField]) -> list[str]:
 
 
 def _read(f: TypedField) -> list[str]:
-    """``f``, which is not of fixed size."""
+    """The code that reads ``f``, a field without a fixed size."""
     general = f"{f.local}, at = {f.read('data', 'at')}"
     if f.is_array and f.item in _TABLES:
         item_size = calcsize(f">{_FORMATS[f.item]}")

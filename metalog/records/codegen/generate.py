@@ -1,9 +1,8 @@
 """``python -m metalog.records.codegen.generate [--check]``: writes ``messages/`` from the schema.
 
-One module a message: its NamedTuple, its straight-line codec, its JSON form. What is
-written is committed and formatted by ruff. So are the Avro schemas in
-``docs/formats``. ``--check`` writes nothing and exits 1 when a committed file differs from
-what would be written.
+Each message gets a module with its NamedTuple, its straight-line codec and its JSON form. The
+output is committed and formatted by ruff, and so are the Avro schemas in ``docs/formats``.
+``--check`` writes nothing, and exits with 1 if a committed file differs from the output.
 
 This module must not be imported at run time.
 """
@@ -41,7 +40,7 @@ def modules() -> dict[str, str]:
 
 
 def pages() -> dict[Path, str]:
-    """The pages that say what the Avro schemas are, each as it must be."""
+    """The pages about the Avro schemas, with their new text."""
     page = PAGES / "avro.md"
     written_by_hand, mark, _ = page.read_text().partition(MARK)
     return {
@@ -51,7 +50,7 @@ def pages() -> dict[Path, str]:
 
 
 def formatted(sources: dict[str, str]) -> dict[str, str]:
-    """``sources`` as ruff leaves them, without imports and comments that nothing needs."""
+    """``sources`` formatted by ruff, without unused imports and comments."""
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, name).write_text(source)

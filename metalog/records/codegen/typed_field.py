@@ -1,5 +1,6 @@
-"""A field of the schema with the Python that stands for it: names, types, and its JSON form.
-Used by the generator only, and its names by ``avro.codec``.
+"""A field of the schema and its Python source: names, types, and JSON form.
+
+Only the generator uses it; ``avro.codec`` uses its names.
 
 This module must not know how a field is encoded, nor files.
 """
@@ -50,7 +51,7 @@ def highest(versions: str) -> int:
 
 
 class TypedField(NamedTuple):
-    """A field with what its code is made of."""
+    """A field, with the parts of its source."""
 
     field: Field
     name: str
@@ -60,7 +61,7 @@ class TypedField(NamedTuple):
 
     @property
     def local(self) -> str:
-        """The variable that holds the field, apart from the codec's own and from builtins."""
+        """The local variable for the field; it differs from the codec's own names and builtins."""
         return f"{self.name}_" if self.name in ("id", "version") else self.name
 
     @property

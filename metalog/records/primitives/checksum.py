@@ -1,4 +1,7 @@
-"""CRC-32C, the only checksum of the log. The only module that imports google_crc32c."""
+"""Computes CRC-32C, the only checksum of the log.
+
+No other module imports google_crc32c. This module must not know what the bytes mean.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from math import isqrt
 import google_crc32c
 
 _POLYNOMIAL = 0x82F63B78
-"""Castagnoli's, its bits reversed."""
+"""Castagnoli's polynomial with its bits reversed."""
 _TOP = 1 << 31
 
 
@@ -17,18 +20,20 @@ def crc32c(data: bytes) -> int:
 
 
 def crc32c_of_more(checksum: int, data: bytes) -> int:
-    """The checksum of what ``checksum`` is of, followed by ``data``; 0 is that of nothing."""
+    """The checksum of the bytes so far (``checksum``) followed by ``data``; 0 for no bytes."""
     extended: int = google_crc32c.extend(checksum, data)
     return extended
 
 
 def is_one_bit_off(difference: int, size: int) -> bool:
-    """Whether two checksums that differ by ``difference`` are of ``size`` bytes that are equal
-    but for one bit at most, or one of the checksums itself has one wrong bit.
+    """Whether one wrong bit explains two checksums whose XOR is ``difference``.
 
-    A checksum is linear: a bit that ``n`` bits follow changes it by what ``n + 1`` steps of the
-    shift register make of 1. That ``n`` is looked for from both ends at once, in steps of about
-    the root of the bits (baby-step giant-step). By chance one in 2**32 differences fits each bit.
+    The wrong bit is among the ``size`` bytes, or in one of the checksums.
+
+    A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of
+    ``n + 1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step, with
+    about the square root of the number of bits as the step. For each bit, one in 2**32 differences
+    fits by chance.
     """
     if difference.bit_count() <= 1:
         return True

@@ -1,8 +1,8 @@
-"""The compressions of Kafka's record batches, for reading, with a cap on the result.
+"""Inflates Kafka's compressed record batches, with a limit on the result.
 
-Kafka frames snappy as xerial does and lz4 in its frame format; gzip and zstd are plain
-streams. Whatever cannot be inflated raises ``ValueError``. Nothing here compresses:
-Kafka's controllers write no compressed batch, and neither do we.
+Kafka uses xerial's framing for snappy and the frame format for lz4; gzip and zstd are plain
+streams. Data that cannot be inflated raises ``ValueError``. This module does not compress:
+Kafka's controllers write no compressed batch, and neither do we. It must not know batches.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 
 NONE: Final = "none"
 NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
-"""By the code in a batch's attributes."""
+"""The names by the code in a batch's attributes."""
 
 MAX_INFLATED: Final = 64 << 20
-"""Bytes that one batch may inflate to: eight times the largest that Kafka's controller writes."""
+"""The most bytes that one batch may inflate to: eight times Kafka's largest batch."""
 _MAX_RATIO: Final = 64
 _ALWAYS: Final = 1 << 20
-"""A batch may inflate to so many times its own bytes, or to so many bytes if that is more: each
-of them may become some forty of memory."""
+"""A batch may inflate to this multiple of its size, or to this number of bytes if that is more. One
+inflated byte may take about forty bytes of memory."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
@@ -29,7 +29,7 @@ _BLOCK_SIZE: Final = struct.Struct(">i")
 
 
 def most_inflated(size: int) -> int:
-    """The bytes that a batch of ``size`` bytes may inflate to."""
+    """The most bytes that a batch of ``size`` bytes may inflate to."""
     return min(MAX_INFLATED, max(_ALWAYS, _MAX_RATIO * size))
 
 
@@ -93,7 +93,7 @@ def _zstd(data: bytes, limit: int) -> bytes:
 
 
 def _into_growing(into: Callable[[bytes, bytearray], int], data: bytes, limit: int) -> bytes:
-    """Inflated into room that grows fourfold, so that a bomb costs no more than the limit."""
+    """Inflate into a buffer that grows fourfold: a decompression bomb costs at most the limit."""
     room = min(max(4 * len(data), 4096), limit)
     while True:
         out = bytearray(room)

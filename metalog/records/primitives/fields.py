@@ -1,8 +1,8 @@
 """The field types of Kafka's flexible versions: one reader and one writer each.
 
-A reader takes ``(data, at)`` and returns the value and where the next field begins.
-``data`` ends where the message ends. Bytes that cannot be read raise one of
-``UNREADABLE``; a value that cannot be written raises one of ``UNWRITABLE``.
+A reader takes ``(data, at)``, and returns the value and the position of the next field. ``data``
+ends with the message. Bytes that cannot be read raise one of ``UNREADABLE``; a value that cannot
+be written raises one of ``UNWRITABLE``.
 
 Source: KIP-482 (compact lengths, tagged fields). This module must not know messages.
 """
@@ -31,13 +31,14 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 MAX_TAGGED_FIELDS: Final = 1_024
-"""Of one struct. Kafka's have seven at most; each takes two bytes, and many times that here."""
+"""The most tagged fields of one struct. Kafka's structs have seven at most. Each takes at least two
+bytes, and many more in memory."""
 
 TaggedFields = tuple[tuple[int, bytes], ...]
 
 MANY: Final = 64
-"""Least compact length (one more than the items) of an array that is read and written item
-by item; ``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each below."""
+"""Arrays from this compact length (the number of items plus one) on are read and written item by
+item. ``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each shorter length."""
 INT32_ARRAYS: Final = tuple([struct.Struct(f">{max(length - 1, 0)}i") for length in range(MANY)])
 UUID_ARRAYS: Final = tuple([struct.Struct(">" + "16s" * (length - 1)) for length in range(MANY)])
 
@@ -139,7 +140,7 @@ def read_array(
 def read_structs(
     decode: Callable[[bytes, int, int], tuple[T, int]], data: bytes, at: int, version: int
 ) -> tuple[tuple[T, ...], int]:
-    """An array of structs, each decoded as of the message's ``version``."""
+    """An array of structs, each decoded in the message's ``version``."""
     size, at = read_unsigned_varint(data, at)
     if size == 0:
         raise ValueError("null where the field may not be null")
@@ -151,7 +152,7 @@ def read_structs(
 
 
 def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
-    """Every tagged field at the end of a struct, each as its tag and bytes."""
+    """All tagged fields at the end of a struct, each as its tag and bytes."""
     if data[at] == 0:
         return (), at + 1
     count, at = read_tag_count(data, at)
@@ -164,7 +165,7 @@ def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
 
 
 def read_tag_count(data: bytes, at: int) -> tuple[int, int]:
-    """How many tagged fields follow."""
+    """The number of tagged fields that follow."""
     count, at = read_unsigned_varint(data, at)
     if count > MAX_TAGGED_FIELDS:
         raise ValueError(f"{count:,} tagged fields; at most {MAX_TAGGED_FIELDS:,} are read")
@@ -172,7 +173,7 @@ def read_tag_count(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_tag(data: bytes, at: int) -> tuple[int, int, int]:
-    """The tag of a field, its size, and where it begins."""
+    """The tag of a field, its size, and its position."""
     tag, at = read_unsigned_varint(data, at)
     size, at = read_unsigned_varint(data, at)
     if at + size > len(data):
@@ -181,7 +182,7 @@ def read_tag(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 def refuse_tagged_field(tag: int, size: int, read: int) -> None:
-    """For a field of ``size`` bytes whose value takes another number of them."""
+    """Raise the error for a field of ``size`` bytes whose value has another size."""
     raise ValueError(f"tagged field {tag} has {size} bytes, and its value takes {read}")
 
 
@@ -289,7 +290,7 @@ def write_structs(out: bytearray, items: Sequence[Struct], version: int) -> None
 
 
 def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
-    """In order of their tags, as KIP-482 wants them."""
+    """Write tagged fields in the order of their tags, as KIP-482 requires."""
     if not tagged:
         out.append(0)
         return
@@ -301,5 +302,5 @@ def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
 
 
 def refuse_field(name: str, version: int) -> None:
-    """For a field that has a value in a version that lacks the field."""
+    """Raise the error for a field with a value in a version without this field."""
     raise ValueError(f"{name} cannot be written in version {version}")

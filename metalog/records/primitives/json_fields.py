@@ -27,7 +27,7 @@ def json_bytes(value: bytes) -> str:
 
 
 def json_float64(value: float) -> float | str:
-    """JSON has no numbers that are not finite: Kafka writes their names as texts."""
+    """``value`` for JSON, which has no NaN or infinity: as in Kafka, these become texts."""
     return value if isfinite(value) else _NOT_FINITE.get(value, _NAN)
 
 

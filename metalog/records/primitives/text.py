@@ -1,12 +1,12 @@
 """Strings as Java reads and writes them: UTF-8, malformed bytes replaced.
 
-Both put U+FFFD for what is malformed. They differ in one case: a surrogate
-encoded in three bytes, or its first two, is one U+FFFD to Java and several to Python.
+Java and Python both decode malformed bytes to U+FFFD. They differ in one case: Java decodes a
+surrogate in three bytes, or its first two bytes, to one U+FFFD, and Python to several.
 
-A string that Kafka writes or reads has at most ``MAX_BYTES``; it closes the connection over
-a longer one, and does not load a log that holds one.
+A string of Kafka has at most ``MAX_BYTES``. At a longer one, Kafka closes the connection, and it
+does not load a log with one.
 
-This module must not know where a string stands.
+This module must not know where a string is stored.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import re
 from typing import Final
 
 REPLACEMENT: Final = "\ufffd"
-"""What stands for malformed bytes; a text may also hold it rightly."""
+"""The character that replaces malformed bytes; a valid text may contain it too."""
 
 MAX_BYTES: Final = 0x7FFF
-"""Of a string in UTF-8, as the code that Kafka generates for its messages checks."""
+"""The most bytes of a string in UTF-8, which Kafka's generated code checks."""
 
 _NO_CHARACTER: Final = b"\xff"
-"""Is malformed wherever it stands, and one U+FFFD."""
+"""A byte that is malformed at any position, and decodes to one U+FFFD."""
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _HALF_PAIR: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
@@ -34,7 +34,7 @@ def decode_text(data: bytes) -> str:
 
 
 def encode_text(text: str) -> bytes:
-    """``?`` for a lone surrogate, as Java does."""
+    """``text`` in UTF-8; as in Java, a lone surrogate becomes ``?``."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -42,13 +42,13 @@ def encode_text(text: str) -> bytes:
 
 
 def check_size(data: bytes) -> None:
-    """``ValueError`` for a string of more bytes than Kafka reads or writes."""
+    """Raise ``ValueError`` if the string has more bytes than Kafka reads or writes."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"a string of {len(data):,} bytes; Kafka takes at most {MAX_BYTES:,}")
 
 
 def text_problem(text: str) -> str | None:
-    """Why no record of Kafka's can hold ``text``, or None: what to say after its name."""
+    """Why no record of Kafka can hold ``text``, as the end of a sentence; None if one can."""
     if has_half_pair(text):
         return "is not Unicode text"
     if len(text) > MAX_BYTES or (not text.isascii() and len(encode_text(text)) > MAX_BYTES):
@@ -58,6 +58,8 @@ def text_problem(text: str) -> str | None:
 
 
 def has_half_pair(text: str) -> bool:
-    """Whether half a surrogate pair stands in it alone, as JSON can write it: no character, and
-    not what is read again once it was written."""
+    """Whether ``text`` has a lone surrogate, which JSON can write.
+
+    It is not a character, and does not survive encoding.
+    """
     return not text.isascii() and _HALF_PAIR.search(text) is not None

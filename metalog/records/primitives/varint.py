@@ -1,8 +1,8 @@
-"""Variable-length integers of Kafka: unsigned, and signed in zigzag form.
+"""Kafka's variable-length integers: unsigned, and signed in zigzag encoding.
 
-A reader takes ``(data, at)`` and returns the value and where the next one begins.
-Bytes that are not a varint raise ``ValueError``, and bytes that end too soon
-``IndexError``; whoever decodes turns both into its own fault.
+A reader takes ``(data, at)``, and returns the value and the position after it. Bytes that are not
+a varint raise ``ValueError``, and incomplete bytes raise ``IndexError``. The decoder that calls a
+reader turns both into its own error.
 
 Source: KIP-482 and Kafka's message format v2. This module must not know records.
 """
@@ -16,7 +16,7 @@ _MASK_64: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def read_unsigned_varint(data: bytes, at: int) -> tuple[int, int]:
-    """32 bits in at most 5 bytes."""
+    """An unsigned 32-bit integer in at most 5 bytes."""
     byte = data[at]
     at += 1
     if byte < 0x80:

@@ -1,8 +1,9 @@
-"""The first of several peers that takes a connection: tried in their order, in one span of time.
+"""Connects to the first of several peers that accepts a connection, with one timeout for all.
 
-Another attempt begins when the last one failed, or has lasted for a moment (as in RFC 8305), so
-that silent peers cost neither the time nor the chance of those after them. What is raised names
-each peer and what happened there. This module must not know what the connection is for.
+The peers are tried in order. The next attempt begins when the last one failed or has taken a
+quarter of a second (as in RFC 8305), so a silent peer does not use up the time of the others. The
+error names each peer and what happened there. This module must not know what the connection is
+for.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from metalog.wire.versions import NotSpoken
 
 _MOMENT_S: Final = 0.25
 _TELLING_S: Final = 0.1
-"""Before the end of the time, for an attempt to tell how far it came."""
+"""An attempt ends so many seconds before the timeout, so that its error can still be reported."""
 _ANOTHER_MAY_DO: Final = (Unreachable, Malformed, NotSpoken)
-"""Anything else, such as a refused login, would come from the other peers too."""
+"""Errors after which another peer is tried; the other peers would raise any other error too, such
+as a refused login."""
 
 
 def first_connection(
@@ -32,10 +34,16 @@ def first_connection(
     *,
     check: Callable[[Connection], None] = lambda connection: None,
 ) -> Connection:
-    """A connection to one of ``addresses``, within the time that one connection may take.
+    """A connection to one of ``addresses``, within ``settings.opening_timeout_s``.
 
-    ``check`` may refuse a connection by ``NotSpoken``. Raises ``Unreachable`` where no peer can be
-    used; ``AuthenticationFailed`` where one refuses the login.
+    Args:
+        addresses: the peers to try, in order.
+        settings: how to connect.
+        check: may refuse a connection by raising ``NotSpoken``.
+
+    Raises:
+        Unreachable: no peer can be used.
+        AuthenticationFailed: a peer refuses the login.
     """
 
     def checked(address: Address, until: float) -> Connection:
@@ -51,8 +59,10 @@ def first_connection(
 
 
 def check_anybody_listens(addresses: Sequence[Address], timeout_s: float) -> None:
-    """``Unreachable`` where none of ``addresses`` takes a connection in time. Nothing is sent, so
-    that it holds for peers of any protocol."""
+    """Raise ``Unreachable`` if none of ``addresses`` accepts a connection in time.
+
+    It sends nothing, so the peers may speak any protocol.
+    """
     _Race(addresses, timeout_s, Dialled).won().close()
 
 
@@ -113,7 +123,7 @@ class _Race(Generic[Opened]):
         raise self._lost(troubles)
 
     def _lost(self, troubles: dict[Address, Exception]) -> Exception:
-        """The only trouble itself; of several one error that lists them."""
+        """The only peer's error itself; for several peers, one error that lists theirs."""
         for address in self._addresses:
             troubles.setdefault(address, Unreachable(f"{address}: no answer in time"))
         if len(troubles) == 1:
@@ -122,8 +132,8 @@ class _Race(Generic[Opened]):
         for address in self._addresses:
             trouble = str(troubles[address]).removeprefix(f"{address}: ")
             alike.setdefault(trouble, []).append(str(address))
-        said = "; ".join(f"{', '.join(where)}: {trouble}" for trouble, where in alike.items())
-        return Unreachable(f"none of {len(troubles)} addresses can be used: {said}")
+        details = "; ".join(f"{', '.join(where)}: {trouble}" for trouble, where in alike.items())
+        return Unreachable(f"none of {len(troubles)} addresses can be used: {details}")
 
     def _try(self, address: Address) -> None:
         try:
@@ -138,7 +148,7 @@ class _Race(Generic[Opened]):
         connection.close()
 
     def _end(self) -> None:
-        """Close what is connected too late."""
+        """Close the connections that come too late."""
         with self._lock:
             self._is_over = True
             while not self._attempts.empty():

@@ -1,8 +1,8 @@
-"""A client of a cluster's ACLs and SCRAM users, through any of its nodes.
+"""A client for a cluster's ACLs and SCRAM users, through any of its nodes.
 
-A read that got no answer is repeated. A write is repeated only where the answer says that nothing
-was done (NOT_CONTROLLER: a broker forwards a write, a controller that does not lead refuses it).
-This module must not know why something is read or changed.
+A read without an answer is repeated. A write is repeated only if the answer says that nothing was
+changed: NOT_CONTROLLER, from a controller that does not lead. (A broker forwards a write.) This
+module must not know why something is read or changed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
 from metalog.wire.versions import NotSpoken
 
 PATIENCE_S: Final = 10.0
-"""How long a cluster may be without a controller before that is a fault."""
+"""How long, in seconds, a cluster may be without a controller before that is an error."""
 
 _METADATA: Final = 3
 _METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)
@@ -67,7 +67,7 @@ _NAMES: Final = {
     _DESCRIBE_CLUSTER: "DescribeCluster",
 }
 _BROKERS_ONLY: Final = frozenset((DESCRIBE_SCRAM,))
-"""Kafka 4.3's controllers announce it too, and never answer."""
+"""APIs for brokers only: Kafka 4.3's controllers announce them too, but never answer."""
 _READ_AGAIN: Final = frozenset((5, 7, 8, 13, 14, 15, 16, 41))
 """LEADER_NOT_AVAILABLE, REQUEST_TIMED_OUT, BROKER_NOT_AVAILABLE, NETWORK_EXCEPTION,
 COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER."""
@@ -76,7 +76,7 @@ _PAUSE_S: Final = 0.1
 
 
 class ListedTopic(NamedTuple):
-    """``id`` is None where nobody tells it."""
+    """One topic; ``id`` is None if the node's version of the API has no topic ids."""
 
     name: str
     id: Uuid | None
@@ -84,21 +84,24 @@ class ListedTopic(NamedTuple):
 
 
 class OutcomeUnknown(InvalidRequest):
-    """A change was sent, and nothing says whether it was made."""
+    """A change was sent, and it is unknown whether the cluster made it."""
 
 
 def check_answers(connection: Connection) -> None:
-    """``Unreachable`` of a peer that hangs up: one that wants a login says what it speaks to
-    anybody, and answers nothing else."""
+    """Raise ``Unreachable`` if the peer hangs up at a request.
+
+    A peer that requires a login answers ApiVersions to anybody, and nothing else.
+    """
     version = connection.version(_METADATA, _METADATA_VERSIONS[:1])
     connection.ask(request_type(_METADATA, version)(topics=(), allow_auto_topic_creation=False))
 
 
 class ClusterClient:
-    """Any one of the ``bootstrap`` nodes that runs is enough; the first call connects.
+    """A client of the cluster that has the ``bootstrap`` nodes, one of which must be running.
 
-    Every method raises ``Unreachable`` where no node can be used, ``AuthenticationFailed`` where
-    the login is refused, and ``NotSpoken`` where the node does not offer the API.
+    The first call connects. Every method raises ``Unreachable`` if no node can be used,
+    ``AuthenticationFailed`` if the login is refused, and ``NotSpoken`` if the node does not offer
+    the API.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
@@ -106,7 +109,7 @@ class ClusterClient:
         self._settings = settings
         self._connection: Connection | None = None
         self.is_at_controllers = False
-        """Whether the node that was connected to last is a controller."""
+        """Whether the last connection was to a controller."""
 
     def describe_acls(self, wanted: AclFilter) -> DescribedAcls:
         """The ACLs that match ``wanted``."""
@@ -117,20 +120,20 @@ class ClusterClient:
         return read_described_acls(self._read(DESCRIBE_ACLS, VERSIONS, request))
 
     def create_acls_version(self) -> int:
-        """The highest version of CreateAcls that the node and this client both speak."""
+        """The highest version of CreateAcls that the node and this client share."""
         return _version(self._connected(), CREATE_ACLS, VERSIONS)
 
     def supported_level(self, feature: str) -> int:
-        """The highest level of ``feature`` that the node supports; 0 where it announces none."""
+        """The highest level of ``feature`` that the node supports; 0 if it announces none."""
         supported = self._connected().features.get(feature)
         return 0 if supported is None else supported.most
 
     def finalized_level(self, feature: str) -> int:
-        """The level of ``feature`` that is in force, as the node has it; 0 where none is."""
+        """The level of ``feature`` in force, according to the node; 0 if there is none."""
         return self._connected().finalized.get(feature, 0)
 
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
-        """One outcome for each ACL, in their order. Raises ``OutcomeUnknown``."""
+        """Create ACLs; one outcome for each, in order. Raises ``OutcomeUnknown``."""
         return self._write(
             CREATE_ACLS,
             VERSIONS,
@@ -139,7 +142,7 @@ class ClusterClient:
         )
 
     def delete_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
-        """One outcome for each ACL, in their order: an ACL that is not there is no failure.
+        """Delete ACLs; one outcome for each, in order. A missing ACL is not a failure.
 
         Raises ``OutcomeUnknown``.
         """
@@ -151,7 +154,7 @@ class ClusterClient:
         )
 
     def describe_users(self, users: Sequence[str] | None = None) -> DescribedUsers:
-        """The SCRAM users among ``users``, or all."""
+        """The SCRAM users among ``users``, or all SCRAM users."""
 
         def request(version: int) -> Body:
             return describe_users_request(version, users)
@@ -159,7 +162,7 @@ class ClusterClient:
         return read_described_users(self._read(DESCRIBE_SCRAM, SCRAM_VERSIONS, request))
 
     def topics(self) -> list[ListedTopic]:
-        """Those that the caller may describe: a broker leaves out all others without a word."""
+        """The topics that the caller may describe; a broker silently leaves out all others."""
 
         def request(version: int) -> Body:
             more = {"include_topic_authorized_operations": False} if version >= _WITH_IDS else {}
@@ -174,7 +177,7 @@ class ClusterClient:
         ]
 
     def authorized_operations(self) -> frozenset[Operation] | None:
-        """What the caller may do on the cluster itself; None where the node does not tell."""
+        """The caller's permitted operations on the cluster; None if the node sends none."""
 
         def request(version: int) -> Body:
             declared = request_type(_DESCRIBE_CLUSTER, version)
@@ -190,7 +193,7 @@ class ClusterClient:
         return frozenset(each for each in Operation if bits >> each & 1)
 
     def set_credential(self, wanted: NewCredential) -> list[ApiOutcome]:
-        """Raises ``OutcomeUnknown``."""
+        """Set one SCRAM credential. Raises ``OutcomeUnknown``."""
         return self._write(
             ALTER_SCRAM,
             SCRAM_VERSIONS,
@@ -199,7 +202,7 @@ class ClusterClient:
         )
 
     def delete_credential(self, user: str, mechanism: ScramMechanism) -> list[ApiOutcome]:
-        """Raises ``OutcomeUnknown``."""
+        """Delete one SCRAM credential. Raises ``OutcomeUnknown``."""
         return self._write(
             ALTER_SCRAM,
             SCRAM_VERSIONS,
@@ -208,10 +211,10 @@ class ClusterClient:
         )
 
     def close(self) -> None:
-        """Let go of the connection; the next call makes another."""
-        held, self._connection = self._connection, None
-        if held is not None:
-            held.close()
+        """Close the connection; the next call opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _read(self, api_key: int, versions: Iterable[int], request: Callable[[int], Body]) -> Body:
         begun_s = time.monotonic()
@@ -264,7 +267,7 @@ class ClusterClient:
         return self._connection
 
     def _go_to_controller(self, connection: Connection) -> None:
-        """Where a controller says who leads, connect there; another look for a node otherwise."""
+        """Connect to the leader if a controller names it; else close, to try the nodes again."""
         leader = None
         try:
             version = connection.version(_DESCRIBE_CLUSTER, _DESCRIBE_CLUSTER_VERSIONS)
@@ -309,5 +312,5 @@ def _leader_of(described: Any) -> Address | None:
 
 
 def _id_of(topic: Any) -> Uuid | None:
-    told = getattr(topic, "topic_id", None)
-    return None if told is None else Uuid(told.bytes)
+    topic_id = getattr(topic, "topic_id", None)
+    return None if topic_id is None else Uuid(topic_id.bytes)

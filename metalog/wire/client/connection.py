@@ -1,8 +1,8 @@
-"""One connection to a peer, with a blocking socket: opened, logged in, asked, closed.
+"""One connection to a peer over a blocking socket: it connects, logs in, and sends requests.
 
-The only module of the wire with sockets. ``Unreachable`` means that there was no
-answer: ask another peer, or again. Anything else that is raised says in one line why this peer
-is of no use. Either way the connection is closed.
+This is the only module of ``wire`` with sockets. ``Unreachable`` means that there was no answer:
+try another peer, or try again. Any other error says in one line why this peer cannot be used.
+After any error the connection is closed. This module must not know what the requests mean.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from metalog.wire.versions import VersionRange, Versions
 
 _CHUNK: Final = 1 << 18
 _LOOK_UP_S: Final = 0.25
-"""How often it is asked whether an answer is still wanted."""
+"""How often, in seconds, ``is_wanted`` is called during a wait."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _HUNG_UP: Final = "it hung up"
@@ -43,12 +43,15 @@ _SILENT_TLS: Final = f"{_SILENT} One without TLS: {_TRY_SECURED}"
 
 
 class Unreachable(InvalidRequest):
-    """Nobody listens there, was too slow, or hung up."""
+    """No process listens at the address, or the peer was too slow or hung up."""
 
 
 class Connection:
-    """For one thread. Opened, and logged in, when it is made; closed with its owner at the
-    latest. Once ``is_wanted`` says no, an answer is waited for no longer."""
+    """A connection for one thread; the constructor connects and logs in.
+
+    The socket is closed by ``close``, or when the object is freed. A wait for an answer ends once
+    ``is_wanted`` returns false.
+    """
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class Connection:
         is_wanted: Callable[[], bool] = lambda: True,
         opened_by: float = math.inf,
     ) -> None:
-        """``opened_by`` is the latest time, of ``time.monotonic()``, to be opened."""
+        """Connect, and log in, before ``opened_by`` on the clock ``time.monotonic()``."""
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
@@ -98,25 +101,25 @@ class Connection:
 
     @property
     def versions(self) -> Versions:
-        """What the peer speaks."""
+        """The versions of each API that the peer supports."""
         return self._session.versions
 
     @property
     def features(self) -> Mapping[str, VersionRange]:
-        """The levels that the peer supports; none of a peer that does not announce them."""
+        """The feature levels that the peer supports; empty if it announces none."""
         return self._session.features
 
     @property
     def finalized(self) -> Mapping[str, int]:
-        """The levels of features in force when it was connected."""
+        """The feature levels in force at the time of the connection."""
         return self._session.finalized
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The version to ask in; ``NotSpoken`` where there is none."""
+        """The highest common version of an API; ``NotSpoken`` if there is none."""
         return self._session.version(api_key, ours)
 
     def ask(self, request: Body, timeout_s: float | None = None) -> Body:
-        """The answer. ``timeout_s`` is the settings' request timeout where none is given."""
+        """Send ``request`` and return the answer; the default timeout is that of the settings."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
         with self._closed_if_it_fails(_HUNG_UP if self._was_asked else first):
@@ -129,14 +132,14 @@ class Connection:
                         return answer.body
 
     def close(self) -> None:
-        held, self._socket = self._socket, None
-        if held is not None:
-            held.close()
+        closing, self._socket = self._socket, None
+        if closing is not None:
+            closing.close()
 
     def _encrypted(
         self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float
     ) -> socket.socket:
-        """``plain`` itself where it is not to be encrypted."""
+        """``plain`` with TLS, or ``plain`` itself without a TLS context."""
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.settimeout(_left(deadline))
@@ -189,27 +192,27 @@ class Connection:
             raise Unreachable(f"{self.address}: {error}") from None
         except OSError as error:
             self.close()
-            raise Unreachable(f"{self.address}: {_said(error, hung_up, silent)}") from None
+            raise Unreachable(f"{self.address}: {_text_of(error, hung_up, silent)}") from None
         except BaseException:
             self.close()
             raise
 
 
 class Dialled:
-    """A peer that takes a connection, over which nothing is said."""
+    """A connection on which nothing is sent, to test that the peer accepts one."""
 
     def __init__(self, address: Address, until: float) -> None:
         try:
             self._socket = _dialled(address, until)
         except OSError as error:
-            raise Unreachable(f"{address}: {_said(error, _HUNG_UP)}") from None
+            raise Unreachable(f"{address}: {_text_of(error, _HUNG_UP)}") from None
 
     def close(self) -> None:
         self._socket.close()
 
 
 def _left(deadline: float) -> float:
-    """Seconds; ``TimeoutError`` where there are none."""
+    """The seconds until ``deadline``; ``TimeoutError`` if it has passed."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -217,17 +220,20 @@ def _left(deadline: float) -> float:
 
 
 def _dialled(address: Address, deadline: float) -> socket.socket:
-    """Connected to the first of the host's addresses that takes it, in equal shares of the time
-    until ``deadline``: one that stays silent leaves time for the others."""
+    """A socket connected to the first of the host's addresses that accepts the connection.
+
+    The addresses get equal shares of the time until ``deadline``, so a silent one leaves time for
+    the others.
+    """
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    for place, (family, kind, protocol, _, name) in enumerate(found):
+    for number, (family, kind, protocol, _, name) in enumerate(found):
         tried = socket.socket(family, kind, protocol)
         try:
-            tried.settimeout(_left(deadline) / (len(found) - place))
+            tried.settimeout(_left(deadline) / (len(found) - number))
             tried.connect(name)
         except BaseException as error:
             tried.close()
-            if not isinstance(error, OSError) or place == len(found) - 1:
+            if not isinstance(error, OSError) or number == len(found) - 1:
                 raise
         else:
             return tried
@@ -235,7 +241,7 @@ def _dialled(address: Address, deadline: float) -> socket.socket:
 
 
 def _tls_trouble(reason: str) -> str:
-    """An alert comes from a peer that speaks TLS; anything else may be no TLS at all."""
+    """The message for a failed TLS handshake; without an alert, the peer may not speak TLS."""
     if "CERTIFICATE" in reason:
         return f"{reason}; it may want a certificate of the client: set ssl.keystore.*"
     if "ALERT" in reason:
@@ -243,7 +249,7 @@ def _tls_trouble(reason: str) -> str:
     return f"{reason}; it may be a listener without TLS: set security.protocol"
 
 
-def _said(error: OSError, hung_up: str, silent: str = _NO_ANSWER) -> str:
+def _text_of(error: OSError, hung_up: str, silent: str = _NO_ANSWER) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):

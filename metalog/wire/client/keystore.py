@@ -1,7 +1,7 @@
 """A client's key and certificates in a PKCS12 keystore, as keytool makes it.
 
-Python's ``ssl`` reads PEM only, and ``cryptography`` is what reads PKCS12 in Python. Nothing that
-it raises holds a secret. This module must not open any file.
+Python's ``ssl`` reads PEM only, so the library ``cryptography`` reads PKCS12. No error contains a
+secret. This module must not open any file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_cer
 
 
 class Identity(NamedTuple):
-    """``pem`` is the key, encrypted with ``password``, and the certificates after it."""
+    """A client's key and certificates; in ``pem``, ``password`` encrypts the key."""
 
     pem: str
     password: str
@@ -28,10 +28,11 @@ class Identity(NamedTuple):
 
 
 def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
-    """The one private key in the keystore, with its chain.
+    """The only private key of the keystore, with its certificate chain.
 
-    Raises ``ValueError`` where the bytes are not a keystore, the password is wrong, or no key with
-    a certificate is in it.
+    Raises:
+        ValueError: the bytes are not a keystore, the password is wrong, or the keystore has no key
+            with a certificate.
     """
     given = None if store_password is None else store_password.encode()
     key, certificate, chain = load_key_and_certificates(data, given)

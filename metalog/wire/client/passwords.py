@@ -1,7 +1,8 @@
-"""KIP-506's client: sets SCRAM passwords on a node that takes them, over TLS and never without.
+"""KIP-506's client: sets SCRAM passwords on a node, only over TLS.
 
-The node salts them, by its own policy and iterations. Kafka never built this API; ours does
-(docs/formats/README.md has its number). This module must not keep a password.
+The node checks them with its policy, and salts them with its number of iterations. Kafka does not
+have this API; our node does (docs/formats/README.md has its number). This module must not keep a
+password.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ _VERSIONS: Final = range(1)
 
 
 class EncryptionRequired(InvalidRequest):
-    """Passwords are sent over TLS only."""
+    """The connection is not TLS, so no password was sent."""
 
     code = ErrorCode.ENCRYPTION_REQUIRED
 
 
 class PasswordRefused(InvalidRequest):
-    """The node's answer about one user, in its own words."""
+    """The node refused a change for one user; the message is the node's."""
 
 
 class ScramEntity(NamedTuple):
-    """A user, and one of the mechanisms by which it may log in."""
+    """A user and a SCRAM mechanism: the key of one credential."""
 
     user: str
     mechanism: ScramMechanism
@@ -57,13 +58,13 @@ class NewPassword(NamedTuple):
 
 
 class SetScramPasswordResult:
-    """What became of each; a failure is its future's exception."""
+    """The outcome for each credential; a failure is the exception of its future."""
 
     def __init__(self, values: Mapping[ScramEntity, Future[None]]) -> None:
         self._values = values
 
     def all(self) -> Future[None]:
-        """Done when all are; fails if one did."""
+        """A future, done when all changes are; it fails if one of them fails."""
         return when_done(list(self._values.values()), lambda _: None)
 
     def values(self) -> Mapping[ScramEntity, Future[None]]:
@@ -72,23 +73,23 @@ class SetScramPasswordResult:
 
 
 class PasswordClient:
-    """Sets SCRAM passwords on nodes of ours (KIP-506), over TLS and never without.
+    """Sets SCRAM passwords on nodes of this project (KIP-506), only over TLS.
 
-    The nodes are tried in turn until one can be reached; each call makes its own connection.
+    It tries the nodes in turn until it reaches one. Each call opens its own connection.
     """
 
     @classmethod
     def configured(
         cls, bootstrap: str, kafka_settings: Mapping[str, str] | None = None
     ) -> PasswordClient:
-        """A client of the nodes at ``bootstrap``; it connects when it is first used.
+        """A client of the nodes at ``bootstrap``; the first call connects.
 
         Args:
             bootstrap: ``HOST:PORT[,HOST:PORT]``.
-            kafka_settings: a client's keys by Kafka's names, as in a ``--command-config`` file.
+            kafka_settings: a client's settings in Kafka's keys, as in a ``--command-config`` file.
 
         Raises:
-            InvalidRequest: an address or a key cannot be used.
+            InvalidRequest: an address or a setting is invalid.
         """
         return cls(parse_addresses(bootstrap), client_settings(kafka_settings or {}))
 
@@ -118,19 +119,19 @@ class PasswordClient:
         return self._settings.security.tls is not None
 
     def is_spoken(self) -> bool:
-        """Whether the node knows KIP-506's request at all."""
+        """Whether the node knows KIP-506's request."""
         with self._connected() as connection:
             return SCRAM_PASSWORD in connection.versions
 
     def set_scram_password(self, credentials: Sequence[NewPassword]) -> SetScramPasswordResult:
-        """Set or delete passwords, all in one request.
+        """Set or delete passwords in one request.
 
         Args:
             credentials: the users with their mechanisms and new passwords.
 
         Returns:
             A future for each user and mechanism. Its exception is ``PasswordRefused`` with the
-            node's words, or ``InvalidRequest`` where no node could be reached.
+            node's message, or ``InvalidRequest`` if no node could be reached.
 
         Raises:
             EncryptionRequired: the connection would not be TLS; nothing was sent.
@@ -144,7 +145,7 @@ class PasswordClient:
         return SetScramPasswordResult(values)
 
     def close(self) -> None:
-        """Wait for the requests that are under way; may be called again."""
+        """Wait for the requests in flight; may be called again."""
         self._thread.shutdown()
 
     def _carry_out(
@@ -163,13 +164,13 @@ class PasswordClient:
         try:
             with self._connected() as connection:
                 connection.version(SCRAM_PASSWORD, _VERSIONS)
-                told = _told(connection.ask(request))
+                errors = _error_of_each(connection.ask(request))
         except Exception as error:
             for future in values.values():
                 future.set_exception(error)
             return
         for entity, future in values.items():
-            trouble = told.get(entity, "the node says nothing about it")
+            trouble = errors.get(entity, "the node says nothing about it")
             if trouble is None:
                 future.set_result(None)
             else:
@@ -179,8 +180,8 @@ class PasswordClient:
         return first_connection(self._nodes, self._settings)
 
 
-def _told(answer: WireScramPasswordResponse) -> dict[ScramEntity, str | None]:
-    """What went wrong, None where nothing did."""
+def _error_of_each(answer: WireScramPasswordResponse) -> dict[ScramEntity, str | None]:
+    """The error message for each credential, or None for a success."""
     return {
         ScramEntity(user.username, ScramMechanism(hashed.hash_type)): (
             None if not user.error_code else user.error_message or error_name(user.error_code)

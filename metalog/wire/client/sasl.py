@@ -1,8 +1,8 @@
 """The client's side of SASL: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677) as Kafka speaks them.
 
-SCRAM's mathematics are ``metalog.scram``'s. Names and passwords are taken as UTF-8 without
-SASLprep, as Kafka takes them. A server that cannot prove that it knows the password is refused
-too. This module must not know how tokens travel; nothing it raises or shows holds a secret.
+``metalog.scram`` computes proofs and signatures. As in Kafka, names and passwords are UTF-8 and
+SASLprep is not applied. The client also refuses a server that cannot prove that it knows the
+password. No error or ``repr`` contains a secret. This module must not know how tokens are sent.
 """
 
 from __future__ import annotations
@@ -27,26 +27,28 @@ from metalog.whole_numbers import whole_number
 
 PLAIN: Final = "PLAIN"
 MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))
-"""Those that are spoken here, by their SASL names."""
+"""The SASL names of the supported mechanisms."""
 MOST_ITERATIONS: Final = 1 << 20
-"""A server may not make its client work for longer."""
+"""The most SCRAM iterations that a server may ask of the client, which costs CPU."""
 
 _NONCE_BYTES: Final = 24
 _GS2_HEADER: Final = "n,,"
-"""No channel binding, no other identity."""
+"""The header without channel binding and without another identity (RFC 5802)."""
 
 
 class AuthenticationFailed(InvalidRequest):
-    """The server refused the client, or the client the server."""
+    """The server refused the client, or the client refused the server."""
 
 
 class LoginPutOff(InvalidRequest):
-    """The server cannot judge a login now, and says so by any error but one about the login
-    itself, as Kafka's clients read it: trying again may help."""
+    """The server cannot check the login now; another attempt may succeed.
+
+    As in Kafka's clients, this is any error that is not about the login itself.
+    """
 
 
 class SaslCredentials(NamedTuple):
-    """``mechanism`` by its SASL name; the password is never shown by ``repr``."""
+    """A login; ``mechanism`` is a SASL name, and ``repr`` hides the password."""
 
     mechanism: str
     username: str
@@ -57,23 +59,22 @@ class SaslCredentials(NamedTuple):
 
 
 class Exchange(Protocol):
-    """One authentication: tokens to send, tokens received."""
+    """One authentication: it makes the tokens to send, and checks the received ones."""
 
     @property
     def is_done(self) -> bool:
-        """Whether the server has proven all that it must."""
+        """Whether the exchange is complete, the server's proof included."""
         ...
 
     def first(self) -> bytes: ...
 
     def answer(self, challenge: bytes) -> bytes | None:
-        """What to send next, None for nothing; ``AuthenticationFailed`` where it is not to
-        be trusted."""
+        """The next token to send, or None; ``AuthenticationFailed`` if the server's is invalid."""
         ...
 
 
 def exchange_of(credentials: SaslCredentials, entropy: Entropy) -> Exchange:
-    """``InvalidRequest`` for an unsupported mechanism."""
+    """The exchange for these credentials; ``InvalidRequest`` for an unsupported mechanism."""
     if credentials.mechanism == PLAIN:
         if "\0" in credentials.username + credentials.password:
             raise InvalidRequest("a NUL in a name or password cannot be sent by SASL PLAIN")
@@ -134,7 +135,7 @@ class _Scram:
         return f"{bare},p={b64encode(proof).decode()}".encode()
 
     def _verify(self, challenge: bytes) -> None:
-        """Take the server-final-message."""
+        """Check the server-final-message."""
         signature = _decoded(_fields(challenge, "v")["v"])
         if self._expected is None or not hmac.compare_digest(signature, self._expected):
             raise _distrusted("its signature is wrong: it does not know the password")
@@ -142,7 +143,7 @@ class _Scram:
 
 
 def _fields(challenge: bytes, *names: str) -> dict[str, str]:
-    """The attributes of a server's message, which must begin with ``names`` in this order."""
+    """The attributes of a server's message; the first ones must be ``names`` in this order."""
     parts = [part.partition("=") for part in challenge.decode("utf-8", "replace").split(",")]
     if parts[0][0] == "e":
         raise AuthenticationFailed(f"the server refused the login: {parts[0][2][:100]}")

@@ -1,8 +1,7 @@
 """How a client secures a connection: Kafka's client keys as a TLS context and a login.
 
-The keys are read by the one translator in ``client_settings``; what cannot be had here is
-refused by name. No value appears in an error: values may be passwords. This module must not
-connect.
+``config.client_settings`` translates the keys. An error names a setting that this client does not
+support. No error contains a value, which may be a password. This module must not connect.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
-"""Python 3.13 turns it on: an authority without a key usage is refused then, which Java takes."""
+"""A check that Python 3.13 switches on: it refuses a CA certificate without key usage. Java accepts
+one."""
 _NO_PKCS12: Final = (
     "no PKCS12 keystore with a private key and its certificate, or ssl.keystore.password is wrong"
 )
@@ -30,29 +30,29 @@ _NO_CERTIFICATES: Final = "no certificate in PEM"
 
 
 class Security(NamedTuple):
-    """``tls`` is None where nothing is encrypted, ``credentials`` where nobody logs in."""
+    """``tls`` is None without encryption; ``credentials`` is None without a login."""
 
     tls: ssl.SSLContext | None = None
     credentials: SaslCredentials | None = None
 
     @property
     def user(self) -> str | None:
-        """The principal that the peer sees by default, where a login names it."""
+        """The principal that the peer sees by default; None without a login."""
         return None if self.credentials is None else f"User:{self.credentials.username}"
 
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""Kafka's clients wait for 30, its controllers for each other for 2."""
+"""In seconds; 30 in Kafka's clients, 2 between Kafka's controllers."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
-"""Kafka's, too."""
+"""In seconds; the same as in Kafka."""
 
 
 class ClientSettings(NamedTuple):
-    """``notes`` are lines about keys that are not used.
+    """How a client connects; ``notes`` are lines about keys that are not used.
 
-    A connection is given up after ``connect_timeout_s``, its TLS and login included, an answer
-    after ``request_timeout_s``, and a request with its repetitions after ``call_timeout_s``.
+    The timeouts are in seconds: ``connect_timeout_s`` for a connection with TLS and login,
+    ``request_timeout_s`` for one answer, ``call_timeout_s`` for a request with its retries.
     """
 
     security: Security
@@ -64,7 +64,7 @@ class ClientSettings(NamedTuple):
 
     @property
     def opening_timeout_s(self) -> float:
-        """Of one connection."""
+        """The timeout for opening one connection, in seconds."""
         return min(self.connect_timeout_s, self.request_timeout_s)
 
 
@@ -79,15 +79,16 @@ _PASSED_OVER: Final = frozenset(
         "retry.backoff.ms", "retry.backoff.max.ms",
     )
 )  # fmt: skip
-"""What librdkafka makes use of, and this client does not."""
+"""Settings of librdkafka that this client does not use."""
 
 
 def client_settings(
     properties: Mapping[str, str], *, request_timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> ClientSettings:
-    """The settings that Kafka's keys give; ``InvalidRequest`` names what is wrong or cannot be had.
+    """The settings for Kafka's keys in ``properties``.
 
-    ``request_timeout_s`` is the default of ``request.timeout.ms``.
+    ``request_timeout_s`` is the default for ``request.timeout.ms``. ``InvalidRequest`` names a key
+    that is invalid or not supported.
     """
     translated = {key: value for key, value in properties.items() if key not in _OWN_KEYS}
     settings, notes = librdkafka_settings(translated)
@@ -134,7 +135,7 @@ def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
 
 
 def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """Certificates that are given are trusted in place of the system's."""
+    """The TLS context; certificates in the settings replace the system's trusted ones."""
     try:
         context = ssl.create_default_context(
             cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem")
@@ -151,7 +152,7 @@ def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
-    """Give the client's own certificate, where there is one."""
+    """Load the client's own certificate, if the settings have one."""
     password = settings.get("ssl.key.password", "")
     location = settings.get("ssl.certificate.location")
     if location is not None:
@@ -177,8 +178,10 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
 
 
 def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
-    """``ssl`` takes a certificate from a file only: that file is the owner's to read and gone at
-    once."""
+    """Load a certificate; ``ssl`` reads it only from a file.
+
+    Only the owner can read the temporary file, which is deleted at once.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="utf-8") as file:
         file.write(pem)
         file.flush()
@@ -186,7 +189,7 @@ def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
 
 
 def _why(error: Exception, unread: str) -> str:
-    """What the system says of a file; ``unread`` of contents, for which OpenSSL has codes only."""
+    """The system's message for a file error; else ``unread``: OpenSSL has no message."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
         return error.strerror or unread
     return unread

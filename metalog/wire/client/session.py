@@ -1,8 +1,8 @@
-"""The client's side of one connection: bytes in, answers and bytes out; no socket.
+"""The client's side of one connection, without a socket: bytes in, answers and bytes out.
 
-It asks for the peer's versions, logs in where it has credentials, and then sends what it is
-asked to send, matching each answer to its request. Kafka answers in order; an answer out of
-order ends the session. This module must not know sockets, time, or what is asked.
+It asks for the peer's versions, logs in if it has credentials, and then sends requests and matches
+each answer to its request. Kafka answers in order; an answer out of order ends the session. This
+module must not know sockets, time, or what the requests mean.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ _OF_THE_LOGIN: Final = (
     ErrorCode.UNSUPPORTED_SASL_MECHANISM,
     _ILLEGAL_SASL_STATE,
 )
-"""Those that are an AuthenticationException to Kafka's clients."""
+"""The error codes that Kafka's clients raise as AuthenticationException."""
 _HANDSHAKE_VERSIONS: Final = (1,)
-"""In version 0 the tokens that follow have no headers."""
+"""Not version 0: after it, tokens are sent without headers."""
 _AUTHENTICATE_VERSIONS: Final = range(3)
 _FIRST_ASKED: Final = 4
-"""Of ApiVersions."""
+"""The first version of ApiVersions to try."""
 
 
 class ClientResponse(NamedTuple):
-    """``body`` answers the request that ``ask`` gave this ``correlation_id``."""
+    """The answer to the request with this ``correlation_id``, which ``ask`` returned."""
 
     correlation_id: int
     body: Body
 
 
 class Received(NamedTuple):
-    """``to_send`` goes to the peer at once."""
+    """The answers in the received bytes; the caller sends ``to_send`` to the peer at once."""
 
     answers: list[ClientResponse]
     to_send: bytes
 
 
 class ClientSession:
-    """Send ``opening()`` first; nothing may be asked before ``is_ready``."""
+    """One session: send ``opening()`` first, and call ``ask`` only after ``is_ready``."""
 
     def __init__(
         self,
@@ -93,19 +93,22 @@ class ClientSession:
         return self._send(versions_request(self._asked_version, self._software_version))
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The version to ask in; ``NotSpoken`` where there is none."""
+        """The highest common version of an API; ``NotSpoken`` if there is none."""
         return best_version(api_key, self.versions, ours)
 
     def ask(self, request: Body) -> tuple[int, bytes]:
-        """The correlation id of its answer, and what to send."""
+        """The correlation id of ``request``, and the bytes to send."""
         if not self.is_ready:
             raise RuntimeError("the session is not ready: the login comes first")
         to_send = self._send(request)
         return self._last_id, to_send
 
     def receive(self, data: bytes) -> Received:
-        """Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginPutOff``; the connection is then
-        to be closed."""
+        """Process received bytes.
+
+        Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginPutOff``; the caller then closes
+        the connection.
+        """
         answers, to_send = [], b""
         for frame in self._frames.feed(data):
             correlation_id = correlation_of(frame)
@@ -125,7 +128,7 @@ class ClientSession:
         return framed(write_request(request, self._last_id, self._client_id))
 
     def _open(self, frame: bytes, declared: type[Any]) -> bytes:
-        """One step towards being ready; what to send for the next."""
+        """Take one step of the opening, and return the bytes to send for the next step."""
         if declared.__api_key__ == API_VERSIONS:
             return self._take_versions(frame)
         body = read_response(frame, declared)
@@ -134,11 +137,11 @@ class ClientSession:
         return self._go_on(body)
 
     def _take_versions(self, frame: bytes) -> bytes:
-        told = read_versions(frame, self._asked_version)
-        if isinstance(told, ApiVersionsRefused):
-            self._asked_version = told.version
+        answer = read_versions(frame, self._asked_version)
+        if isinstance(answer, ApiVersionsRefused):
+            self._asked_version = answer.version
             return self.opening()
-        self.versions, self.features, self.finalized = told
+        self.versions, self.features, self.finalized = answer
         if self._credentials is None:
             self.is_ready = True
             return b""

@@ -5,7 +5,7 @@ import re
 
 from metalog.ids import parse_uuid
 from metalog.log.topic.address import WRITER_SUFFIX
-from metalog.log.topic.records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_place
+from metalog.log.topic.records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_header
 from metalog.log.topic.writer import NEW_TOPIC
 from metalog.records.avro.codec import fingerprint_of, from_avro, to_avro
 from metalog.records.batch import build_batch, decode_batch, encode_batch
@@ -102,8 +102,8 @@ def test_topic():
     removal = RemoveAccessControlEntryRecord(ACL.id)
     first, second = outgoing(build_batch(18, 3, 1000, [(ACL, 0), (removal, 0)]), "kraft", 17)
     assert first == (None, encode_value(ACL, 0), [("metalog.append", header)])
-    assert read_place(Stored(18, 1000, *first), "topic") == (3, 17, 0, 2)
-    assert read_place(Stored(19, 1000, *second), "topic") == (3, 17, 1, 2)
+    assert read_header(Stored(18, 1000, *first), "topic") == (3, 17, 0, 2)
+    assert read_header(Stored(19, 1000, *second), "topic") == (3, 17, 1, 2)
     assert decode_control(key, value) == (0, LeaderChangeMessage(0, 1, (Voter(1),), (Voter(1),)))
     batch = build_batch(0, 1, 1000, [(LeaderChangeMessage(0, 1, (Voter(1),), (Voter(1),)), 0)])
     [claim] = outgoing(batch, "kraft", 0)
