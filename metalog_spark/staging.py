@@ -22,6 +22,7 @@ from metalog_spark.decide.decide_lines import (
     LAST_US,
     REASON,
     TEXT,
+    ZONE,
     SideKind,
     decided_lines,
     is_of_requests,
@@ -118,12 +119,12 @@ class Staged(NamedTuple):
         rows = self.tables.staged(DECISIONS, self.place)
         side = rows.where("day IS NULL")
         requests = rows.where("day IS NOT NULL").select(*REQUESTS.columns)
-        possible = _of_kind(side, SideKind.POSSIBLE).select(*POSSIBLE.columns)
+        possible = _of_kind(side, SideKind.POSSIBLE).withColumnRenamed(ZONE, "zone")
         rejected = _of_kind(side, SideKind.REJECTED).selectExpr(
             "file", "line", f"{TEXT} AS text", f"{REASON} AS reason"
         )
         parts = [
-            possible.selectExpr("*", "true AS possible"),
+            possible.selectExpr(*POSSIBLE.columns, "true AS possible"),
             rejected,
             _sums(side).select("file", "start", "lines", "bytes", "size"),
         ]
@@ -260,7 +261,8 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
     rejected = by_table.where("reason IS NOT NULL").selectExpr(
         "file", "line", f"text AS {TEXT}", f"reason AS {REASON}", f"'{SideKind.REJECTED}' AS {KIND}"
     )
-    possible = possible_of(by_table).selectExpr("*", f"'{SideKind.POSSIBLE}' AS {KIND}")
+    possible = possible_of(by_table).withColumnRenamed("zone", ZONE)
+    possible = possible.selectExpr("*", f"'{SideKind.POSSIBLE}' AS {KIND}")
     found = reduce(_with, (rejected, possible), decider.of(requests_of(by_table)))
     return found.select(*DECISIONS.columns)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
+from metalog_spark.findings.windows.repeated import RepeatedHours, of_hours, second_times
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
 from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.line_forms import FORMS, HALF
@@ -21,6 +22,7 @@ from metalog_spark.store.tables import (
     COVERAGE,
     DECISIONS,
     HISTORY,
+    POSSIBLE,
     REJECTED,
     REQUESTS,
     USAGE,
@@ -37,7 +39,8 @@ class Summary(NamedTuple):
     """``first`` and ``last`` are hours with requests, ``seen`` what is known of all between them,
     ``disagree`` what the broker answered otherwise than its ACLs say, ``not_known`` what was asked
     in a gap, ``later`` what was after the log's end; ``halves`` are lines that end sooner than
-    those of their brokers did by then, ``upgraded`` the brokers whose lines had no rule before."""
+    those of their brokers did by then, ``upgraded`` the brokers whose lines had no rule before, and
+    ``repeated`` the hours that came twice."""
 
     allowed: int
     denied: int
@@ -55,6 +58,7 @@ class Summary(NamedTuple):
     gaps: int
     damages: tuple[str, ...]
     later: PastLogEnd | None
+    repeated: tuple[RepeatedHours, ...] = ()
     halves: int = 0
     upgraded: tuple[str, ...] = ()
 
@@ -104,10 +108,13 @@ def summary(tables: Tables) -> Summary:
         gaps=f.count_if(f.col("kind") == "GAP"),
         damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
     )
-    found = _found(covered, rejected, older, used, lives, seen)
+    hour = f.struct("zone", "broker", "us", "lines")
+    repeated = _said(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
+    found = _found(covered, rejected, older, used, lives, seen, repeated)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     found["seen"] = _seen(found)
+    found["repeated"] = tuple(of_hours(tuple(each.values()) for each in found["repeated"]))
     for name in ("first", "last"):
         found[name] = _time(found[name])
     for name in ("brokers", "damages", "upgraded"):
@@ -165,7 +172,7 @@ def _seen(found: dict[str, Any]) -> WindowCoverage:
         return WindowCoverage(0, 0, 0)
     second_us = 1_000_000
     window = Window(found["first"] * second_us, found["last"] * second_us + HOUR_US)
-    seen = seen_of([(of["broker"], of["allowed"], of["any"]) for of in brokers], window.hours)
+    seen = seen_of([(of["broker"], of["allowed"], of["any"], 0) for of in brokers], window.hours)
     return seen._replace(clock_hours=window.hours, without_controller=window.hours - led)
 
 

@@ -91,6 +91,15 @@ class Instant(NamedTuple):
     is_sure: bool
 
 
+class RepeatedSpan(NamedTuple):
+    """A stretch of clock time that comes twice as clocks are set back at ``turn_us``: first from
+    ``begin_us`` on, and again up to ``end_us``. All are microseconds since 1970."""
+
+    begin_us: int
+    turn_us: int
+    end_us: int
+
+
 class Zone:
     """The zone of times that name none: ``UTC``, ``Europe/Berlin``, ``+02:00``."""
 
@@ -116,6 +125,30 @@ class Zone:
         if before < after:
             raise InvalidRequest(f"its time {local} does not exist in {self.name}")
         return Instant(_micros(first), False)
+
+    def repeated(self, micros: int) -> RepeatedSpan | None:
+        """The stretch that ``micros`` is in, whether at its first coming or its second; None where
+        the clock time of ``micros`` comes once."""
+        begin = self._local(micros).replace(fold=0)
+        before, after = begin.utcoffset(), begin.replace(fold=1).utcoffset()
+        if before is None or after is None or before <= after:
+            return None
+        back = (before - after) // _MICROSECOND
+        old, new = _micros(begin), _micros(begin) + back
+        while new - old > 1:
+            middle = (old + new) // 2
+            if self._local(middle).utcoffset() == after:
+                new = middle
+            else:
+                old = middle
+        return RepeatedSpan(new - back, new, new + back)
+
+    def clock(self, micros: int) -> str:
+        """``2026-10-25 02:00``: what the zone's clocks show then."""
+        return f"{self._local(micros):%Y-%m-%d %H:%M}"
+
+    def _local(self, micros: int) -> datetime:
+        return (_EPOCH_START + micros * _MICROSECOND).astimezone(self._zone)
 
     def minute(self, text: str) -> Instant:
         """``2026-11-21 18:35``, of which a log has many lines."""

@@ -85,16 +85,25 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     )  # fmt: skip
 
 
-def seen_hours(inside: Column) -> tuple[Column, ...]:
+def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
     """Counts over the hours ``inside``: those with sure ``allowed`` lines, with ``any`` line, and
     with a sure allowed line of a ``controller``; and the number of ``ambiguous`` lines. An hour
-    with several brokers counts once."""
+    with several brokers counts once.
+
+    Hours that are ``repeated``, as clocks were set back, are neither expected nor counted where
+    they have no sure allowed line; ``unled`` are those that have none of a controller."""
     from pyspark.sql import functions as f
 
     state, hour = f.col("state"), f.unix_micros("hour")
+    again = f.lit(False) if is_repeated is None else inside & is_repeated
+    is_left_out = again & (state != BOTH)
+    expected = inside & ~is_left_out
+    is_led = inside & f.col("controller")
     return (
-        f.count_distinct(f.when(inside & (state == BOTH), hour)).alias("allowed"),
-        f.count_distinct(f.when(inside & (state != NOTHING), hour)).alias("any"),
-        f.count_distinct(f.when(inside & f.col("controller"), hour)).alias("controller"),
+        f.count_distinct(f.when(expected & (state == BOTH), hour)).alias("allowed"),
+        f.count_distinct(f.when(expected & (state != NOTHING), hour)).alias("any"),
+        f.count_distinct(f.when(is_led, hour)).alias("controller"),
         f.sum(f.when(inside, f.col("ambiguous")).otherwise(0)).alias("ambiguous"),
+        f.count_distinct(f.when(is_left_out, hour)).alias("repeated"),
+        f.count_distinct(f.when(is_led | again, hour)).alias("led_or_repeated"),
     )

@@ -39,6 +39,8 @@ ROWS: Final = pa.schema(
 TEXT, REASON, KIND = "resource_name", "rule", "request_name"
 """A side row's columns for the rejected line and its reason, or a split's sums in JSON; and its
 kind."""
+ZONE: Final = "rule"
+"""The column of a possible request's zone."""
 COUNT, LAST_US = "line", "rule"
 """The columns of a row that stands for several: their number, and the time of the last."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
@@ -72,7 +74,7 @@ def decided_lines(
             yield _side_rows(len(batch), SideKind.REJECTED, where | texts)
         elif _has(batch, "possible"):
             asked = {name: batch[name] for name in _REQUEST}
-            yield _side_rows(len(batch), SideKind.POSSIBLE, asked)
+            yield _side_rows(len(batch), SideKind.POSSIBLE, asked | {ZONE: batch["zone"]})
         else:
             sums.add_requests(batch)
             request = (batch[name] for name in _REQUEST)

@@ -19,8 +19,9 @@ from metalog.acl import Operation, ResourceType, words_of
 from metalog_spark.findings.remedy import danger_of_question, opening
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
+from metalog_spark.findings.windows.answers import askable
 from metalog_spark.findings.windows.state import config_now, lives_in
-from metalog_spark.findings.windows.window import askable, usage_in
+from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:

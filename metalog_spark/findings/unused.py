@@ -28,10 +28,10 @@ from metalog_spark.findings.usage.usage_classes import (
     verdicts,
 )
 from metalog_spark.findings.usage.usage_counts import Counted, counted
+from metalog_spark.findings.windows.answers import answers_in
 from metalog_spark.findings.windows.state import config_now, known_from_ms
 from metalog_spark.findings.windows.window import (
     GIVE_CONTROLLERS,
-    answers_in,
     refuse_without_allowed,
     seen_in,
 )

@@ -38,10 +38,12 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 class Possible(NamedTuple):
     """A request that may have been made at ``micros``, by a line that says so in one of its
-    readings; None: nobody knows when."""
+    readings; None: nobody knows when. It is the line's only reading where clocks of its ``zone``
+    showed its time twice: then ``micros`` is the second of the two times."""
 
     row: Row
     micros: int | None
+    zone: str | None = None
 
 
 class TextRead(NamedTuple):
@@ -78,8 +80,13 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
         return TextRead(None, rejected, [*possible, *half_readings(rest, zone)])
     if row.ambiguous:
         possible += _of_entry(entry, zone, row)
-    if torn or is_damaged or not entry.is_sure:
+    is_ambiguous = row.ambiguous or bool(torn) or is_damaged
+    if is_ambiguous or not entry.is_sure:
         row = row._replace(ambiguous=True)
+    span = None if entry.is_sure else zone.repeated(entry.micros)
+    if span is not None:
+        second = entry.micros + span.turn_us - span.begin_us
+        possible.append(Possible(row, second, None if is_ambiguous else zone.name))
     return TextRead((row, entry.micros), rejected, possible)
 
 
@@ -143,7 +150,7 @@ def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[P
         found = read_text(text, zone, is_whole=is_whole)
         if found.request is not None:
             yield Possible(*found.request)
-        yield from found.possible
+        yield from (each._replace(zone=None) for each in found.possible)
 
 
 def _stray(text: str) -> str:

@@ -48,6 +48,7 @@ SCHEMA: Final = pa.schema(
         ("text", pa.string()),
         ("reason", pa.string()),
         ("possible", pa.bool_()),
+        ("zone", pa.string()),
         ("start", pa.int64()),
         ("lines", pa.int64()),
         ("bytes", pa.int64()),
@@ -56,7 +57,8 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """The columns of ``requests``, then those of ``rejected`` that it has not: a row of either has
-nulls in the other's. ``possible`` is true in rows of ``possible_requests``, else null. ``start`` is
+nulls in the other's. ``possible`` is true in rows of ``possible_requests``, else null, and
+``zone`` is as there. ``start`` is
 where the split begins in the file, and ``line`` counts from there; the columns behind that, those
 of ``ReadSplit``, are null but in the one row that tells of the split itself."""
 
@@ -192,8 +194,8 @@ def _odd_batches(read: _Read, origin: Origin) -> list[pa.RecordBatch]:
         batches.append(_batch(len(places), columns))
     if read.possible:
         places, found = zip(*read.possible, strict=True)
-        rows, micros = zip(*found, strict=True)
-        more = {"possible": pa.repeat(True, len(places))}
+        rows, micros, zones = zip(*found, strict=True)
+        more = {"possible": pa.repeat(True, len(places)), "zone": pa.array(zones, pa.string())}
         batches.append(_row_batch(places, rows, micros, origin, more))
     return batches
 

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 READ: Final = (
-    f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, start BIGINT,"
-    " lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
+    f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
+    " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
 """Rows of three tables: ``possible`` is true in those of POSSIBLE and else null, ``reason`` is
 null in those of REQUESTS. And a row for each split of a file, which has ``lines``."""
-ONLY_READ: Final = ("text", "reason", "possible", "start", "lines", "bytes", "size", "head")
+ONLY_READ: Final = (
+    "text", "reason", "possible", "zone", "start", "lines", "bytes", "size", "head",
+)  # fmt: skip
 """The columns that REQUESTS has not."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (

@@ -69,10 +69,13 @@ written, so DECISIONS holds them."""
 
 POSSIBLE: Final = TableSchema(
     "possible_requests",
-    f"time TIMESTAMP, broker STRING, {_ASKED}, result STRING, file STRING, line BIGINT",
+    f"time TIMESTAMP, broker STRING, {_ASKED}, result STRING, file STRING, line BIGINT,"
+    " zone STRING",
 )
 """Requests that may have been: each reading of a line that can be read in several ways but the
-likeliest, which is in REQUESTS, and what a half line may have been. ``pattern_type`` is PREFIXED
+likeliest, which is in REQUESTS, and what a half line may have been. ``zone`` is not null where the
+line can be read in one way, and clocks of that zone showed its time twice: ``time`` is the second
+time, and REQUESTS has the first. ``pattern_type`` is PREFIXED
 where a line breaks off: the resource is any whose name begins so, or that ``resource_name`` begins
 with. ``time`` is null where no time is near."""
 

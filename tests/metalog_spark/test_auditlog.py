@@ -78,7 +78,7 @@ def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
         "reason": None,
         "possible": None,
         "start": 0,
-        **dict.fromkeys(("lines", "bytes", "size", "head")),
+        **dict.fromkeys(("zone", "lines", "bytes", "size", "head")),
     }
     assert first["time"].isoformat() == "2026-11-21T18:35:36.123000+00:00"
     assert last == {**first, "line": 4}

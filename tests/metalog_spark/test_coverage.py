@@ -93,7 +93,16 @@ def test_a_clock_that_stood_at_1970_or_9999_costs_next_to_nothing_and_shows_noth
     edges = f.unix_seconds(f.min("hour")), f.unix_seconds(f.max("hour"))
     [row] = found.agg(f.count("*"), *seen_hours(f.lit(True)), *edges).collect()
     between = (end - start) // timedelta(hours=1) - 1
-    assert tuple(row) == (4 + between, 4, 4, 0, 8, *(round(each.timestamp()) for each in clocks))
+    assert tuple(row) == (
+        4 + between,
+        4,
+        4,
+        0,
+        8,
+        0,
+        0,
+        *(round(each.timestamp()) for each in clocks),
+    )
 
 
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(

@@ -14,11 +14,12 @@ from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl
 from metalog_spark.findings.usage.acl_lifetimes import Lives
 from metalog_spark.findings.usage.usage_classes import Count, Request, Tally, UsageKind, tally
+from metalog_spark.findings.windows.answers import askable
 from metalog_spark.findings.windows.pending import with_waiting
 from metalog_spark.findings.windows.possible import with_possible
 from metalog_spark.findings.windows.questions import ASKED
 from metalog_spark.findings.windows.state import config_now, packed_in
-from metalog_spark.findings.windows.window import askable, usage_in
+from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
 
 if TYPE_CHECKING:

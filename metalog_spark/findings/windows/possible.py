@@ -6,10 +6,13 @@ used by it, so that of such an ACL it is not known whether anything needs it.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from metalog.acl import PatternType
 from metalog_spark.findings.windows.pending import uncounted_in, waiting_in
+from metalog_spark.findings.windows.repeated import repeated_in, with_a_change
 from metalog_spark.store.tables import POSSIBLE, USAGE
 
 if TYPE_CHECKING:
@@ -22,16 +25,22 @@ if TYPE_CHECKING:
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
     """``usage``, and each question of the window that may have been asked, of which ``possible``
     is true; as long as requests wait, or are not counted, of whatever time. ``begins``: it is of
-    any name that begins so."""
+    any name that begins so.
+
+    The second time of a line whose clock time came twice counts only where something changed
+    between the two: else the line itself, which is in ``usage``, tells the same."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):
         return usage.withColumns({"possible": f.lit(False), "begins": f.lit(False)})
+    spans = with_a_change(tables, repeated_in(tables, *window))
     asked = [name for name in USAGE.columns if name in POSSIBLE.columns]
     time, found = f.unix_micros("time"), tables.read(POSSIBLE)
     if waiting_in(tables) is None and uncounted_in(tables) is None:
         is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
         found = found.where(f.col("time").isNull() | is_inside)
+    changed = ((time >= f.lit(span.turn_us)) & (time < f.lit(span.end_us)) for span in spans)
+    found = found.where(reduce(or_, changed, f.col("zone").isNull()))
     questions = found.groupBy(*asked).agg(
         f.count("*").alias("requests"),
         f.coalesce(f.min("time"), f.timestamp_micros(f.lit(window.start_us))).alias("first_time"),

@@ -18,8 +18,9 @@ from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.usage.acl_lifetimes import acl_of
+from metalog_spark.findings.windows.answers import askable
 from metalog_spark.findings.windows.pending import with_waiting
-from metalog_spark.findings.windows.window import askable, usage_in
+from metalog_spark.findings.windows.window import usage_in
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,13 +7,11 @@ window: when it was not there yet, or no more, or its log was lost, cannot be to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
-from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog.acl import Operation, PatternType, ResourceType
-from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
+from metalog.errors import InvalidMoment, InvalidRequest
 from metalog.plurals import counted, plural
 from metalog_sources.moment import AtOffset, AtTime, BeforeLast, Moment, parse_moment, time_text
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
@@ -24,6 +22,7 @@ from metalog_spark.findings.windows.pending import (
     uncounted_in,
     waiting_in,
 )
+from metalog_spark.findings.windows.repeated import RepeatedHours, repeated_in, with_repeated
 from metalog_spark.findings.windows.tolerance import tolerance
 from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
 from metalog_spark.store.refusals import FOLLOWED
@@ -85,7 +84,7 @@ class WindowCoverage(NamedTuple):
     that could not be read; their times are not known, so those of all times are counted.
     ``waiting`` are requests that are not decided yet, ``uncounted`` those that are not counted,
     ``later`` those of after the log's end, ``ambiguous`` the lines of its hours that can be read in
-    several ways."""
+    several ways. In ``repeated`` hours nothing is expected."""
 
     hours: int
     without_allowed: int
@@ -99,6 +98,7 @@ class WindowCoverage(NamedTuple):
     uncounted: Uncounted | None = None
     later: PastLogEnd | None = None
     ambiguous: int = 0
+    repeated: tuple[RepeatedHours, ...] = ()
 
     @property
     def missing(self) -> float:
@@ -246,23 +246,30 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
     from pyspark.sql import functions as f
 
     is_of_all = f.grouping("broker").alias("is_of_all")
-    counts = seen_hours(touched_by(window))
-    rows = tables.read(COVERAGE).rollup("broker").agg(is_of_all, *counts).collect()
+    repeated = repeated_in(tables, *window)
+    coverage, is_repeated = with_repeated(tables.read(COVERAGE), repeated)
+    counts = seen_hours(touched_by(window), is_repeated)
+    rows = coverage.rollup("broker").agg(is_of_all, *counts).collect()
     of_brokers = [
-        (row["broker"], row["allowed"], row["any"]) for row in rows if not row["is_of_all"]
+        (row["broker"], row["allowed"], row["any"], row["repeated"])
+        for row in rows
+        if not row["is_of_all"]
     ]
-    led, ambiguous = (
+    led, ambiguous, led_or_repeated = (
         sum(row[name] or 0 for row in rows if row["is_of_all"])
-        for name in ("controller", "ambiguous")
+        for name in ("controller", "ambiguous", "led_or_repeated")
     )
+    expected = window.hours - (led_or_repeated - led if led else 0)
+    twice = sum(number for each in repeated for _, number in each.lines)
     return seen_of(of_brokers, window.hours)._replace(
-        clock_hours=window.hours,
-        without_controller=window.hours - led,
+        clock_hours=expected,
+        without_controller=expected - led,
         broken=_broken(tables),
         waiting=waiting_in(tables),
         uncounted=uncounted_in(tables),
         later=later_in(tables, *window),
-        ambiguous=ambiguous,
+        ambiguous=max(0, ambiguous - twice),
+        repeated=tuple(repeated),
     )
 
 
@@ -289,15 +296,21 @@ def _broken(tables: Tables) -> int:
     return int(row[0])
 
 
-def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> WindowCoverage:
-    """From each broker's hours with an allowed line, and with any line, of ``hours``."""
-    worst, allowed, _ = min(brokers, key=lambda each: (each[1], each[0]), default=("", 0, 0))
+def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
+    """From each broker's hours with an allowed line, with any line, and those not expected of it,
+    of ``hours``."""
+    expected = [hours - repeated for *_, repeated in brokers]
+    missing = [
+        (each - allowed, broker)
+        for each, (broker, allowed, *_) in zip(expected, brokers, strict=True)
+    ]
+    most, worst = min(missing, key=lambda each: (-each[0], each[1]), default=(hours, ""))
     return WindowCoverage(
-        hours * len(brokers),
-        sum(hours - allowed for _, allowed, _ in brokers),
-        sum(hours - seen for _, _, seen in brokers),
+        sum(expected),
+        sum(number for number, _ in missing),
+        sum(expected) - sum(seen for _, _, seen, _ in brokers),
         worst,
-        hours - allowed,
+        most,
     )
 
 
@@ -323,77 +336,6 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
         day.isin(window.cut_days) & (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
     )
     return whole.unionByName(usage(partly))
-
-
-def answers_in(tables: Tables, window: Window) -> int:
-    """How many requests were answered in ``window``; ``InvalidSource`` where the table that they
-    are taken from has not those of a day that COVERAGE counted, or some that were allowed and
-    cannot be asked: a use that is gone or passed over would be taken for none."""
-    from pyspark.sql import functions as f
-
-    first, last = window.whole_days
-    cut = window.cut_days
-    odd = f"if(result = 'ALLOWED' AND NOT coalesce({_askable()}, false), requests, 0L) AS odd"
-    usage = usage_in(tables, window).selectExpr(
-        "day", "requests", "0L AS there", "0L AS lines", odd
-    )
-    coverage = tables.read(COVERAGE).selectExpr(
-        "day", "0L AS requests", "0L AS there", "allowed + denied AS lines", "0L AS odd"
-    )
-    both = usage.unionByName(coverage)
-    if cut:
-        decisions = tables.read(DECISIONS).where(f.col("day").isin(cut))
-        there = decisions.selectExpr(
-            "day", "0L AS requests", "1L AS there", "0L AS lines", "0L AS odd"
-        )
-        both = both.unionByName(there)
-    sums = [f.sum(name).alias(name) for name in ("requests", "there", "lines", "odd")]
-    days = both.groupBy("day").agg(*sums).collect()
-    for day, requests, there, lines, odd in sorted(days):
-        if first <= day < last and requests != lines:
-            raise _gone(tables, USAGE.name, day, requests, lines)
-        if day in cut and there < lines:
-            raise _gone(tables, DECISIONS.name, day, there, lines)
-        if odd:
-            raise _odd(tables, day, odd)
-    return sum(row["requests"] for row in days)
-
-
-def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
-    return InvalidSource(
-        f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
-        " coverage"
-        f" counted {lines:,}: files of it are gone; take the folder back whole from a copy, or"
-        " make another"
-    )
-
-
-def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
-    return InvalidSource(
-        f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
-        f" {day} that no"
-        " ACL can decide, as their words are none of Kafka's or they are not for one name, so that"
-        " what they used is not known; build the folder anew, which rejects them and counts them"
-    )
-
-
-def askable(usage: DataFrame) -> DataFrame:
-    """The rows that an authorizer can be asked: whole, in words that we know, for one name."""
-    return usage.where(_askable())
-
-
-def _askable() -> str:
-    whole = [f"{name} IS NOT NULL" for name in ("principal", "host", "resource_name")]
-    words: Mapping[str, Iterable[Enum]] = {
-        "pattern_type": [PatternType.LITERAL],
-        "operation": Operation,
-        "resource_type": ResourceType,
-    }
-    known = [
-        f"{name} IN ({', '.join(repr(each.name) for each in kinds)})"
-        for name, kinds in words.items()
-    ]
-    return " AND ".join([*whole, *known])
 
 
 def _date(day: int) -> date:

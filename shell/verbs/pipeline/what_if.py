@@ -44,7 +44,7 @@ from shell.views.pipeline.findings import (
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog_spark.findings.windows.window import Window
+    from metalog_spark.findings.windows.window import Window, WindowCoverage
     from metalog_spark.report.triage.accepted import Accepted
     from metalog_spark.store.table_store import Tables
 
@@ -84,8 +84,9 @@ def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from metalog_spark.findings.producers import losing, unseen_in
     from metalog_spark.findings.what_if import what_if
+    from metalog_spark.findings.windows.answers import answers_in
     from metalog_spark.findings.windows.state import acls_now, config_now
-    from metalog_spark.findings.windows.window import answers_in, seen_in
+    from metalog_spark.findings.windows.window import seen_in
 
     known = AcceptedFindings(arguments.accepted, "what-if")
     read, settings = _read(arguments, output), _settings(arguments)
@@ -103,19 +104,7 @@ def run(arguments: Namespace, output: Output) -> int:
             ]
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
-    if seen.broken:
-        output.warn(f"{seen.said_broken()}, which this answer leaves out")
-    if seen.ambiguous:
-        output.warn(f"{seen.said_ambiguous()}: only the likeliest reading is looked at")
-    if seen.without_allowed:
-        output.warn(f"{seen.said()}: what it would break in those hours is not known")
-    if seen.without_controller:
-        output.warn(f"{seen.said_controllers()}: what it would break in those hours is not known")
-    if lost:
-        output.warn(
-            f"{_names(lost)} could no longer start an idempotent producer, which no audit line"
-            " shows: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
-        )
+    _say_missing(seen, lost, output)
     rows, accepted = known.split(every, _words)
     known.say_idle(output)
     if output.format == "json":
@@ -310,3 +299,21 @@ def _as_json(row: Mapping[str, Any], entry: Accepted | None) -> dict[str, Any]:
         "accepted": accepted_json(entry),
         "command": row["command"],
     }
+
+
+def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) -> None:
+    if seen.broken:
+        output.warn(f"{seen.said_broken()}, which this answer leaves out")
+    for each in seen.repeated:
+        output.warn(each.said())
+    if seen.ambiguous:
+        output.warn(f"{seen.said_ambiguous()}: only the likeliest reading is looked at")
+    if seen.without_allowed:
+        output.warn(f"{seen.said()}: what it would break in those hours is not known")
+    if seen.without_controller:
+        output.warn(f"{seen.said_controllers()}: what it would break in those hours is not known")
+    if lost:
+        output.warn(
+            f"{_names(lost)} could no longer start an idempotent producer, which no audit line"
+            " shows: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
+        )

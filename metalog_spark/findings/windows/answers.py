@@ -1,0 +1,90 @@
+"""The answers of a window: how many there are, and which of them an authorizer can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from metalog.acl import Operation, PatternType, ResourceType
+from metalog.errors import InvalidSource
+from metalog.plurals import counted
+from metalog_spark.findings.windows.window import Window, usage_in
+from metalog_spark.store.tables import COVERAGE, DECISIONS, USAGE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.store.table_store import Tables
+
+
+def answers_in(tables: Tables, window: Window) -> int:
+    """How many requests were answered in ``window``; ``InvalidSource`` where the table that they
+    are taken from has not those of a day that COVERAGE counted, or some that were allowed and
+    cannot be asked: a use that is gone or passed over would be taken for none."""
+    from pyspark.sql import functions as f
+
+    first, last = window.whole_days
+    cut = window.cut_days
+    odd = f"if(result = 'ALLOWED' AND NOT coalesce({_askable()}, false), requests, 0L) AS odd"
+    usage = usage_in(tables, window).selectExpr(
+        "day", "requests", "0L AS there", "0L AS lines", odd
+    )
+    coverage = tables.read(COVERAGE).selectExpr(
+        "day", "0L AS requests", "0L AS there", "allowed + denied AS lines", "0L AS odd"
+    )
+    both = usage.unionByName(coverage)
+    if cut:
+        decisions = tables.read(DECISIONS).where(f.col("day").isin(cut))
+        there = decisions.selectExpr(
+            "day", "0L AS requests", "1L AS there", "0L AS lines", "0L AS odd"
+        )
+        both = both.unionByName(there)
+    sums = [f.sum(name).alias(name) for name in ("requests", "there", "lines", "odd")]
+    days = both.groupBy("day").agg(*sums).collect()
+    for day, requests, there, lines, odd in sorted(days):
+        if first <= day < last and requests != lines:
+            raise _gone(tables, USAGE.name, day, requests, lines)
+        if day in cut and there < lines:
+            raise _gone(tables, DECISIONS.name, day, there, lines)
+        if odd:
+            raise _odd(tables, day, odd)
+    return sum(row["requests"] for row in days)
+
+
+def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
+    return InvalidSource(
+        f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
+        " coverage"
+        f" counted {lines:,}: files of it are gone; take the folder back whole from a copy, or"
+        " make another"
+    )
+
+
+def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
+    return InvalidSource(
+        f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
+        f" {day} that no"
+        " ACL can decide, as their words are none of Kafka's or they are not for one name, so that"
+        " what they used is not known; build the folder anew, which rejects them and counts them"
+    )
+
+
+def askable(usage: DataFrame) -> DataFrame:
+    """The rows that an authorizer can be asked: whole, in words that we know, for one name."""
+    return usage.where(_askable())
+
+
+def _askable() -> str:
+    whole = [f"{name} IS NOT NULL" for name in ("principal", "host", "resource_name")]
+    words: Mapping[str, Iterable[Enum]] = {
+        "pattern_type": [PatternType.LITERAL],
+        "operation": Operation,
+        "resource_type": ResourceType,
+    }
+    known = [
+        f"{name} IN ({', '.join(repr(each.name) for each in kinds)})"
+        for name, kinds in words.items()
+    ]
+    return " AND ".join([*whole, *known])

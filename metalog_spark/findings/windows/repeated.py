@@ -1,0 +1,134 @@
+"""Clock hours that came twice, as clocks were set back, in logs whose times name no zone.
+
+A line of such an hour has one of two times. REQUESTS has the first, POSSIBLE the second. So no
+coverage is expected in these hours, and the second time matters only where the ACLs, or what else
+decides, changed in between.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.audit.layouts import RepeatedSpan, Zone
+from metalog.plurals import counted, plural
+from metalog_spark.coverage.coverage import HOUR_US
+from metalog_spark.history.archive_history import KNOWN
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY, POSSIBLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from metalog_spark.store.table_store import Tables
+
+HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
+
+
+class RepeatedHours(NamedTuple):
+    """A ``span`` of clock time that came twice in a ``zone``, and of how many ``lines`` of each
+    broker it is not known at which of the two times they were written."""
+
+    zone: str
+    span: RepeatedSpan
+    lines: tuple[tuple[str, int], ...]
+
+    def said(self) -> str:
+        """``2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 4 lines of …``."""
+        first, last = (Zone(self.zone).clock(edge) for edge in self._edges())
+        lines = sum(number for _, number in self.lines)
+        brokers = ", ".join(broker for broker, _ in self.lines)
+        day = first.partition(" ")[0]
+        return (
+            f"{first} to {last.removeprefix(f'{day} ')} came twice in {self.zone} (--zone):"
+            f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers}"
+            f" {plural(lines, 'has', 'have')} one of two times, so these hours prove nothing of"
+            " coverage, and only the others do"
+        )
+
+    def _edges(self) -> tuple[int, int]:
+        """Microseconds at which clocks show where the span begins, and where it ends."""
+        return self.span.begin_us, self.span.end_us
+
+    def is_in(self, start_us: int, end_us: int) -> bool:
+        return self.span.begin_us < end_us and self.span.end_us > start_us
+
+    def hours(self) -> Iterator[tuple[str, int, bool]]:
+        """Rows of ``HOURS``."""
+        first, last = self.span.begin_us // HOUR_US, (self.span.end_us - 1) // HOUR_US
+        for hour in range(first, last + 1):
+            yield from ((broker, hour * HOUR_US, True) for broker, _ in self.lines)
+
+
+def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHours]:
+    """Those that a part of the window from ``start_us`` to ``end_us`` is in, in order."""
+    if not tables.has(POSSIBLE):
+        return []
+    every = tables.once(POSSIBLE, _found)
+    return [each for each in every if each.is_in(start_us, end_us)]
+
+
+def with_repeated(
+    coverage: DataFrame, repeated: Sequence[RepeatedHours]
+) -> tuple[DataFrame, Column | None]:
+    """Rows of COVERAGE, and whether clocks showed the time of one twice, where any did."""
+    if not repeated:
+        return coverage, None
+    from pyspark.sql import functions as f
+
+    rows = (row for each in repeated for row in each.hours())
+    hours = frame_of(coverage.sparkSession, dict.fromkeys(rows), HOURS)
+    hours = hours.withColumn("hour", f.timestamp_micros("hour_us"))
+    joined = coverage.join(f.broadcast(hours), ["broker", "hour"], "left")
+    return joined, f.coalesce("is_repeated", f.lit(False))
+
+
+def second_times(possible: DataFrame) -> DataFrame:
+    """What ``of_hours`` wants of rows of POSSIBLE: a row for each zone, broker and hour."""
+    from pyspark.sql import functions as f
+
+    twice = possible.where("zone IS NOT NULL")
+    hours = twice.groupBy("zone", "broker", f.date_trunc("hour", "time").alias("hour"))
+    return hours.agg(f.unix_micros(f.min("time")).alias("us"), f.count("*").alias("lines"))
+
+
+def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
+    """From zones and brokers with a second time of theirs, and how many lines of its hour there
+    are."""
+    found: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
+    for zone, broker, us, lines in rows:
+        span = Zone(zone).repeated(us)
+        if span is not None:
+            found.setdefault((zone, span), Counter())[broker] += lines
+    every = [RepeatedHours(*of, tuple(sorted(lines.items()))) for of, lines in found.items()]
+    return sorted(every, key=lambda each: (each.span, each.zone))
+
+
+def _found(possible: DataFrame) -> list[RepeatedHours]:
+    return of_hours(map(tuple, second_times(possible).drop("hour").collect()))
+
+
+def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:
+    """The spans of those within which what decides may have changed: a request at the second time
+    may have needed another ACL than at the first."""
+    from pyspark.sql import functions as f
+
+    spans = sorted({each.span for each in repeated})
+    if not spans:
+        return []
+    changes = tables.read(ACL_CHANGELOG)
+    ranges = [
+        changes.selectExpr("from_time AS first", "from_time AS last"),
+        changes.selectExpr("to_time AS first", "to_time AS last"),
+        tables.read(CONFIGURATION).selectExpr("from_time AS first", "from_time AS last"),
+        tables.read(HISTORY).where(f"kind <> '{KNOWN}'").selectExpr("from_time", "to_time"),
+    ]
+    every = reduce(lambda one, more: one.unionAll(more), ranges)
+    first, last = (f.unix_micros(name) for name in ("first", "last"))
+    touches = [
+        f.bool_or((first < f.lit(span.end_us)) & (last >= f.lit(span.begin_us))) for span in spans
+    ]
+    [row] = every.agg(*touches).collect()
+    return [span for span, is_touched in zip(spans, row, strict=True) if is_touched]

@@ -1,0 +1,130 @@
+"""Logs whose times name no zone, across the hour at which clocks are set back.
+
+A linear scan over the minutes of a day tells which clock times come twice; and what happened is
+known by times in UTC, from before the clock wrote them down.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from authorizer.audit.layouts import RepeatedSpan, Zone
+from metalog.acl import Acl, Operation, ResourceType
+from metalog.ids import Uuid, uuid_text
+from metalog.image.acls import record_of
+from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
+from metalog.records.batch import batch_bytes, build_batch
+from metalog.records.messages import LeaderChangeMessage, RemoveAccessControlEntryRecord
+from metalog_spark.ingest.audit_lines import read_text
+from tests.support.command.runs import run_here
+from tests.support.spark.spoilt_log import Event
+from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MINUTE = timedelta(minutes=1)
+TURNS = {
+    "Europe/Berlin": datetime(2026, 10, 25, 1, tzinfo=UTC),
+    "Australia/Lord_Howe": datetime(2026, 4, 4, 15, tzinfo=UTC),
+}
+"""When clocks are set back, by an hour and by half an hour."""
+READ, USER = Operation.READ, "User:a"
+OLD, NEW = allow("moved", READ, USER), allow("moved", READ, "User:*")
+BESIDE = allow("mov", READ, USER, prefixed=True)
+STEADY, IDLE = allow("steady", READ, USER), allow("idle", READ, USER)
+
+
+def micros(time: datetime) -> int:
+    return round(time.timestamp()) * 1_000_000
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_the_clock_times_that_come_twice_are_those_that_a_scan_of_minutes_finds(name: str) -> None:
+    """And a line of such a time may be of either: the first is its request, the second possible."""
+    zone, turn = Zone(name), TURNS[name]
+    minutes = [turn + number * MINUTE for number in range(-180, 180)]
+    clocks = [minute.astimezone(ZoneInfo(name)).replace(tzinfo=None, fold=0) for minute in minutes]
+    twice = [
+        minute for minute, shown in zip(minutes, clocks, strict=True) if clocks.count(shown) > 1
+    ]
+    span = RepeatedSpan(micros(twice[0]), micros(turn), micros(twice[-1] + MINUTE))
+    for minute, shown in zip(minutes, clocks, strict=True):
+        assert zone.repeated(micros(minute)) == (span if minute in twice else None)
+        found = read_text(Event(USER, READ, "t", "10.0.0.1", shown, None).line, zone)
+        assert found.request is not None
+        times = [micros(each) for each, at in zip(minutes, clocks, strict=True) if at == shown]
+        assert [found.request[1], *(each.micros for each in found.possible)] == times
+        assert [each.zone for each in found.possible] == [name] * (len(times) - 1)
+
+
+def write_log(folder: Path, turn_ms: int, *, changes: bool) -> dict[str, Acl]:
+    """Four ACLs from the beginning; at the turn one goes and another comes, if something
+    ``changes``. By their ids."""
+    acls = [OLD, BESIDE, STEADY, IDLE, NEW]
+    ids = [Uuid(place.to_bytes(16, "big")) for place in range(1, 6)]
+    records = [(record_of(*each), 0) for each in zip(ids[:4], acls[:4], strict=True)]
+    batches = [
+        build_batch(0, 1, 0, [(LeaderChangeMessage(0, 1), 0)]),
+        build_batch(1, 1, 0, records),
+    ]
+    if changes:
+        turned = [(record_of(ids[4], NEW), 0)]
+        turned += [(RemoveAccessControlEntryRecord(each), 0) for each in ids[:2]]
+        batches.append(build_batch(5, 1, turn_ms, turned))
+    path = folder / PARTITION_FOLDER / segment_name(0)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(map(batch_bytes, batches)))
+    return dict(zip(map(uuid_text, ids), acls, strict=True))
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_a_window_with_an_hour_that_came_twice_answers_for_its_other_hours(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: bool
+) -> None:
+    """It says so once, and by which --zone. Who was asked for what is known in each hour, so what
+    nobody needed can go; but where the ACLs changed in between, either time may be the one."""
+    name, turn = "Europe/Berlin", TURNS["Europe/Berlin"]
+    by_id = write_log(tmp_path / "log", round(turn.timestamp()) * 1000, changes=changes)
+    used, lines = set[Acl | None](), []
+    for number in range(-30, 30):
+        time = turn + number * 6 * MINUTE
+        is_moved = 0 <= number < 10
+        held = [STEADY, IDLE, *([NEW] if changes and number >= 0 else [OLD, BESIDE])]
+        for topic in ("steady", *(("moved",) if is_moved else ())):
+            who = frozenset({USER, "User:*"}), "10.0.0.1"
+            acl = spec.decide(held, who, READ, ResourceType.TOPIC, topic, False).acl
+            used.add(acl)
+            lines.append(
+                Event(USER, READ, topic, who[1], time.astimezone(ZoneInfo(name)), acl).line
+            )
+    audit, out = tmp_path / "b1.log", tmp_path / "tables"
+    audit.write_text("\n".join(lines) + "\n")
+    done = run_here(
+        capsys, "pipeline", "build", "--log", tmp_path / "log", "--audit", audit, "--out", out,
+        "--zone", name,
+    )  # fmt: skip
+    said = (
+        "2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 30 lines of broker b1 have"
+        " one of two times"
+    )
+    assert done.stderr.count(said) == 1
+    found = run_here(capsys, "pipeline", "unused", "--json", "--all", out)
+    assert found.returncode == 1, found.stderr
+    assert found.stderr.count(said) == 1
+    assert "broker-hours" not in found.stderr
+    assert "several ways" not in found.stderr
+    rows = {by_id[each["id"]]: each for each in map(json.loads, found.stdout.splitlines())}
+    going = {acl for acl, row in rows.items() if row["canGo"]}
+    assert IDLE in going
+    assert not going & used
+    assert going == ({IDLE} if changes else {IDLE, OLD, BESIDE} - used)
+    if changes:
+        assert rows[NEW]["reason"] in ("AMBIGUOUS", "YOUNGER")
