@@ -36,7 +36,7 @@ from metalog_spark.ingest.file_context import IS_CUT
 from metalog_spark.ingest.file_facts import FileFacts, facts_of
 from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
-from metalog_spark.ingest.requests import possible_of, read_table, requests_of
+from metalog_spark.ingest.requests import read_table, requests_of
 from metalog_spark.store.arrow import Mapped, frame_of
 from metalog_spark.store.day_files import DayFiles
 from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
@@ -101,18 +101,16 @@ class FileSums(NamedTuple):
 
 class Staged(NamedTuple):
     """Rows in a ``place`` of DECISIONS, the ``facts`` of each file and table of requests, and the
-    ``sums`` of each file. Of tables of requests: their rows ``by_table``, rows of
-    ``requests.READ``, and their files, ``of_tables``; the forms ``shown``, and whether any row
-    ``lacks_rule``."""
+    ``sums`` of each file. Of tables: their names, ``of_tables``, the forms ``shown``, and whether
+    any row ``lacks_rule``."""
 
     tables: Tables
     place: str
     facts: Mapping[str, FileFacts]
     sums: Mapping[str, FileSums]
+    of_tables: Sequence[str]
     shown: Shown
     lacks_rule: bool
-    by_table: DataFrame | None
-    of_tables: Sequence[str]
 
     def read(self) -> DataFrame:
         """All that was written as rows of ``requests.READ``."""
@@ -144,9 +142,10 @@ class Staged(NamedTuple):
         found = hours.selectExpr(
             "broker", f"timestamp_micros(each[0] * {HOUR_US}) AS hour", *counts
         )
-        if self.by_table is not None:
+        if self.of_tables:
             flags = (f"CAST({name} AS BIGINT) AS {name}" for name in _COUNTS)
-            more = counted(requests_of(self.by_table)).selectExpr("broker", "hour", *flags)
+            by_table = requests_of(_of_files(self.read(), self.of_tables))
+            more = counted(by_table).selectExpr("broker", "hour", *flags)
             found = found.unionByName(more)
         sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in _COUNTS))
         return sums.withColumns({name: f.col(name) > 0 for name in _COUNTS[3:]})
@@ -197,14 +196,13 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     else:
         raise InvalidRequest("the audit files changed while they were read: build again")
     facts, of_files = _facts(sums)
-    shown: Shown = {}
-    lacks_rule = False
-    tables_facts: Mapping[str, FileFacts] = {}
-    if by_table is not None:
-        tables_facts = facts_of(by_table)
-        facts |= tables_facts
-        shown, lacks_rule = look(by_table)
-    return Staged(tables, place, facts, of_files, shown, lacks_rule, by_table, list(tables_facts))
+    staged = Staged(tables, place, facts, of_files, (), {}, False)
+    if by_table is None:
+        return staged
+    rows = _of_files(staged.read(), [*given.requests, *given.tables])
+    of_tables = facts_of(rows)
+    shown, lacks_rule = look(rows)
+    return Staged(tables, place, facts | of_tables, of_files, [*of_tables], shown, lacks_rule)
 
 
 def _rows(
@@ -257,14 +255,25 @@ def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
-    """Rows of ``requests.READ`` as rows of DECISIONS and side rows."""
-    rejected = by_table.where("reason IS NOT NULL").selectExpr(
-        "file", "line", f"text AS {TEXT}", f"reason AS {REASON}", f"'{SideKind.REJECTED}' AS {KIND}"
+    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one look at them: a line is
+    parsed each time that its row is looked at."""
+    rejected, possible = (f"'{kind}'" for kind in (SideKind.REJECTED, SideKind.POSSIBLE))
+    is_request = "reason IS NULL AND possible IS NULL"
+    of_side = {
+        "file": "file",
+        "line": "line",
+        TEXT: f"CASE WHEN reason IS NULL THEN {TEXT} ELSE text END",
+        REASON: f"CASE WHEN reason IS NOT NULL THEN reason WHEN possible THEN zone"
+        f" ELSE {REASON} END",
+        KIND: f"CASE WHEN reason IS NOT NULL THEN {rejected} WHEN possible THEN {possible}"
+        f" ELSE {KIND} END",
+        "day": f"CASE WHEN {is_request} THEN day END",
+    }
+    columns = (
+        f"{of_side.get(name, f'CASE WHEN reason IS NULL THEN {name} END')} AS {name}"
+        for name in REQUESTS.columns
     )
-    possible = possible_of(by_table).withColumnRenamed("zone", ZONE)
-    possible = possible.selectExpr("*", f"'{SideKind.POSSIBLE}' AS {KIND}")
-    found = reduce(_with, (rejected, possible), decider.of(requests_of(by_table)))
-    return found.select(*DECISIONS.columns)
+    return decider.of(by_table.selectExpr(*columns))
 
 
 def _may_be_split(files: Sequence[ListedFile]) -> bool:
@@ -277,6 +286,12 @@ def _lines_before(files: AuditFiles) -> DataFrame:
     """By the splits that do not begin their file, how many lines come before."""
     rows = files.splits().selectExpr("path", "start", _BEFORE.format("path")).where("start > 0")
     return frame_of(rows.sparkSession, map(tuple, rows.collect()), SPLITS)
+
+
+def _of_files(rows: DataFrame, files: Sequence[str]) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return rows.where(f.col("file").isin(*files))
 
 
 def _of_kind(side: DataFrame, kind: SideKind) -> DataFrame:

@@ -19,6 +19,8 @@ def behind(row: Row) -> tuple[str, ...] | None:
     quoted, so that none of them ends its line. None where nobody looked for them."""
     if "command" not in row:
         return None
+    if "requests_first" not in row:
+        return (row["command"],)
     first = row["requests_first"]
     shown = (
         f"# {stamp(moment(each['us']))} broker {quoted(each['broker'])}: {each['result']}"

@@ -12,13 +12,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
+from metalog.ids import uuid_text
 from metalog_spark.findings.denied import denied, explained, in_order, pairs_denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
 from metalog_spark.findings.unused import ClassifiedAcls, judged, unused_of
+from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.usage.usage_counts import Counted, counted
-from metalog_spark.findings.windows.request_rows import with_first
+from metalog_spark.findings.windows.request_rows import (
+    RequestFilter,
+    of_acl,
+    with_commands,
+    with_first,
+)
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_in
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
@@ -62,7 +69,7 @@ class Most(NamedTuple):
 
 _ALL: Final = (1 << 31) - 1
 _LED: Final = 100
-"""So many disagreements lead to their requests."""
+"""So many disagreements, and ACLs, show the first of their requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
@@ -126,7 +133,7 @@ class Parts:
         if isinstance(self._judged, InvalidRequest):
             return Rows(refused=str(self._judged))
         rows = _collected(unused_of(self._judged, self._tables))
-        return Rows(rows, len(rows))
+        return Rows(_with_uses(self._tables, self.window, rows), len(rows))
 
     @cached_property
     def least(self) -> Rows:
@@ -138,7 +145,7 @@ class Parts:
             )
         except InvalidRequest as error:
             return Rows(refused=str(error))
-        rows = _collected(found)
+        rows = with_commands(self._tables, self.window, _collected(found), _of_principal)
         return Rows(rows, len(rows))
 
     @cached_property
@@ -147,7 +154,16 @@ class Parts:
 
     @cached_property
     def exposure(self) -> Sequence[Row]:
-        return _collected(exposure(self._tables, self.window, requests=self.requests))
+        rows = _collected(exposure(self._tables, self.window, requests=self.requests))
+        return with_commands(self._tables, self.window, rows, self._of_exposed)
+
+    def _of_exposed(self, row: Row) -> RequestFilter | None:
+        if not row["requests"]:
+            return None
+        if row["acl"] is None:
+            return RequestFilter(principal=row["principal"])
+        own = self.requests.lives.by_acl[acl_of(row["acl"][name] for name in ACL_COLUMNS)]
+        return RequestFilter(acl_id=uuid_text(own[-1].id))
 
     @cached_property
     def denied(self) -> Rows:
@@ -243,6 +259,25 @@ def gathered(
         changes=changes(tables, bars),
         acls=parts.requests.lives.at(None),
     )
+
+
+def _with_uses(tables: Tables, window: Window, rows: Sequence[Row]) -> list[Row]:
+    """Rows of ``unused`` with the command that prints the requests of each, and the first requests
+    of those that decided most."""
+    led = with_commands(tables, window, rows, _of_use)
+    used = sorted((row for row in led if row["requests"]), key=lambda row: -row["requests"])[:_LED]
+    firsts = with_first(tables, window, [{**row, "acl_id": row["id"]} for row in used], ("acl_id",))
+    by_id = {row["id"]: row for row in firsts}
+    return [by_id.get(row["id"], row) for row in led]
+
+
+def _of_use(row: Row) -> RequestFilter | None:
+    return of_acl(row["id"], row["requests"], row["matched"], row["reason"])
+
+
+def _of_principal(row: Row) -> RequestFilter | None:
+    allowed = RequestFilter(principal=row["principal"], result="ALLOWED")
+    return allowed if row["requests"] else None
 
 
 def _offset_at(tables: Tables, time_us: int) -> int:

@@ -40,6 +40,7 @@ _PRINCIPAL: Final = Column("Principal", ColumnKind.NAME)
 _NAME: Final = Column("Name", ColumnKind.NAME)
 _RESOURCE: Final = (Column("Resource"), _NAME)
 _REMEDY: Final = Column("Remedy", ColumnKind.LINES)
+_AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
 
 
 def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
@@ -69,6 +70,7 @@ def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         Column("Requests", ColumnKind.NUMBER),
         Column("Last used", ColumnKind.MOMENT),
         _REMEDY,
+        BEHIND,
     )
     return Section("unused", title, says, columns, list(map(_use, rows)), len(rows))
 
@@ -104,6 +106,7 @@ def _use(row: Row) -> tuple[Cell, ...]:
         row["requests"],
         _moment(row["last_use"]),
         _remedy(row),
+        behind(row),
     )
 
 
@@ -128,6 +131,7 @@ def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
         Column("Needed", ColumnKind.NUMBER),
         Column("Requests", ColumnKind.NUMBER),
         _REMEDY,
+        BEHIND,
     )
     cells = [
         (
@@ -140,6 +144,7 @@ def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
             row["acls_least"],
             row["requests"],
             _remedy(row),
+            behind(row),
         )
         for row in rows
     ]
@@ -199,6 +204,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         Column("Requests", ColumnKind.NUMBER),
         Column("Last used in the window", ColumnKind.MOMENT),
         _REMEDY,
+        BEHIND,
     )
     cells = [
         (
@@ -209,6 +215,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
             row["requests"],
             _moment(row["last_use"]),
             _remedy(row),
+            behind(row),
         )
         for row in rows
     ]
@@ -377,9 +384,6 @@ def unseen(parts: Parts) -> Section:
         else "The metadata log has no gap, and every line of the audit logs was read."
     )
     return Section("unseen", "What could not be read", says, columns, cells, len(cells))
-
-
-_AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
 
 
 def _line(number: int) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
@@ -80,7 +81,8 @@ def test_a_build_takes_tables_of_any_format(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """JSON by Spark's own name for it; a folder of Parquet by its first file."""
+    """JSON by Spark's own name for it; a folder of Parquet by its first file. Each row of a table
+    is computed once."""
     for name in SET_UP:
         monkeypatch.delenv(name, raising=False)
     log = WrittenLog(tmp_path / "log")
@@ -91,22 +93,38 @@ def test_a_build_takes_tables_of_any_format(
     written(folder / "part-0.parquet", value=[WHOLE, "no line", torn])
     rows = [{"message": OTHER[OTHER.index("Principal") :], "@timestamp": OTHER[1:24]}]
     (tmp_path / "more.json").write_text("\n".join(map(json.dumps, rows)))
-    audit = (folder, f"table:json.`{tmp_path}/more.json`", f"file://{tmp_path}/*.log")
+    seen = tmp_path / "seen"
+
+    def computed(number: int) -> str:
+        with seen.open("ab") as opened:
+            opened.write(b".")
+        return line(200 + number, "User:app", allowed=True)
+
+    view = spark.range(3).select(udf(computed, "STRING")("id").alias("value"))
+    view.createOrReplaceTempView("computed")
+    audit = (
+        "table:computed",
+        folder,
+        f"table:json.`{tmp_path}/more.json`",
+        f"file://{tmp_path}/*.log",
+    )
     (tmp_path / "b1.log").write_text(WHOLE)
     words = ("pipeline", "build", "--log", log.folder, "--out", tmp_path / "out", "--audit")
     done = run_here(capsys, *words, *audit)
     assert done.returncode == 0, done.stderr
+    assert seen.read_bytes() == b"..."
     with pytest.raises(InvalidRequest, match=f"^{folder}/part-0.parquet: Parquet; name the table"):
         refuse_parquet([f"{folder}/part-0.parquet"])
     tables = Tables.open(spark, tmp_path / "out")
     found = tables.read(REQUESTS).select("broker", "principal").distinct().collect()
     assert sorted(map(tuple, found)) == [
-        ("b1", "User:app"), ("lines", "User:app"), ("more", "User:other"),
+        ("b1", "User:app"), ("computed", "User:app"), ("lines", "User:app"),
+        ("more", "User:other"),
     ]  # fmt: skip
     assert {row.file for row in tables.read(REJECTED).collect()} == {str(folder)}
     assert {row.file for row in tables.read(POSSIBLE).collect()} <= {str(folder)}
     assert [row.path for row in tables.read(FILES).collect()] == [str(tmp_path / "b1.log")]
-    assert tables.read(REQUESTS).count() == 3 + tables.read(REQUESTS).where("ambiguous").count()
+    assert tables.read(REQUESTS).count() == 6 + tables.read(REQUESTS).where("ambiguous").count()
 
 
 def test_hadoops_own_file_systems_are_read(spark: SparkSession, tmp_path: Path) -> None:

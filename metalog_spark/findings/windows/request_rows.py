@@ -5,17 +5,25 @@ This module must not know what is shown of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pyarrow as pa  # Spark reads the hints of what a worker runs
+
 from authorizer.analysis.remedies.commands import quoted
+from metalog.errors import InvalidRequest
+from metalog.ids import parse_uuid
 from metalog_sources.moment import time_text
+from metalog_spark.findings.usage.acl_lifetimes import matching
+from metalog_spark.findings.windows.answers import askable
+from metalog_spark.findings.windows.questions import ASKED, rules
+from metalog_spark.findings.windows.state import config_now, lives_in
 from metalog_spark.findings.windows.window import DAY_US
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DECISIONS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
@@ -30,8 +38,9 @@ _ORDER: Final = ("time", "file", "line")
 
 
 class RequestFilter(NamedTuple):
-    """What a request must have; None is anything. ``disagrees``: the broker's answer is not the
-    ACLs'."""
+    """What a request must have; None is anything. ``acl_id`` is the ACL that decides it,
+    ``matches`` one that matches it, whichever decides. ``disagrees``: the broker's answer is not
+    the ACLs'."""
 
     principal: str | None = None
     operation: str | None = None
@@ -41,6 +50,7 @@ class RequestFilter(NamedTuple):
     broker: str | None = None
     result: str | None = None
     acl_id: str | None = None
+    matches: str | None = None
     disagrees: bool = False
 
     def options(self) -> str:
@@ -54,7 +64,22 @@ class RequestFilter(NamedTuple):
             words.append(f"--resource {quoted(f'{self.resource_type}:{self.resource_name}')}")
         if self.acl_id is not None:
             words.append(f"--acl {quoted(self.acl_id)}")
+        if self.matches is not None:
+            words.append(f"--matches {quoted(self.matches)}")
         return " ".join([*words, *["--disagrees"] * self.disagrees])
+
+
+_MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
+"""Reasons of an ACL's unknown use that are requests which it matches and may not have decided."""
+
+
+def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
+    """The requests behind a row of ``unused``: those that the ACL decided, or where it decided
+    none those that it matches; None where there are none."""
+    if decided:
+        return RequestFilter(acl_id=acl_id)
+    is_matched = matched or reason in _MATCHED_ALONE
+    return RequestFilter(matches=acl_id) if is_matched else None
 
 
 def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFrame:
@@ -63,10 +88,35 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
     rows = _decided(tables, window)
     for name, value in wanted._asdict().items():
-        if name != "disagrees" and value is not None:
+        if value is not None and name not in ("matches", "disagrees"):
             rows = rows.where(f.col(name) == f.lit(value))
     rows = rows.where("disagrees") if wanted.disagrees else rows
+    if wanted.matches is not None:
+        rows = askable(rows).where(_is_matched(tables, wanted.matches))
     return rows.select(*COLUMNS).orderBy(*_ORDER)
+
+
+def _is_matched(tables: Tables, acl_id: str) -> Column:
+    """Whether a request is one that the ACL with the id matches; ``InvalidRequest`` where none has
+    it."""
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    lives, uuid = lives_in(tables), parse_uuid(acl_id)
+    acls = [acl for acl, own in lives.by_acl.items() if any(life.id == uuid for life in own)]
+    if not acls:
+        raise InvalidRequest(f"--matches {acl_id}: no ACL of {tables.path} has this id")
+    given, kafka = rules(acls, config_now(tables)), config_now(tables).kafka
+
+    def is_matched(*columns: pa.Array) -> pa.Array:
+        index, known = given.opened.by_name, dict[tuple[str, ...], bool]()
+        found = []
+        for asked in zip(*(column.to_pylist() for column in columns), strict=True):
+            if asked not in known:
+                known[asked] = bool(matching(index, asked, kafka))
+            found.append(known[asked])
+        return pa.array(found, pa.bool_())
+
+    return arrow_udf(is_matched, "BOOLEAN")(*ASKED)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
 
 
 def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
@@ -74,6 +124,21 @@ def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
     start, end = (time_text(us // 1000) for us in window)
     place = quoted(str(tables.path))
     return f"metalog pipeline requests {place} --from {start} --to {end} {wanted.options()}"
+
+
+def with_commands(
+    tables: Tables,
+    window: Window,
+    rows: Iterable[Mapping[str, Any]],
+    of: Callable[[Mapping[str, Any]], RequestFilter | None],
+) -> list[Mapping[str, Any]]:
+    """Each of ``rows``, with the ``command`` that prints its requests where it has any."""
+    found: list[Mapping[str, Any]] = []
+    for row in rows:
+        wanted = of(row)
+        command = {} if wanted is None else {"command": command_for(tables, window, wanted)}
+        found.append({**row, **command})
+    return found
 
 
 def with_first(

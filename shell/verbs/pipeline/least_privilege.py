@@ -102,6 +102,7 @@ def run(arguments: Namespace, output: Output) -> int:
             _check_is_known(arguments.principal, tables, window)
         with output.busy("looking for the least set"):
             found = least_set(tables, window, limits, tolerated=arguments.tolerate)
+    asked = FindingOptions(tables, window, arguments.tolerate)
     say_missing(found.seen, arguments.tolerate, output)
     if found.closes:
         output.warn(
@@ -113,10 +114,9 @@ def run(arguments: Namespace, output: Output) -> int:
     known.say_idle(output)
     if output.format == "json":
         for each, entry in [*((each, None) for each in shares), *accepted]:
-            output.record(_as_json(each, entry))
+            output.record(_as_json(each, asked, entry))
         output.note(_proof_said(found))
     elif output.format == "commands":
-        asked = FindingOptions(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
             output.line(f"# Kept: {shown(each.principal)}: {accepted_said(entry)}.")
@@ -124,7 +124,7 @@ def run(arguments: Namespace, output: Output) -> int:
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:
-        _print(found, shares, arguments, output)
+        _print(found, shares, asked, arguments, output)
         for each, entry in accepted:
             output.line(f"{shown(each.principal)} keeps its ACLs: {accepted_said(entry)}")
     return 1 if any(each.plan.steps for each in shares) else 0
@@ -168,7 +168,13 @@ def _ordered(shares: Sequence[Share]) -> list[PlanStep]:
     return list(chain(*phases([step for each in shares for step in each.plan.steps])))
 
 
-def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, output: Output) -> None:
+def _print(
+    found: LeastSet,
+    shares: Sequence[Share],
+    asked: FindingOptions,
+    arguments: Namespace,
+    output: Output,
+) -> None:
     least = sum(len(each.least) for each in shares)
     today = sum(len(each.today) for each in shares)
     allows = plural(least, "ALLOW")
@@ -183,6 +189,8 @@ def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, outpu
     output.aligned(rows)
     if most is not None and len(shares) > most:
         output.line(f"… and {len(shares) - most:,} more (--all)")
+    for each in shares[:1]:
+        output.line(f"Requests of {shown(each.principal)}: {_command(each, asked)}")
     output.line()
     output.prose(
         "has, needs: its ALLOWs today and in the least set. may, did, left: pairs of a known name "
@@ -223,7 +231,15 @@ def _proof_said(found: LeastSet) -> str:
     )
 
 
-def _as_json(each: Share, entry: Accepted | None) -> dict[str, Any]:
+def _command(each: Share, asked: FindingOptions) -> str:
+    """What prints the principal's requests that were allowed, by which its least set was made."""
+    from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
+
+    wanted = RequestFilter(principal=each.principal, result="ALLOWED")
+    return command_for(asked.tables, asked.window, wanted)
+
+
+def _as_json(each: Share, asked: FindingOptions, entry: Accepted | None) -> dict[str, Any]:
     from metalog_sources.targets.plan import step_fields
 
     return {
@@ -238,6 +254,7 @@ def _as_json(each: Share, entry: Accepted | None) -> dict[str, Any]:
         "least": [acl_fields(acl) for acl in each.least],
         "steps": [step_fields(step) for step in each.plan.steps],
         "accepted": accepted_json(entry),
+        "command": _command(each, asked),
     }
 
 

@@ -23,7 +23,8 @@ metalog pipeline requests DIR --from -1d --principal User:billing --result DENIE
 metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
 
 Requests are sorted by time, each with the broker's answer, the decision by the ACLs of that
-time, and file and line. The report prints such a command for each denial and disagreement.
+time, and file and line. Each row of a finding leads to its requests by such a command: in the
+report's page, in -o json, and in text for the first rows.
 
 Exit code: 0 printed, 2 no answer."""
 
@@ -38,6 +39,9 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument("--broker", metavar="NAME", help="the broker that answered")
     group.add_argument("--result", choices=("ALLOWED", "DENIED"), help="the broker's answer")
     group.add_argument("--acl", metavar="ID", help="the ACL that decides it")
+    group.add_argument(
+        "--matches", metavar="ID", help="an ACL that matches it, whichever ACL decides"
+    )
     group.add_argument(
         "--disagrees",
         action="store_true",
@@ -61,6 +65,7 @@ def run(arguments: Namespace, output: Output) -> int:
         broker=arguments.broker,
         result=arguments.result,
         acl_id=arguments.acl,
+        matches=arguments.matches,
         disagrees=arguments.disagrees,
     )
     with opened_folder(arguments, output) as tables:

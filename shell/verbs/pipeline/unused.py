@@ -7,7 +7,8 @@ know how uses are counted.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.lint.finding import Severity
@@ -115,7 +116,7 @@ def run(arguments: Namespace, output: Output) -> int:
             if is_allow(verdict.acl):
                 output.line(f"# kept: {sentence(verdict.acl)}: not known: {why}")
     else:
-        _print(found, going, accepted, arguments, output)
+        _print(found, going, accepted, asked, output, most=None if arguments.all else _SHOWN)
     return 1 if going else 0
 
 
@@ -123,8 +124,10 @@ def _print(
     found: ClassifiedAcls,
     going: Sequence[Verdict],
     accepted: Sequence[tuple[Verdict, Accepted]],
-    arguments: Namespace,
+    asked: FindingOptions,
     output: Output,
+    *,
+    most: int | None,
 ) -> None:
     totals = found.totals
     more = f" ({len(accepted):,} more accepted)" if accepted else ""
@@ -135,21 +138,18 @@ def _print(
         f"{totals.can_go - len(accepted):,}{more} can go without changing one of "
         f"{counted(totals.requests, 'answer')}{unknown}."
     )
-    shown = None if arguments.all else _SHOWN
-    sections = [
-        (title, [_cells(each, found) for each in verdicts])
-        for title, verdicts in _sections(found, going)
-    ]
-    sections.append(
-        ("Accepted", [[*_cells(each, found), accepted_said(entry)] for each, entry in accepted])
-    )
-    for title, rows in sections:
-        if rows:
-            output.line()
-            output.line(f"{output.paint(title, 'strong')} ({len(rows):,})")
-            output.aligned(rows[:shown], indent="  ")
-            if shown is not None and len(rows) > shown:
-                output.line(f"  … and {len(rows) - shown:,} more (--all)")
+    why = {id(each): [accepted_said(entry)] for each, entry in accepted}
+    for title, verdicts in (*_sections(found, going), ("Accepted", [each for each, _ in accepted])):
+        if not verdicts:
+            continue
+        output.line()
+        output.line(f"{output.paint(title, 'strong')} ({len(verdicts):,})")
+        rows = ([*_cells(each, found), *why.get(id(each), ())] for each in verdicts[:most])
+        output.aligned(rows, indent="  ")
+        if most is not None and len(verdicts) > most:
+            output.line(f"  … and {len(verdicts) - most:,} more (--all)")
+        for each, command in islice(_leading(verdicts, asked), 1):
+            output.line(f"  Requests of {sentence(each.acl)}: {command}")
 
 
 def _sections(
@@ -196,13 +196,27 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
 
 
+def _leading(verdicts: Iterable[Verdict], asked: FindingOptions) -> Iterator[tuple[Verdict, str]]:
+    """Those that requests belong to, with the command that prints them."""
+    for each in verdicts:
+        if command := _command(each, asked):
+            yield each, command
+
+
+def _command(verdict: Verdict, asked: FindingOptions) -> str | None:
+    """What prints the requests that the ACL decided or matches; None where there are none."""
+    from metalog_spark.findings.windows.request_rows import command_for, of_acl
+
+    decided = 0 if verdict.uses is None else verdict.uses.requests
+    reason = None if verdict.reason is None else verdict.reason.value
+    wanted = of_acl(uuid_text(verdict.lives[-1].id), decided, verdict.matched, reason)
+    return None if wanted is None else command_for(asked.tables, asked.window, wanted)
+
+
 def _as_json(
     verdict: Verdict, found: ClassifiedAcls, asked: FindingOptions, entry: Accepted | None
 ) -> dict[str, Any]:
-    from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
-
     life = verdict.lives[-1]
-    its = RequestFilter(acl_id=uuid_text(life.id))
     uses = verdict.uses
     severity, remedy = found.advice(verdict)
     return {
@@ -222,7 +236,7 @@ def _as_json(
         "severity": severity.name,
         "remedy": remedy,
         "accepted": accepted_json(entry),
-        "command": None if uses is None else command_for(asked.tables, asked.window, its),
+        "command": _command(verdict, asked),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +71,13 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
         "note: the audit logs begin at 2026-01-01T00:00:00.000Z: -90d is before that\n"
         "note: requests of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z\n"
     )
+    [led] = [
+        line for line in rest if "Requests of ALLOW User:bob READ on topic shop.orders" in line
+    ]
+    command = shlex.split(led[led.index("metalog pipeline") :])
+    rows = run_here(capsys, *command[1:], "--json").stdout.splitlines()
+    asked = [(row["principal"], row["resourceName"]) for row in map(json.loads, rows)]
+    assert asked == [(BOB, "shop.orders")] * 12
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,20 @@ def test_a_row_leads_to_its_requests(
     assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
 
 
+def test_an_acl_leads_to_the_requests_that_it_decided(whole: ReadPage) -> None:
+    """All of them by a command, and the first ten; one without requests leads nowhere."""
+    led = {row["Name"]: row["Its requests"] for row in whole.table("unused")}
+    command, *first, more = led["shop."][led["shop."].index("metalog pipeline") :].splitlines()
+    assert "--acl " in command
+    assert len(first) == 10
+    assert more == "# and 15 more"
+    assert led["payments"] == ""
+    assert (
+        "--principal "
+        in {row["Principal"]: row["Its requests"] for row in whole.table("least")}[BOB]
+    )
+
+
 def test_what_is_accepted_and_what_is_new_since_the_last_report(
     whole: ReadPage, folder: Path
 ) -> None:
