@@ -20,18 +20,22 @@ _START: Final = datetime(2025, 1, 1, tzinfo=UTC)
 _ACLS_A_RESOURCE: Final = 3
 _OPERATIONS: Final = (("READ", "Fetch"), ("WRITE", "Produce"), ("DESCRIBE", "Metadata"))
 _AT_ONCE: Final = 50_000
+_LINES_A_FRIEND: Final = 20
 
 
 class Traffic(NamedTuple):
-    """``a_day`` lines of each day; if ``is_distinct``, no two of them name one resource."""
+    """``a_day`` lines of each day; if ``is_distinct``, no two of them name one resource. With
+    ``strangers``, nineteen lines of twenty are denials, each of a principal of its own."""
 
     name: str
     is_distinct: bool
     a_day: int = 1_000_000
+    strangers: bool = False
 
 
 REAL: Final = Traffic("real", is_distinct=False)
 HARD: Final = Traffic("hard", is_distinct=True)
+STRANGERS: Final = Traffic("strangers", is_distinct=False, strangers=True)
 
 
 def write_log(folder: Path) -> None:
@@ -89,7 +93,20 @@ def lines(traffic: Traffic, count: int, seed: int = 7) -> Iterator[str]:
     for begin in range(0, count, _AT_ONCE):
         some = chance.choices(rests, cum_weights=skew, k=min(_AT_ONCE, count - begin))
         for number, rest in enumerate(some, begin):
-            yield _stamp(_START + number * step) + rest(number if traffic.is_distinct else None)
+            if traffic.strangers and number % _LINES_A_FRIEND:
+                line = _stranger(number)
+            else:
+                line = rest(number if traffic.is_distinct else None)
+            yield _stamp(_START + number * step) + line
+
+
+def _stranger(number: int) -> str:
+    name = resource_name(number % RESOURCES)
+    return (
+        f"Principal = User:CN=client-{number:09d} is Denied operation = READ from host = 10.9.9.9"
+        f" on resource = Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1 based"
+        " on rule DefaultDeny (kafka.authorizer.logger)\n"
+    )
 
 
 def _stamp(time: datetime) -> str:

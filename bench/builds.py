@@ -19,18 +19,22 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from shutil import rmtree
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import audit_archive
 import workloads
-from audit_archive import HARD, REAL, Traffic
+from audit_archive import HARD, REAL, STRANGERS, Traffic
 from changes_page import table
 from pipeline import ROOT, family_cpu
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _LOAD = os.getloadavg()[0]
 FOLDER = workloads.FOLDER / "builds"
-TRAFFICS: Mapping[str, Traffic] = {each.name: each for each in (REAL, HARD)}
+TRAFFICS: Mapping[str, Traffic] = {each.name: each for each in (REAL, HARD, STRANGERS)}
 SMALL = "small files"
 LINES_EACH = 40
 GOAL = 100_000
@@ -38,10 +42,18 @@ _FAR = 10_000_000_000
 _WHAT = f"""\
 *real*: {audit_archive.PRINCIPALS} principals ask for {audit_archive.RESOURCES:,} topics, skewed, a
 million lines a day; nineteen lines of twenty name a rule's ACL, so that a line has 430 bytes.
-*hard*: the same, but each line names a topic of its own. Both are one file. *small files*:
+*hard*: the same, but each line names a topic of its own. *strangers*: nineteen lines of twenty are
+denials, each of a principal of its own. Each of these is one file. *small files*:
 {LINES_EACH} lines in each, a file an hour of each of thirty brokers. A build reads the metadata log
 (9,000 ACLs) and the audit files, decides each request as of its time, and fills every table."""
 _IN_THE_GROWTH = "µs of each line more", "of these a core's second"
+_DRIVER = """\
+## The driver
+
+MiB of the driver: its Python at its largest, and what its JVM's heap holds when swept, after the
+build and after *unused* and *denied most*. By the code both grow with audit files, days and ACLs,
+and with no principals, names or lines. (`least-privilege` proposes grants for each principal that
+was allowed something: its answer grows with those.)"""
 _STEPS = """\
 ## Where it goes
 
@@ -65,11 +77,14 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """CPU seconds ``by_step``, all by the ``clock``, and the driver's and worker's sizes."""
+    """CPU seconds ``by_step``, all by the ``clock``; and the driver's size in MiB, after the build
+    and after *unused* and *denied most*: its Python's peak, and what its JVM's heap holds."""
 
     by_step: Sequence[tuple[str, float]]
     clock: float
     requests: int
+    python: Sequence[float]
+    heap: Sequence[float]
 
     @property
     def cpu(self) -> float:
@@ -94,16 +109,19 @@ def archive(case: Case) -> Path:
 
 
 def measure(traffic: str, count: str) -> None:
-    """Prints what was measured as JSON."""
+    """Keeps what was measured as JSON."""
     from authorizer.audit.layouts import Zone
     from metalog_spark.build import BuildInputs, build
+    from metalog_spark.findings.denied import denied
+    from metalog_spark.findings.unused import judged
+    from metalog_spark.findings.windows.window import window_of
     from metalog_spark.history.archive import Logs
     from metalog_spark.history.configuration import Configuration
     from metalog_spark.session import open_session
     from metalog_spark.store.table_store import Tables
     from metalog_spark.store.tables import DECISIONS
 
-    out = FOLDER / "tables"
+    out = FOLDER / f"tables-{os.getpid()}"
     rmtree(out, ignore_errors=True)
     steps: list[tuple[str, float]] = []
     clock, begun = time.perf_counter(), [("starting Spark", family_cpu())]
@@ -120,11 +138,35 @@ def measure(traffic: str, count: str) -> None:
     build(tables, BuildInputs(log, Configuration(), Zone("UTC"), [audit]), at=at)
     at("")
     seconds = time.perf_counter() - clock
-    print(json.dumps(Measured(steps, seconds, tables.read(DECISIONS).count())))
+    sizes = [_sizes(session)]
+    window = window_of(tables)
+    judged(tables, window)
+    denied(tables, window).collect()
+    sizes.append(_sizes(session))
+    found = Measured(
+        steps, seconds, tables.read(DECISIONS).count(), *map(list, zip(*sizes, strict=True))
+    )
     session.stop()
+    rmtree(out)
+    _kept(Case(traffic, int(count))).write_text(json.dumps(found))
+
+
+def _sizes(session: SparkSession) -> tuple[float, float]:
+    """MiB of this Python at its largest, and of what a JVM's heap holds when it was swept."""
+    java = session.sparkContext._gateway.jvm.java.lang
+    java.System.gc()
+    heap = java.Runtime.getRuntime().totalMemory() - java.Runtime.getRuntime().freeMemory()
+    return getrusage(RUSAGE_SELF).ru_maxrss / 1024, heap / (1 << 20)
+
+
+def _kept(case: Case) -> Path:
+    """What was measured, so that a run that is broken off goes on where it was."""
+    return FOLDER / f"{case.traffic.replace(' ', '-')}-{case.size}.json"
 
 
 def measured(case: Case) -> Measured:
+    if _kept(case).exists():
+        return Measured(*json.loads(_kept(case).read_text()))
     archive(case)
     print(f"{case.traffic}, {case.size:,}", file=sys.stderr)
     done = subprocess.run(
@@ -135,10 +177,10 @@ def measured(case: Case) -> Measured:
     )
     if done.returncode:
         raise SystemExit(f"{case} failed: {done.stderr}")
-    steps, clock, requests = json.loads(done.stdout.splitlines()[-1])
-    if requests != case.lines:
-        raise SystemExit(f"{case}: {requests} rows of {case.lines} lines")
-    return Measured([(step, cpu) for step, cpu in steps], clock, requests)
+    found = Measured(*json.loads(_kept(case).read_text()))
+    if found.requests != case.lines:
+        raise SystemExit(f"{case}: {found.requests} rows of {case.lines} lines")
+    return found
 
 
 def page(found: Mapping[Case, Measured], command: str) -> str:
@@ -160,6 +202,15 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
             list(_rows(found)),
         ),
         f"Goal: {GOAL:,} lines a core's second in the growth, decisions included.",
+        _DRIVER,
+        table(
+            ["archive", "Python, build", "Python, findings", "heap, build", "heap, findings"],
+            [
+                [f"{_name(case)}, {case.lines:,} lines", *(f"{size:.0f}" for size in sizes)]
+                for case, each in found.items()
+                for sizes in [(*each.python, *each.heap)]
+            ],
+        ),
         _STEPS,
         table(["step", *(f"{case.traffic}, {case.size:,}" for case in found)], list(_steps(found))),
         f"{_FORMULA}: {'; '.join(_formulas(found))}.",
@@ -215,8 +266,10 @@ def _formulas(found: Mapping[Case, Measured]) -> Iterator[str]:
         )
 
 
-def cases(sizes: Sequence[int], files: Sequence[int]) -> Iterator[Case]:
-    for name in TRAFFICS:
+def cases(
+    sizes: Sequence[int], files: Sequence[int], traffics: Sequence[str] = tuple(TRAFFICS)
+) -> Iterator[Case]:
+    for name in traffics:
         yield from (Case(name, size) for size in sizes)
     yield from (Case(SMALL, count) for count in files)
 
@@ -226,6 +279,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="rough, in a few minutes")
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--files", type=int, nargs="+", default=[26_000, 260_000])
+    parser.add_argument("--traffics", nargs="+", default=list(TRAFFICS), choices=TRAFFICS)
+    parser.add_argument("--again", action="store_true", help="measure what was measured, too")
     parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:
@@ -234,7 +289,10 @@ def main() -> None:
     if arguments.quick:
         arguments.lines, arguments.files = [200_000, 400_000], [500, 1_000]
     FOLDER.mkdir(parents=True, exist_ok=True)
-    found = {case: measured(case) for case in cases(arguments.lines, arguments.files)}
+    wanted = [*cases(arguments.lines, arguments.files, arguments.traffics)]
+    for case in wanted if arguments.again else ():
+        _kept(case).unlink(missing_ok=True)
+    found = {case: measured(case) for case in wanted}
     command = " ".join(["bench/builds.py", *sys.argv[1:]])
     target = workloads.FOLDER if arguments.quick else ROOT / "bench"
     (target / "builds.md").write_text(page(found, command))
