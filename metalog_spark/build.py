@@ -39,6 +39,7 @@ from metalog_spark.ingest.known_files import (
 )
 from metalog_spark.ingest.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
+from metalog_spark.ingest.set_back import SET_BACK, joined
 from metalog_spark.staging import AuditInput, Decider, Staged, stage
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.refusals import check_is_built
@@ -198,6 +199,8 @@ def _take(
         tables.replace(POSSIBLE, _all(_left(tables.read(POSSIBLE), gone), *possible))
         tables.replace(FILES, after(read_files, found, known))
         tables.state(**{FORMS: read.shown})
+    if staged is not None and (back := staged.set_back(found.taken)):
+        tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), back)})
     if staged is not None and (is_new or touched - anew):
         tables.put(DECISIONS, staged.place, touched - anew)
     if anew or not tables.has(DECISIONS):

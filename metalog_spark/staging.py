@@ -37,6 +37,7 @@ from metalog_spark.ingest.file_facts import FileFacts, facts_of
 from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
 from metalog_spark.ingest.requests import read_table, requests_of
+from metalog_spark.ingest.set_back import SetBack
 from metalog_spark.store.arrow import Mapped, frame_of
 from metalog_spark.store.day_files import DayFiles
 from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
@@ -89,11 +90,12 @@ class Decider(NamedTuple):
 
 class FileSums(NamedTuple):
     """What the lines of a file tell of others: the ``broker`` and the first times at which it
-    ``shows`` forms; whether a request lacks its rule, a line only ends a record, and the file
-    ends within a line."""
+    ``shows`` forms; from when its clock was set back; whether a request lacks its rule, a line
+    only ends a record, and the file ends within a line."""
 
     broker: str
     shows: Sequence[int | None]
+    back_us: int | None
     lacks_rule: bool
     has_end: bool
     is_cut: bool
@@ -168,6 +170,14 @@ class Staged(NamedTuple):
         rows = _of_kind(side, SideKind.UNCOUNTED).select(COUNT).distinct().collect()
         days = {_EPOCH + timedelta(row[0]) for row in rows}
         return frozenset(days.union(*(self.facts[path].days for path in self.of_tables)))
+
+    def set_back(self, paths: Iterable[str]) -> SetBack:
+        """When clocks were set back in files at ``paths``."""
+        found: dict[str, list[int]] = {}
+        for each in (self.sums[path] for path in paths if path in self.sums):
+            if each.back_us is not None:
+                found.setdefault(each.broker, []).append(each.back_us)
+        return found
 
     def forms(self, paths: Iterable[str]) -> Shown:
         """What lines of the files at ``paths``, and tables of requests, show."""
@@ -335,6 +345,7 @@ def _facts(sums: DataFrame) -> tuple[dict[str, FileFacts], dict[str, FileSums]]:
         f.array_distinct(f.flatten(f.collect_list(f.expr(_DAYS)))).alias("days"),
         f.first("broker").alias("broker"),
         f.array(f.min("request_us"), f.min("rule_us")).alias("shows"),
+        f.min("back_us").alias("back_us"),
         *(f.bool_or(name).alias(name) for name in ("lacks_rule", "has_end")),
         f.expr(f"{IS_CUT} AS is_cut"),
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from authorizer.audit.layouts import TIMES_END_US
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
-from metalog_spark.findings.windows.repeated import RepeatedHours, of_hours, second_times
+from metalog_spark.findings.windows.repeated import clocks_said, of_hours, second_times
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
 from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.line_forms import FORMS, HALF
@@ -35,12 +36,15 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 
+_EVER: Final = Window(0, TIMES_END_US)
+
+
 class Summary(NamedTuple):
     """``first`` and ``last`` are hours with requests, ``seen`` what is known of all between them,
     ``disagree`` what the broker answered otherwise than its ACLs say, ``not_known`` what was asked
     in a gap, ``later`` what was after the log's end; ``halves`` are lines that end sooner than
     those of their brokers did by then, ``upgraded`` the brokers whose lines had no rule before, and
-    ``repeated`` the hours that came twice."""
+    ``clocks`` what to say of clocks that were set back."""
 
     allowed: int
     denied: int
@@ -58,7 +62,7 @@ class Summary(NamedTuple):
     gaps: int
     damages: tuple[str, ...]
     later: PastLogEnd | None
-    repeated: tuple[RepeatedHours, ...] = ()
+    clocks: tuple[str, ...] = ()
     halves: int = 0
     upgraded: tuple[str, ...] = ()
 
@@ -109,12 +113,13 @@ def summary(tables: Tables) -> Summary:
         damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
     )
     hour = f.struct("zone", "broker", "us", "lines")
-    repeated = _said(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
-    found = _found(covered, rejected, older, used, lives, seen, repeated)
+    twice = _said(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
+    found = _found(covered, rejected, older, used, lives, seen, twice)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     found["seen"] = _seen(found)
-    found["repeated"] = tuple(of_hours(tuple(each.values()) for each in found["repeated"]))
+    repeated = of_hours(tuple(each.values()) for each in found.pop("repeated"))
+    found["clocks"] = clocks_said(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
         found[name] = _time(found[name])
     for name in ("brokers", "damages", "upgraded"):

@@ -23,13 +23,16 @@ from metalog_spark.ingest.file_context import ends_one
 SUMS: Final = (
     "start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>, requests BIGINT,"
     " not_audit BIGINT, broken BIGINT, why STRING, fault STRING, hours ARRAY<ARRAY<BIGINT>>,"
-    " request_us BIGINT, rule_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN"
+    " request_us BIGINT, rule_us BIGINT, back_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN"
 )
 """Of a split: its start, the counters of ``ReadSplit``, line counts by kind and reason, the hours
 since 1970 with the first five fields of ``_Run``, the first times of a sure line that names a
-request and of one with a rule, whether a request has none, and whether a line ends a record that
+request and of one with a rule, the time from which a clock was set back (by ten minutes
+to two hours), whether a request has no rule, and whether a line ends a record that
 it does not begin."""
 HOUR_US: Final = 3_600_000_000
+_LEAST_BACK_US: Final = HOUR_US // 6
+"""Threads that log at once are out of order by less."""
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
 ALIKE: Final = (
@@ -82,7 +85,7 @@ class SplitSums:
 
     def _at(self, file: str, start: int) -> dict[str, Any]:
         nothing: dict[str, Any] = dict.fromkeys(("requests", "not_audit", "broken"), 0)
-        nothing |= dict.fromkeys(("why", "fault", "request_us", "rule_us"))
+        nothing |= dict.fromkeys(("why", "fault", "request_us", "rule_us", "back_us"))
         nothing |= {"hours": {}, "lacks_rule": False, "has_end": False}
         return self._of.setdefault((file, start), nothing)
 
@@ -107,10 +110,13 @@ class SplitSums:
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()
         hours = us // HOUR_US
-        turns = (np.diff(files) != 0) | (np.diff(starts) != 0) | (np.diff(hours) != 0)
-        begins = np.concatenate(([0], np.flatnonzero(turns) + 1))
+        is_next = (np.diff(files) == 0) & (np.diff(starts) == 0)
+        begins = np.concatenate(([0], np.flatnonzero(~is_next | (np.diff(hours) != 0)) + 1))
         runs = _runs(batch, us, begins)
         names = coded.dictionary.to_pylist()
+        for place in np.flatnonzero(is_next & _is_set_back(batch, us)).tolist():
+            found = self._at(names[files[place]], int(starts[place]))
+            found["back_us"] = _first(found["back_us"], int(us[place]))
         places = zip(files[begins].tolist(), starts[begins].tolist(), strict=True)
         for (file, start), hour, run in zip(places, hours[begins].tolist(), runs, strict=True):
             found = self._at(names[file], start)
@@ -148,6 +154,15 @@ def _runs(batch: pa.RecordBatch, us: Numbers, begins: Numbers) -> Iterator[_Run]
     for each in (is_form, is_form & ~lacks_rule):
         columns.append(np.minimum.reduceat(np.where(each, us, _NEVER), begins).tolist())
     return map(_Run, *columns)
+
+
+def _is_set_back(batch: pa.RecordBatch, us: Numbers) -> Truths:
+    """Whether a row's successor is so much before it as after clocks were set back; what may be
+    forged shows nothing."""
+    is_sure = ~batch["ambiguous"].to_numpy(zero_copy_only=False)
+    back = us[:-1] - us[1:]
+    is_so: Truths = is_sure[:-1] & is_sure[1:] & (back >= _LEAST_BACK_US) & (back <= 2 * HOUR_US)
+    return is_so
 
 
 def _first(known: int | None, other: int) -> int | None:

@@ -241,7 +241,7 @@ def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
         yield f"{seen.said_of_kept()}."
     if seen.broken:
         yield f"{seen.said_broken()}."
-    yield from (f"{each.said()}." for each in seen.repeated)
+    yield from (f"{each}." for each in seen.clocks)
     if seen.ambiguous:
         yield f"{seen.said_ambiguous()}."
     if seen.waiting is not None:

@@ -100,7 +100,9 @@ def test_a_build_takes_tables_of_any_format(
             opened.write(b".")
         return line(200 + number, "User:app", allowed=True)
 
-    view = spark.range(3).select(udf(computed, "STRING")("id").alias("value"))
+    view = spark.range(3).select(
+        udf(lambda number: computed(number), "STRING")("id").alias("value")
+    )
     view.createOrReplaceTempView("computed")
     audit = (
         "table:computed",

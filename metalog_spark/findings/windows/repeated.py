@@ -8,14 +8,15 @@ decides, changed in between.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.audit.layouts import RepeatedSpan, Zone
 from metalog.plurals import counted, plural
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.history.archive_history import KNOWN
+from metalog_spark.ingest.set_back import SET_BACK, said
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY, POSSIBLE
 
@@ -83,6 +84,13 @@ def with_repeated(
     hours = hours.withColumn("hour", f.timestamp_micros("hour_us"))
     joined = coverage.join(f.broadcast(hours), ["broker", "hour"], "left")
     return joined, f.coalesce("is_repeated", f.lit(False))
+
+
+def clocks_said(
+    facts: Mapping[str, Any], repeated: Sequence[RepeatedHours], start_us: int, end_us: int
+) -> tuple[str, ...]:
+    """What to say of clocks that were set back within a window."""
+    return *(each.said() for each in repeated), *said(facts.get(SET_BACK, {}), start_us, end_us)
 
 
 def second_times(possible: DataFrame) -> DataFrame:

@@ -22,7 +22,12 @@ from metalog_spark.findings.windows.pending import (
     uncounted_in,
     waiting_in,
 )
-from metalog_spark.findings.windows.repeated import RepeatedHours, repeated_in, with_repeated
+from metalog_spark.findings.windows.repeated import (
+    RepeatedHours,
+    clocks_said,
+    repeated_in,
+    with_repeated,
+)
 from metalog_spark.findings.windows.tolerance import tolerance
 from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
 from metalog_spark.store.refusals import FOLLOWED
@@ -84,7 +89,8 @@ class WindowCoverage(NamedTuple):
     that could not be read; their times are not known, so those of all times are counted.
     ``waiting`` are requests that are not decided yet, ``uncounted`` those that are not counted,
     ``later`` those of after the log's end, ``ambiguous`` the lines of its hours that can be read in
-    several ways. In ``repeated`` hours nothing is expected."""
+    several ways. In ``repeated`` hours nothing is expected;
+    ``clocks`` is what to say of clocks that were set back."""
 
     hours: int
     without_allowed: int
@@ -99,6 +105,7 @@ class WindowCoverage(NamedTuple):
     later: PastLogEnd | None = None
     ambiguous: int = 0
     repeated: tuple[RepeatedHours, ...] = ()
+    clocks: tuple[str, ...] = ()
 
     @property
     def missing(self) -> float:
@@ -270,6 +277,7 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
         later=later_in(tables, *window),
         ambiguous=max(0, ambiguous - twice),
         repeated=tuple(repeated),
+        clocks=clocks_said(tables.facts, repeated, *window),
     )
 
 

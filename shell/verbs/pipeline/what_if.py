@@ -304,8 +304,8 @@ def _as_json(row: Mapping[str, Any], entry: Accepted | None) -> dict[str, Any]:
 def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) -> None:
     if seen.broken:
         output.warn(f"{seen.said_broken()}, which this answer leaves out")
-    for each in seen.repeated:
-        output.warn(each.said())
+    for each in seen.clocks:
+        output.warn(each)
     if seen.ambiguous:
         output.warn(f"{seen.said_ambiguous()}: only the likeliest reading is looked at")
     if seen.without_allowed:

@@ -82,7 +82,7 @@ def show_built(found: Summary, output: Output) -> None:
     )
     if found.later is not None:
         output.note(found.later.said())
-    for said in (*(each.said() for each in found.repeated), *_forms_said(found)):
+    for said in (*found.clocks, *_forms_said(found)):
         output.note(said)
 
 

@@ -128,7 +128,7 @@ def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
 
     if seen.broken:
         yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
-    yield from (each.said() for each in seen.repeated)
+    yield from seen.clocks
     if seen.ambiguous:
         yield f"{seen.said_ambiguous()}: no grant that one of them may have used is called unused"
     if seen.later is not None:

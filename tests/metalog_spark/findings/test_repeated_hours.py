@@ -17,8 +17,8 @@ import pytest
 from authorizer.audit.layouts import RepeatedSpan, Zone
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import Uuid, uuid_text
-from metalog.image.acls import record_of
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
+from metalog.records.acl_codes import record_of
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage, RemoveAccessControlEntryRecord
 from metalog_spark.ingest.audit_lines import read_text
@@ -76,9 +76,9 @@ def write_log(folder: Path, turn_ms: int, *, changes: bool) -> dict[str, Acl]:
         build_batch(1, 1, 0, records),
     ]
     if changes:
+        gone = [(RemoveAccessControlEntryRecord(each), 0) for each in ids[:2]]
         turned = [(record_of(ids[4], NEW), 0)]
-        turned += [(RemoveAccessControlEntryRecord(each), 0) for each in ids[:2]]
-        batches.append(build_batch(5, 1, turn_ms, turned))
+        batches.append(build_batch(5, 1, turn_ms, [*turned, *gone]))
     path = folder / PARTITION_FOLDER / segment_name(0)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(map(batch_bytes, batches)))
@@ -107,10 +107,8 @@ def test_a_window_with_an_hour_that_came_twice_answers_for_its_other_hours(
             )
     audit, out = tmp_path / "b1.log", tmp_path / "tables"
     audit.write_text("\n".join(lines) + "\n")
-    done = run_here(
-        capsys, "pipeline", "build", "--log", tmp_path / "log", "--audit", audit, "--out", out,
-        "--zone", name,
-    )  # fmt: skip
+    build = ("pipeline", "build", "--log", tmp_path / "log", "--audit", audit, "--out")
+    done = run_here(capsys, *build, out, "--zone", name)
     said = (
         "2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 30 lines of broker b1 have"
         " one of two times"
@@ -128,3 +126,25 @@ def test_a_window_with_an_hour_that_came_twice_answers_for_its_other_hours(
     assert going == ({IDLE} if changes else {IDLE, OLD, BESIDE} - used)
     if changes:
         assert rows[NEW]["reason"] in ("AMBIGUOUS", "YOUNGER")
+
+
+def test_a_log_that_goes_back_in_time_says_that_its_zone_is_lacking(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without --zone an hour is in the log twice, and nothing else tells."""
+    write_log(tmp_path / "log", 0, changes=False)
+    clocks = [f"{hour:02}:{minute:02}" for hour in (1, 2, 2, 3) for minute in range(0, 60, 6)]
+    days = (datetime.fromisoformat(f"2026-10-25 {clock}") for clock in clocks)
+    lines = (Event(USER, READ, "steady", "10.0.0.1", time, STEADY).line for time in days)
+    audit, out = tmp_path / "b1.log", tmp_path / "tables"
+    audit.write_text("".join(f"{line}\n" for line in lines))
+    done = run_here(
+        capsys, "pipeline", "build", "--log", tmp_path / "log", "--audit", audit, "--out", out
+    )
+    said = (
+        "the log of b1 goes back in time at 2026-10-25T02:54:00.000Z, as when clocks are set back"
+    )
+    assert done.stderr.count(said) == done.stderr.count("--zone") == 1
+    found = run_here(capsys, "pipeline", "unused", "--json", out)
+    assert found.stderr.count(said) == 1
+    assert any(json.loads(line)["canGo"] for line in found.stdout.splitlines())

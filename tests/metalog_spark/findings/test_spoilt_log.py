@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -26,7 +26,7 @@ from metalog_spark.staging import _lines_before
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS, TableSchema
 from tests.support.command.runs import run_here
-from tests.support.spark.spoilt_log import START, some_acls, some_events, spoil
+from tests.support.spark.spoilt_log import FORGED, START, Event, some_acls, some_events, spoil
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,18 +89,29 @@ def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
         yield
 
 
+def planted(log: bytes, events: Sequence[Event]) -> bool:
+    """Whether a line is torn and joined to the next, another is half, and a name forges a part."""
+    lines, whole = log.split(b"\n"), {event.line.encode() for event in events}
+    halves = {line for line in lines if any(each.startswith(line) for each in whole)} - whole
+    is_forged = any(event.name in FORGED for event in events)
+    return len(lines) <= len(events) and bool(halves - {b""}) and is_forged
+
+
 def test_no_used_grant_can_go_whichever_way_the_files_come(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The last file first and then the others, or all at once in splits of some lines. Each file
-    has a record whose name has a line feed, and ends within a line."""
+    has torn, joined, forged and half lines, and a record whose name has a line feed, and ends
+    within a line."""
     random = Random(19)
     acls = some_acls(random, 120)
     write_log(tmp_path / "log", acls)
     used = set()
     for number in range(FILES):
-        events = some_events(random, acls, LINES)
-        log, told = spoil(random, events, halves=True)
+        log, events = b"", list[Event]()
+        while not planted(log, events):
+            events = some_events(random, acls, LINES)
+            log, told = spoil(random, events, halves=True)
         fed = events[-1].line.replace(events[-1].name, "a\nb\nc")
         log += f"\n{fed}\n{events[-1].line[: -len(' (kafka.authorizer.logger)')]}"[:-40].encode()
         used |= {event.acl for event in told if event.acl is not None}

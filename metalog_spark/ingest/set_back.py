@@ -1,0 +1,40 @@
+"""Brokers whose logs go back in time, as clocks were set back, though ``--zone`` knows of no such
+hour: the zone is probably another.
+
+This module must not know where that was seen, nor how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from metalog_sources.moment import time_text
+
+SET_BACK: Final = "set_back"
+"""The fact of when that was: by the broker's name, microseconds since 1970."""
+SetBack = Mapping[str, Sequence[int]]
+_MOST: Final = 10
+
+
+def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
+    """Both, and of each broker the first few."""
+    names = sorted({*one, *other})
+    return {name: sorted({*one.get(name, ()), *other.get(name, ())})[:_MOST] for name in names}
+
+
+def said(found: SetBack, start_us: int, end_us: int) -> list[str]:
+    """A line where that was within the window, whatever the number of brokers."""
+    inside = [
+        (us, broker) for broker, times in found.items() for us in times if start_us <= us < end_us
+    ]
+    if not inside:
+        return []
+    first_us, broker = min(inside)
+    others = len({name for _, name in inside}) - 1
+    more = f" and of {others:,} more" if others else ""
+    return [
+        f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as when"
+        " clocks are set back: if its times name no zone, an hour is in it twice, and all others"
+        " may be wrong; build another folder with the brokers' --zone"
+    ]
