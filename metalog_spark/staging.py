@@ -91,7 +91,7 @@ class Decider(NamedTuple):
 class FileSums(NamedTuple):
     """What the lines of a file tell of others: the ``broker`` and the first times at which it
     ``shows`` forms; from when its clock was set back; whether a request lacks its rule, a line
-    only ends a record, and the file ends within a line."""
+    only ends a record, and the file ends within a line; and whether Spark split it."""
 
     broker: str
     shows: Sequence[int | None]
@@ -99,6 +99,7 @@ class FileSums(NamedTuple):
     lacks_rule: bool
     has_end: bool
     is_cut: bool
+    is_split: bool
 
 
 class Staged(NamedTuple):
@@ -200,12 +201,13 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
             DECISIONS, partial(_rows, files, before, by_table, given=given, decider=decider)
         )
         sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
-        if _found_before(sums) == _told_before(before):
+        facts, of_files = _facts(sums)
+        is_split = before is not None or any(each.is_split for each in of_files.values())
+        if not is_split or _found_before(sums) == _told_before(before):
             break
         asks_splits = True
     else:
         raise InvalidRequest("the audit files changed while they were read: build again")
-    facts, of_files = _facts(sums)
     staged = Staged(tables, place, facts, of_files, (), {}, False)
     if by_table is None:
         return staged
@@ -348,6 +350,7 @@ def _facts(sums: DataFrame) -> tuple[dict[str, FileFacts], dict[str, FileSums]]:
         f.min("back_us").alias("back_us"),
         *(f.bool_or(name).alias(name) for name in ("lacks_rule", "has_end")),
         f.expr(f"{IS_CUT} AS is_cut"),
+        f.bool_or(f.col("start") > 0).alias("is_split"),
     )
     facts, of_files = {}, {}
     for row in found.toArrow().to_pylist():
