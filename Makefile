@@ -134,6 +134,7 @@ lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, 
 	$(COMPILE) --upgrade --constraint requirements-test.lock --extra node --extra zookeeper --group second \
 	    --output-file requirements-second.lock pyproject.toml
 	$(COMPILE) --upgrade --group pyproject.toml:release --output-file requirements-release.lock
+	$(COMPILE) --upgrade --group pyproject.toml:docs --output-file requirements-docs.lock
 
 .PHONY: clean
 clean: ## Remove all that make has made

@@ -1,6 +1,7 @@
 # What a release consists of. The workflows in .github/workflows run these targets and nothing else.
 
 RELEASE := build/release-venv
+DOCS := build/docs-venv
 PYTHONS = $(foreach version,3.11 3.12 3.13 3.14,$(shell $(call TRY_PYTHONS,python$(version) $(call MANAGED,$(version)))))
 
 .PHONY: dist
@@ -41,6 +42,17 @@ check-tag: ## TAG is v and the version of pyproject.toml, which CHANGELOG.md has
 	@version=$$("$(PYTHON)" -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])'); \
 	if [[ "$(TAG)" != "v$$version" ]]; then echo "make: TAG is '$(TAG)', and pyproject.toml says $$version" >&2; exit 1; fi; \
 	if ! grep -qF "## [$$version]" CHANGELOG.md; then echo "make: CHANGELOG.md has no heading [$$version]" >&2; exit 1; fi
+
+.PHONY: docs
+docs: $(DOCS)/ready ## The site of the docs, in build/site: each link checked, each page as Markdown too
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build
+	@echo 'make: to look at it: python3 -m http.server --bind 127.0.0.1 --directory build/site'
+
+$(DOCS)/ready: requirements-docs.lock
+	@echo 'make: installing what the site needs into $(DOCS)'
+	@rm -rf $(DOCS) && "$(PYTHON)" -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip $(PIP_INSTALL_LOCKED) requirements-docs.lock
+	@touch $@
 
 $(RELEASE)/ready: requirements-release.lock
 	@echo 'make: installing what a release needs into $(RELEASE)'
