@@ -2,6 +2,7 @@
 
 RELEASE := build/release-venv
 DOCS := build/docs-venv
+PYTHON_3_12 = $(shell $(call TRY_PYTHONS,python3.12 $(call MANAGED,3.12)))
 PYTHONS = $(foreach version,3.11 3.12 3.13 3.14,$(shell $(call TRY_PYTHONS,python$(version) $(call MANAGED,$(version)))))
 
 .PHONY: dist
@@ -18,6 +19,10 @@ dist: $(RELEASE)/ready ## The sdist and wheel of HEAD in dist/: the same bytes t
 .PHONY: smoke
 smoke: ## The wheel of dist/ in a clean environment of PYTHON: the tour, the README's table, a release's tests
 	@make/smoke "$(PYTHON)" dist/*.whl
+
+.PHONY: image-check
+image-check: ## The Dockerfile's instructions and the image's use, in namespaces of Linux, as root: no container runtime
+	$(if $(filter 0,$(shell id -u)),,sudo) make/image-check "$(firstword $(PYTHON_3_12) $(PYTHON))"
 
 # systemd wants commands that are there: in the copies, ours stands for the installed one.
 .PHONY: check-units
