@@ -56,6 +56,9 @@ _LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topi
 _STOPPED: Final = {"folder": "a stopped node's folder"}
 
 ANY: Final = SourceKinds(FORMS, "is not known")
+ON_THIS_MACHINE: Final = SourceKinds(
+    _of("folder", "folders", "segment", "snapshot", "file", "files"), "is not on this machine"
+)
 LOGS: Final = SourceKinds(
     _of(*_LOG_KINDS), "has only the present state, without offsets and history"
 )

@@ -42,6 +42,11 @@ WORDS = {
     "metalog can SOURCE User:a CreateT": {"CreateTokens"},
     "metalog acls acl": {"acls.yaml"},
     "metalog acls --command-config acl": {"acls.yaml"},
+    "metalog who-can @demo Read topic:pay": {"topic:payments", "topic:payouts"},
+    "metalog can @demo User:b": {"User:billing"},
+    "metalog acls @demo --topic payo": {"payouts"},
+    "metalog acls nowhere --topic payo": set[str](),
+    "metalog acls --topic @d": set[str](),
     "metalog history acls --js": {"--json"},
     "metalog acls test --foll": set[str](),
     "metalog completion ": {"bash", "zsh", "fish"},
@@ -79,15 +84,30 @@ def test_a_shell_proposes_what_may_follow(shell: str, run: Run, tmp_path: Path) 
     assert {each.removeprefix("--operation=") for each in found[equal]} == {"Alter", "AlterConfigs"}
 
 
-def test_bash_completes_a_name_that_readline_breaks_at_its_at_sign(run: Run) -> None:
+def test_bash_runs_no_name(run: Run, tmp_path: Path) -> None:
+    """`compgen -W` does: a metalog.toml of a cloned repository could name a SOURCE so."""
     script = run("completion", "bash").stdout
-    typed = "COMP_WORDBREAKS=' @:'; metalog() { echo @prod @demo; }; "
-    for words, names in ((["@", "d"], ["demo"]), (["@"], ["prod", "demo"])):
-        quoted = " ".join(f"'{word}'" for word in ("metalog", "acls", *words))
-        asked = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) + 1}; _metalog; "
-        command = f"{script}{typed}{asked}echo ${{COMPREPLY[@]}}"
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-        assert done.stdout.split() == names
+    asked = (
+        "metalog() { echo '@$(touch run)'; }; COMP_LINE='metalog acls @' COMP_POINT=14; _metalog"
+    )
+    command = f"{script}{asked}; echo ${{COMPREPLY[@]}}"
+    bash = ["bash", "-c", command]
+    done = subprocess.run(bash, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "$(touch run)\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_names_of_a_source_are_proposed(run: Run) -> None:
+    question = run("completion", "names", "@demo", "question", "topic:payments-").stdout
+    assert question.split() == ["topic:payments-eu", "topic:payments-us"]
+    assert run("completion", "names", "@demo", "group").stdout.split()
+    assert "User:billing" in run("completion", "names", "@demo", "principal").stdout.split()
+
+
+def test_a_proposal_connects_to_nobody(run: Run) -> None:
+    done = run("completion", "names", "cluster://127.0.0.1:1", "topic")
+    assert done.returncode == 2
+    assert "is not on this machine" in done.stderr
 
 
 def test_the_names_are_those_of_metalog_toml(run: Run) -> None:

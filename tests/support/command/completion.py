@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_NAMES = "metalog() { printf '%s\\n' @prod @demo; }\n"
-"""In the stead of the command, which a script asks for the names of metalog.toml."""
-_FISH_NAMES = "function metalog; printf '%s\\n' @prod @demo; end\n"
+_NAMES = """metalog() {
+case "$3 $4" in
+" ") printf '%s\\n' @prod @demo ;;
+"@demo question") printf '%s\\n' topic:payments topic:payouts User:billing ;;
+"@demo topic") printf '%s\\n' payments payouts ;;
+esac; }
+"""
+"""In the stead of the command, which a script asks for names of metalog.toml and of a SOURCE."""
+_FISH_NAMES = """function metalog; switch "$argv[3..4]"
+case ""; printf '%s\\n' @prod @demo
+case "@demo question"; printf '%s\\n' topic:payments topic:payouts User:billing
+case "@demo topic"; printf '%s\\n' payments payouts
+end; end
+"""
 _END = "-- done --"
 _ZSH = (
     r"""
@@ -50,19 +62,16 @@ def proposed(shell: str, script: str, lines: Sequence[str], folder: Path) -> dic
 
 
 def _by_bash(lines: Sequence[str], folder: Path) -> dict[str, set[str]]:
-    """As readline breaks a line into words: at = too."""
-    text = f"{_NAMES}COMP_WORDBREAKS=' ='\nsource ./script\n"
+    """As readline has it: it breaks a line at @ = : too, and replaces what follows the last."""
+    text = f"{_NAMES}COMP_WORDBREAKS=' @=:'\nsource ./script\n"
     for line in lines:
-        words: list[str] = []
-        for typed in line.split(" "):
-            before, found, after = typed.partition("=")
-            words += [before, found, *([after] if after else [])] if found else [before]
-        quoted = " ".join(f"'{word}'" for word in words)
         text += (
-            f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _metalog\n"
+            f"COMP_LINE='{line}' COMP_POINT={len(line)}; _metalog\n"
             f"printf '%s\\n' \"${{COMPREPLY[@]}}\" '{_END}'\n"
         )
-    return _parted(_run(["bash", "--norc"], text, folder), lines)
+    found = _parted(_run(["bash", "--norc"], text, folder), lines)
+    kept = {line: re.sub("[^@=:]*$", "", line.rpartition(" ")[2]) for line in lines}
+    return {line: {f"{kept[line]}{each}" for each in found[line]} for line in lines}
 
 
 def _by_fish(lines: Sequence[str], folder: Path) -> dict[str, set[str]]:

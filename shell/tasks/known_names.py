@@ -1,0 +1,64 @@
+"""The names that a SOURCE on this machine has, for completion in a shell.
+
+A proposal is not an answer: what cannot be read is left out. Nothing is connected to, and a long
+log is not waited for. This module must not know which shell asks.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from metalog.acl import PatternType, ResourceType
+from metalog.errors import InvalidSource
+from metalog.image.metadata import MetadataImage
+from metalog.image.selection import AUTHORIZATION
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
+from metalog_sources.source_kinds import ON_THIS_MACHINE
+
+MOST: Final = 500
+"""More proposals than a person reads."""
+_SECONDS: Final = 2.0
+_PLAIN: Final = re.compile(r"[\w.@:=,/+-]+", re.ASCII)
+"""What needs no quotes in any shell."""
+_QUESTION, _PRINCIPAL = "question", "principal"
+
+
+def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) -> list[str]:
+    """Names that begin with ``prefix``, in order: those of a resource type (``topic``),
+    principals, or both as in a ``question`` (``topic:payments``, ``User:billing``).
+
+    Raises ``MetalogError`` where ``source`` is none on this machine, or takes too long.
+    """
+    text = str(Path(source).expanduser()) if source.startswith("~") else source
+    opened = open_source(text, environ=environ, kinds=ON_THIS_MACHINE)
+    end = time.monotonic() + _SECONDS
+
+    def give_up(_reached: int, _aim: int) -> None:
+        if time.monotonic() > end:
+            raise InvalidSource(f"{source}: takes too long to be read for a proposal")
+
+    image = replay_source(
+        opened, tolerant=True, salvage=True, selection=AUTHORIZATION, progress=give_up
+    ).image
+    found = {name for name in _names(image, kind) if name.startswith(prefix)}
+    return sorted(name for name in found if _PLAIN.fullmatch(name))[:MOST]
+
+
+def _names(image: MetadataImage, kind: str) -> Iterator[str]:
+    resources = {(ResourceType.TOPIC, name) for name in image.topics.by_name}
+    for acl in image.acls.by_id.values():
+        if acl.pattern_type is PatternType.LITERAL:
+            resources.add((acl.resource_type, acl.resource_name))
+        if kind in (_QUESTION, _PRINCIPAL):
+            yield acl.principal
+    for resource_type, name in resources:
+        word = resource_type.name.lower().replace("_", "-")
+        if kind == word:
+            yield name
+        elif kind == _QUESTION and resource_type is not ResourceType.CLUSTER:
+            yield f"{word}:{name}"

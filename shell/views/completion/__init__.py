@@ -1,0 +1,1 @@
+"""Scripts with which a shell completes the command, a module a shell."""

@@ -1,0 +1,48 @@
+"""The model from which the completion scripts are written.
+
+This module must not know any shell, nor any verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+NAMES: Final = "names"
+"""The argument with which a script asks the verb for names."""
+QUESTION: Final = "question"
+FIRST_OPTIONS: Final = ("--help", "--version")
+"""Options that may stand before the verb."""
+
+
+class CompletedOption(NamedTuple):
+    """One option. ``values`` is None if it takes no value, and empty if any value is allowed;
+    ``kind`` says which names of a SOURCE it takes."""
+
+    names: tuple[str, ...]
+    line: str
+    values: tuple[str, ...] | None
+    kind: str = ""
+
+
+class CompletedVerb(NamedTuple):
+    """One verb. ``words`` may stand where no option does, beside files and names. With
+    ``asks_names`` the names in the SOURCE may stand there too."""
+
+    options: list[CompletedOption]
+    words: tuple[str, ...]
+    asks_names: bool
+
+
+class CompletedCommand(NamedTuple):
+    """The whole command: ``verbs`` by all their words, such as ``pipeline build``; the line that
+    describes each verb, and each inner verb of ``pipeline``."""
+
+    verbs: Mapping[str, CompletedVerb]
+    lines: Mapping[str, str]
+    inner_lines: Mapping[str, Mapping[str, str]]
+
+
+def quoted(text: str) -> str:
+    """One word to any shell."""
+    return "'" + text.replace("'", "'\\''") + "'"
