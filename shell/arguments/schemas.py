@@ -23,6 +23,7 @@ from metalog.scram import ScramMechanism
 from metalog_sources.formats.nodes.rules import DOCUMENT_KEYS, NOTE_KEYS, OWN_KEYS, USER_KEYS
 from metalog_sources.formats.nodes.words import words_for
 from metalog_sources.names import KEYS as SOURCE_KEYS
+from metalog_spark.report.triage.identity import FIELDS
 from shell.arguments.claims import claim_keys
 from shell.arguments.expectations import KEYS, RULES
 from shell.tasks.proofs import CLAIM_WORDS
@@ -34,6 +35,7 @@ _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
 """Readers accept ``007`` and ``no`` as texts; for a validator they are a number and a boolean."""
 _DAY: Final = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}"}
+_WHOLE_DAY: Final = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}
 _PRINCIPAL: Final = {"type": "string", "pattern": "^[^:]+:"}
 
 
@@ -146,6 +148,25 @@ def _owners() -> Schema:
     return {"type": "object", "additionalProperties": owns, "minProperties": 1}
 
 
+def _accepted() -> Schema:
+    """Which words name a finding depends on its section."""
+    given = ("section", "reason", "until")
+    sections = []
+    for section, fields in FIELDS.items():
+        entry = _mapping((*given, *fields), {"until": _WHOLE_DAY}, given) | {
+            "minProperties": len(given) + 1
+        }
+        is_it = {"properties": {"section": {"const": section}}}
+        sections.append({"if": is_it, "then": entry})
+    entry = {
+        "type": "object",
+        "required": list(given),
+        "properties": {"section": {"enum": list(FIELDS)}, "reason": _TEXT | {"pattern": r"\S"}},
+        "allOf": sections,
+    }
+    return _entries(entry)
+
+
 def _names() -> Schema:
     text = {"type": "string", "minLength": 1}
     url = text | {"pattern": "^[^@]"}
@@ -163,6 +184,7 @@ def _names() -> Schema:
 SCHEMAS: Final[Mapping[str, tuple[str, Callable[[], Schema]]]] = {
     "acls": ("A file of ACLs", _acl_file),
     "expectations": ("Expectations of metalog test", _expectations),
+    "accepted": ("Findings of metalog pipeline that somebody accepted", _accepted),
     "owners": ("Owners of metalog pipeline report", _owners),
     "metalog.toml": ("Names of SOURCEs", _names),
 }

@@ -11,7 +11,7 @@ from typing import Final
 from shell.arguments.schemas import SCHEMAS, schema
 from shell.output.output import Output
 
-USAGE: Final = "acls|expectations|owners|metalog.toml"
+USAGE: Final = "acls|expectations|accepted|owners|metalog.toml"
 FORMATS: Final = ("text",)
 PAGED: Final = False
 EPILOG: Final = """\

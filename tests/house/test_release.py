@@ -5,8 +5,10 @@ import tomllib
 
 import yaml
 
+from shell.version import VERSION
 from tests.support.kafka.cases import REPOSITORY
 
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
 MAKEFILES = [REPOSITORY / "Makefile", *sorted((REPOSITORY / "make").glob("*.mk"))]
 JOBS = {
     (path.stem, name): job
@@ -25,6 +27,13 @@ def test_each_step_of_a_workflow_is_a_target_of_make_that_runs_here() -> None:
         assert target is None or re.search(rf"^{target[1]}:", makefile, re.MULTILINE), command
 
 
+def test_an_action_of_others_is_pinned_by_its_commit() -> None:
+    """A tag may be moved to other code; the version stands beside it, for people and Dependabot."""
+    for path in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
+        for action in re.findall(r"uses: (.*)", path.read_text("utf-8")):
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
 def test_a_job_that_may_sign_or_publish_runs_no_code_of_ours() -> None:
     for (workflow, name), job in JOBS.items():
         signs = "id-token" in job.get("permissions", {})
@@ -33,8 +42,7 @@ def test_a_job_that_may_sign_or_publish_runs_no_code_of_ours() -> None:
 
 
 def test_a_release_is_tried_on_each_python_of_the_classifiers() -> None:
-    with (REPOSITORY / "pyproject.toml").open("rb") as file:
-        classifiers = tomllib.load(file)["project"]["classifiers"]
+    classifiers = PROJECT["classifiers"]
     lead = "Programming Language :: Python :: 3."
     named = {f"3.{each.removeprefix(lead)}" for each in classifiers if each.startswith(lead)}
     for key in (("ci", "wheel"), ("release", "build")):
@@ -44,3 +52,21 @@ def test_a_release_is_tried_on_each_python_of_the_classifiers() -> None:
             if "setup-python" in step.get("uses", "")
         ]
         assert set(tried) == named
+
+
+def test_the_changelog_has_what_is_unreleased_then_the_versions_newest_first() -> None:
+    headings = re.findall("^## (.*)$", (REPOSITORY / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert headings[0] == "[Unreleased]"
+    released = [
+        re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - \d{4}-\d{2}-\d{2}", each) for each in headings[1:]
+    ]
+    versions = [tuple(map(int, each.groups())) for each in released if each is not None]
+    assert len(versions) == len(headings) - 1
+    assert versions == sorted(set(versions), reverse=True)
+    assert ".".join(map(str, versions[0])) == VERSION == PROJECT["version"]
+
+
+def test_examples_name_the_version() -> None:
+    page = (REPOSITORY / "docs" / "guide" / "ci.md").read_text("utf-8")
+    named = re.findall(r"kraft-metalog(?:@v|==)([\d.]+)|rev: v([\d.]+)", page)
+    assert {each for pair in named for each in pair if each} == {VERSION}

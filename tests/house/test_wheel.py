@@ -1,8 +1,10 @@
 """What is built is what is in the repository: no module, type marker or license left out."""
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from tests.support.kafka.cases import PACKAGES, REPOSITORY
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from a copy, since building leaves files behind."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in (*PACKAGES, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*PACKAGES, "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         source = REPOSITORY / name
         if source.is_dir():
             ignored = shutil.ignore_patterns("__pycache__")
@@ -43,6 +45,25 @@ def test_the_wheel_holds_all_packages_and_nothing_else(wheel: Path) -> None:
     }
     assert built == ours
     assert any(name.endswith("/LICENSE") for name in names)
+
+
+def test_each_link_of_the_long_description_leads_to_the_repository(wheel: Path) -> None:
+    """At the tag of the version: on a package index there are no files beside the README."""
+    with zipfile.ZipFile(wheel) as archive:
+        [metadata] = [name for name in archive.namelist() if name.endswith("/METADATA")]
+        description = archive.read(metadata).decode().partition("\n\n")[2]
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    found = set()
+    for link in re.findall(r"\]\(([^)]+)\)", description):
+        start, repository, rest = link.partition(f"{project['urls']['Repository']}/")
+        kind, tag, path = rest.split("/", 2)
+        assert (start, bool(repository), tag) == ("", True, f"v{project['version']}"), link
+        assert (REPOSITORY / path.partition("#")[0]).exists(), link
+        is_image = path.endswith((".svg", ".png"))
+        assert kind == ("raw" if is_image else "tree" if (REPOSITORY / path).is_dir() else "blob")
+        found.add(path)
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    assert found == set(re.findall(r"\]\((?!\w+:)([^)]+)\)", readme))
 
 
 def test_an_editable_install_is_a_path_that_type_checkers_follow(

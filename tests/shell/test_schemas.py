@@ -18,6 +18,7 @@ from metalog.errors import InvalidRequest, InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.names import look_up
+from metalog_spark.report.triage.accepted import read_accepted
 from metalog_spark.report.triage.owners import read_owners
 from shell.arguments.expectations import expectations_of
 from shell.arguments.schemas import SCHEMAS, schema
@@ -26,6 +27,7 @@ from tests.support.kafka.cases import DEMO, REPOSITORY
 
 DOCS = REPOSITORY / "docs"
 ACL = "{principal: User:a, operation: Read, resourceType: Topic, resourceName: t}"
+ACCEPTED = "{section: exposure, reason: known, until: 2026-12-31, principal: User:a"
 RULE = "{principal: User:a, operation: Read, resource: topic:t}"
 
 
@@ -54,6 +56,7 @@ def read_names(text: str, folder: Path) -> None:
 READERS: dict[str, Callable[[str, Path], object]] = {
     "acls": lambda text, _: read_yaml(text, "acls.yaml"),
     "expectations": lambda text, _: list(expectations_of(text, "expected.yaml")),
+    "accepted": lambda text, _: read_accepted(text, "accepted.yaml"),
     "owners": lambda text, _: read_owners(text, "owners.yaml"),
     "metalog.toml": read_names,
 }
@@ -78,6 +81,9 @@ RIGHT = [
     ("acls", f"acls: [{ACL.replace('User:a', '[User:a, User:b]').replace(': t}', ': 007}')}]"),
     ("expectations", (DOCS / "guide/expectations.yaml").read_text("utf-8")),
     *(("expectations", text) for text in of_pages("yaml", "formats/expectations.md")),
+    *zip(("owners", "accepted"), of_pages("yaml", "guide/pipeline/report.md"), strict=True),
+    ("accepted", "[]"),
+    ("accepted", f"- {ACCEPTED}, by: whoever can connect}}"),
     (
         "owners",
         "payments:\n- principal: [User:a, User:b]\n- {resourceName: p-, patternType: prefixed}",
@@ -102,6 +108,11 @@ WRONG = {
     "a resource without its type": ("expectations", f"allow: [{RULE.replace('topic:', '')}]"),
     "another section's rule": ("expectations", f"deny: [{RULE[:-1]}, rule: SuperUser}}]"),
     "neither allow nor deny": ("expectations", f"allowed: [{RULE}]"),
+    "an acceptance of a whole section": ("accepted", f"- {ACCEPTED.rpartition(',')[0]}}}"),
+    "an acceptance without a reason": ("accepted", f"- {ACCEPTED.replace('known', '[]')}}}"),
+    "an acceptance for ever": ("accepted", f"- {ACCEPTED.replace('2026-12-31', 'never')}}}"),
+    "another section's word": ("accepted", f"- {ACCEPTED}, broker: 1}}"),
+    "an unknown part of the report": ("accepted", f"- {ACCEPTED.replace('exposure', 'exposed')}}}"),
     "an owner of nothing": ("owners", "payments: []"),
     "a misspelt key of a name": ("metalog.toml", '[sources.prod]\nurl = "x"\ncofnig = "y"'),
     "a name for a name": ("metalog.toml", '[sources.prod]\nurl = "@test"'),
