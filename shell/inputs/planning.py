@@ -75,7 +75,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
 
 
 def planned(arguments: Namespace, output: Output) -> Planned:
-    """The plan from TARGET to WANTED; ``refusal_of`` tells whether it may be applied."""
+    """The plan from TARGET to WANTED; ``checked`` tells whether it may be applied."""
     moves_users = getattr(arguments, "include_credentials", False)
     wanted = joined(
         read_document(text, arguments, output, rests_on_users=moves_users).document

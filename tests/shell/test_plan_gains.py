@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from authorizer.analysis.cells.gains import GainProof, prove_gains
 from shell.main import main
+from shell.tasks.plans import gains
 from tests.support.disk.written_log import formatted
 
 OWNS = "owns: [{resourceType: Topic, resourceName: pay, patternType: Prefixed}]\nacls:\n"
@@ -84,6 +87,19 @@ def test_no_more_is_gained_than_is_stated(world: World, tmp_path: Path) -> None:
 def test_a_wrong_limit_is_one_line(world: World, options: tuple[str, ...], said: str) -> None:
     assert world.run("plan", PREFIX, *options) == 2
     assert said in world.error
+
+
+def test_a_plan_that_is_saved_is_proven_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+
+    def counting(*sets: Any) -> GainProof:
+        calls.append(sets)
+        return prove_gains(*sets)
+
+    monkeypatch.setattr(gains, "prove_gains", counting)
+    save = ("--no-new-access", "--save", str(world.plan))
+    assert world.run("plan", LITERALS.replace("Read", "Describe"), *save) == 0
+    assert len(calls) == 1
 
 
 def test_the_proof_is_kept_and_made_again_for_the_target_as_it_is(world: World) -> None:

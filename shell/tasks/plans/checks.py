@@ -17,6 +17,7 @@ from metalog_sources.targets.target import refused_steps
 from shell.tasks.acl_words import resource_kind, sentence
 
 if TYPE_CHECKING:
+    from authorizer.analysis.cells.gains import GainProof
     from authorizer.config import AuthorizerConfig
     from metalog_sources.formats.document import Document, FilePosition
     from shell.tasks.plans.gains import GainLimit
@@ -40,6 +41,13 @@ class PlanLimits(NamedTuple):
     gains: GainLimit | None = None
 
 
+class PlanCheck(NamedTuple):
+    """Whether a plan is refused; ``proof`` says what it gives, where it came to that."""
+
+    refusal: Refusal | None
+    proof: GainProof | None = None
+
+
 class PlanFinding(NamedTuple):
     """What a reviewer should see; ``acl`` is None where it is about no step."""
 
@@ -53,15 +61,11 @@ class PlanFinding(NamedTuple):
         return f"{where}{what}{self.message}"
 
 
-def refusal_of(made: Planned, limits: PlanLimits, target: object) -> Refusal | None:
-    """Why the plan is refused: what ``target`` cannot hold, too many removals, a lock-out, or more
-    access than it may give."""
-    return (
-        _unwritable(made, target)
-        or _too_many(made, limits)
-        or _locked_out(made, limits)
-        or _gives_more(made, limits)
-    )
+def checked(made: Planned, limits: PlanLimits, target: object) -> PlanCheck:
+    """Holds a plan against what ``target`` cannot hold, too many removals and a lock-out, and at
+    last against the access that it may give."""
+    refusal = _unwritable(made, target) or _too_many(made, limits) or _locked_out(made, limits)
+    return _gains_checked(made, limits) if refusal is None else PlanCheck(refusal)
 
 
 def _unwritable(made: Planned, target: object) -> Refusal | None:
@@ -100,11 +104,14 @@ def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
     return Refusal(said, ())
 
 
-def _gives_more(made: Planned, limits: PlanLimits) -> Refusal | None:
-    from shell.tasks.plans.gains import gains_refused
+def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
+    from shell.tasks.plans.gains import gain_proof, gains_refused
 
-    said = None if limits.gains is None else gains_refused(made, limits.gains)
-    return None if said is None else Refusal(said, ())
+    if limits.gains is None:
+        return PlanCheck(None)
+    proof = gain_proof(made, limits.gains)
+    said = gains_refused(proof, limits.gains)
+    return PlanCheck(None if said is None else Refusal(said, ()), proof)
 
 
 def findings_of(

@@ -52,19 +52,17 @@ def gain_proof(made: Planned, limit: GainLimit) -> GainProof:
     return prove_gains(made.current, made.after, config, stated)
 
 
-def gains_refused(made: Planned, limit: GainLimit) -> str | None:
+def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
     """Who would gain what is not stated; None where nobody would."""
-    found = gain_proof(made, limit).witnesses
-    if not found:
+    if not proof.witnesses:
         return None
     said = "no new access is to be given" if not limit.claims else "no more is to be gained"
-    return f"{said}, but {questions_said(found, 'would gain')}"
+    return f"{said}, but {questions_said(proof.witnesses, 'would gain')}"
 
 
-def proof_of(made: Planned, limit: GainLimit) -> PlanProof:
-    """What a saved plan keeps; the plan was not refused."""
-    cells = gain_proof(made, limit).cells
-    return PlanProof(limit.texts, cells, acl_digest(made.current), acl_digest(made.after))
+def saved_proof(made: Planned, limit: GainLimit, proof: GainProof) -> PlanProof:
+    """What a saved plan keeps of a ``proof`` without witnesses."""
+    return PlanProof(limit.texts, proof.cells, acl_digest(made.current), acl_digest(made.after))
 
 
 def losses_refused(

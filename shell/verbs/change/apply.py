@@ -27,7 +27,7 @@ from shell.inputs.planning import (
     planned,
 )
 from shell.output.output import Output
-from shell.tasks.plans.checks import default_findings, refusal_of
+from shell.tasks.plans.checks import checked, default_findings
 from shell.tasks.plans.gains import losses_refused
 from shell.tasks.plans.planned import Planned
 from shell.tasks.plans.saved import changed_since, plan_to_save, saved_plan
@@ -83,7 +83,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     limits = limits_of(made.source, arguments)
     if plan is not None:
         limits = gains_of_saved(plan, arguments.wanted[0], limits)
-    refusal = refusal_of(made, limits, target)
+    refusal = checked(made, limits, target).refusal
     if output.is_text:
         print_steps(steps, output, credentials, refusal)
     if plan is not None and plan.proof is not None:
@@ -96,7 +96,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
         return 0
     if plan is None and not arguments.yes:
         made = _asked(count, target, made, output)
-        _refuse(refusal_of(made, limits, target))
+        _refuse(checked(made, limits, target).refusal)
         steps = made.plan.steps
     users = [each.user for each in credentials]
     carry_out(target, steps, _progress(len(steps), output), users, before=made.current)

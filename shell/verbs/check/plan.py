@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from metalog.files import write_out
@@ -21,14 +21,17 @@ from shell.inputs.planning import add_planning, limits_of, planned
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.plans.audit import Audit, asked_words, audited
-from shell.tasks.plans.checks import Refusal, refusal_of
-from shell.tasks.plans.gains import proof_of
+from shell.tasks.plans.checks import PlanLimits, Refusal, checked
+from shell.tasks.plans.gains import saved_proof
 from shell.tasks.plans.planned import Planned, summary
 from shell.tasks.plans.saved import plan_to_save
 from shell.tasks.questions import QuestionGroup
 from shell.views.other_kafka import say_other_plan
 from shell.views.plans.plan import print_commands, print_steps, print_table
 from shell.views.plans.plan_reports import print_annotations, print_cases
+
+if TYPE_CHECKING:
+    from authorizer.analysis.cells.gains import GainProof
 
 USAGE: Final = "TARGET WANTED… [--prune] [--audit FILE] [--save FILE] [options]"
 FORMATS: Final = ("text", "json", "markdown", "commands", "github", "junit")
@@ -84,7 +87,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.save is not None and output.missing:
         raise InvalidRequest("--save: a plan without the unreadable ACLs is not saved")
     limits = limits_of(made.source, arguments)
-    refusal = refusal_of(made, limits, made.source.opened)
+    refusal, gains = checked(made, limits, made.source.opened)
     audit, groups = _audited(made, arguments, output) if has_requests else (None, ())
     if output.format not in _ANNOTATING:
         for finding in made.findings:
@@ -106,12 +109,18 @@ def run(arguments: Namespace, output: Output) -> int:
     if refusal is not None:
         raise InvalidRequest(refusal.message)
     if arguments.save is not None:
-        proof = None if limits.gains is None else proof_of(made, limits.gains)
-        plan = plan_to_save(arguments.source, made.current, made.plan, made.config, proof)
-        write_out(Path(arguments.save), write_saved(plan).encode())
+        _save(made, limits, gains, arguments)
     if audit is not None and audit.bad:
         return 2
     return _code(made, audit, arguments)
+
+
+def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments: Namespace) -> None:
+    proof = None
+    if limits.gains is not None and gains is not None:
+        proof = saved_proof(made, limits.gains, gains)
+    plan = plan_to_save(arguments.source, made.current, made.plan, made.config, proof)
+    write_out(Path(arguments.save), write_saved(plan).encode())
 
 
 def _code(made: Planned, audit: Audit | None, arguments: Namespace) -> int:
