@@ -7,7 +7,7 @@ from, nor how a difference is shown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -72,8 +72,8 @@ class TypeChange(NamedTuple):
 class SetComparison:
     """Compares two sets of ACLs under one configuration; ``cells`` are asked.
 
-    The requests ``told_apart`` have cells of their own, and so has what the ACLs ``dividing``
-    tell apart.
+    The requests ``told_apart`` have cells of their own. With ``other_acls`` two more sets can be
+    asked that differ alike and have no ACLs beside these: ``compared`` lists their cells, too.
     """
 
     def __init__(
@@ -84,23 +84,22 @@ class SetComparison:
         most_cells: int = MOST_CELLS,
         *,
         told_apart: Sequence[Requests] = (),
-        dividing: Iterable[Acl] = (),
+        other_acls: Iterable[Acl] | None = None,
     ) -> None:
         self._config = config
         self._sets = frozenset(before), frozenset(after)
         self._differing = self._sets[0] ^ self._sets[1]
         reached = MatchedNames(self._differing)
         self._near = [[acl for acl in acls if reached.meets(acl)] for acls in self._sets]
-        both = list(
-            dict.fromkeys((*self._near[0], *self._near[1], *filter(reached.meets, dividing)))
-        )
-        self._planned = planned(
-            (
-                (requests, Sessions(both, config, requests, self._differing, told_apart))
-                for requests in map(_everything, self._kinds())
-            ),
-            most_cells,
-        )
+        others = list(filter(reached.meets, other_acls or ()))
+        both = list(dict.fromkeys((*self._near[0], *self._near[1], *others)))
+        is_any_set = other_acls is not None
+        every = [_everything(kind) for kind in self._kinds()]
+        listed = [
+            Sessions(both, config, each, self._differing, told_apart, is_any_set=is_any_set)
+            for each in every
+        ]
+        self._planned = planned(zip(every, listed, strict=True), most_cells)
 
     @cached_property
     def _contexts(self) -> list[DecisionContext]:
@@ -134,18 +133,16 @@ class SetComparison:
                     ],
                 )
 
-    def beside(
-        self, others: tuple[Collection[Acl], Collection[Acl]]
-    ) -> Iterator[tuple[CellChange, AllowedTurn]]:
-        """The differences, with what is allowed by two ``others`` on the same cell."""
-        contexts = [self._context(acls) for acls in others]
-        for cell in self.differences():
+    def answers_by(self, acls: Collection[Acl]) -> Callable[[CellChange], int]:
+        """What another set, of ``other_acls`` and those that differ, allows on a cell."""
+        context = self._context(acls)
+
+        def allowed(cell: CellChange) -> int:
             session = cell.session
-            identity = session.clients.client, session.principal
-            before, after = (
-                each.scope(session.kind, identity).allowed_on(cell.name) for each in contexts
-            )
-            yield cell, (before, after)
+            scope = context.scope(session.kind, (session.clients.client, session.principal))
+            return scope.allowed_on(cell.name) & asked_operations(session.kind)
+
+        return allowed
 
     def answers_around(self, cell: CellChange) -> list[tuple[AllowedTurn, AllowedTurn | None]]:
         """What is allowed before and after on the cell's name to the sessions around its own, and

@@ -63,10 +63,11 @@ def unplanned_losses(
 ) -> Iterator[Question]:
     """What a change takes that turns ``now`` into ``then``, and that the ``planned`` change of
     another set did not take."""
-    compared = SetComparison(now, then, config, dividing=(*planned[0], *planned[1]))
-    for cell, (before, after) in compared.beside(planned):
-        lost = cell.before & ~cell.after & ~(before & ~after)
-        if lost:
+    compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
+    before, after = (compared.answers_by(acls) for acls in planned)
+    for cell in compared.differences():
+        lost = cell.before & ~cell.after
+        if lost and (lost := lost & ~(before(cell) & ~after(cell))):
             yield _question(cell.session, lost, cell.name)
 
 

@@ -102,7 +102,8 @@ def asked_operations(kind: ResourceType) -> int:
 class Sessions:
     """The sessions of ``requests``, as ``acls`` (those of one set or of several) divide them.
 
-    With ``differing`` only cells that one of these ACLs can turn are listed. The requests of
+    With ``differing`` only cells that one of these ACLs can turn are listed: in all sets with and
+    without them where ``is_any_set``, else in the one of all other ``acls``. The requests of
     ``told_apart`` have cells of their own, as those of ``requests`` have.
     """
 
@@ -113,9 +114,12 @@ class Sessions:
         requests: Requests,
         differing: Collection[Acl] | None = None,
         told_apart: Iterable[Requests] = (),
+        *,
+        is_any_set: bool = False,
     ) -> None:
         self._config = config
         self._requests = requests
+        self._is_any_set = is_any_set
         beside = [each for each in told_apart if each.kind is requests.kind]
         self._apart = frozenset(name for each in beside for name in each.principals.names)
         near = requests.near(acls)
@@ -193,7 +197,8 @@ class Sessions:
                 apart = _of_hosts(own, clients.own) + _of_hosts(everyones, clients.own)
                 conditions.append(apart)
             if self._differing is not None:
-                conditions.append(self._turning(principal, hosts, is_first=not conditions))
+                may_be_first = not conditions or self._is_any_set
+                conditions.append(self._turning(principal, hosts, may_be_first=may_be_first))
             dividing = [*matching, *self._everything, *self._dividing]
             names = self._touched(conditions, dividing)
             if names:
@@ -217,7 +222,7 @@ class Sessions:
             others = (clients.around, self._somebody) if is_apart and is_outermost else None
             yield SessionAround((clients.around, principal), others)
 
-    def _turning(self, principal: str, hosts: set[str], *, is_first: bool) -> list[Patterns]:
+    def _turning(self, principal: str, hosts: set[str], *, may_be_first: bool) -> list[Patterns]:
         """The patterns of ACLs that can turn an answer of the session. Where no ACL reaches a
         name the default rule may decide, which anybody's ACL turns for everybody."""
         assert self._differing is not None
@@ -226,7 +231,7 @@ class Sessions:
             for who in (principal, WILDCARD_PRINCIPAL)
             for patterns in _of_hosts(self._differing.get(who, _NOBODY), hosts)
         ]
-        return found + self._everything_differing if is_first else found
+        return found + self._everything_differing if may_be_first else found
 
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]

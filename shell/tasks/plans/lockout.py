@@ -5,41 +5,49 @@ Whoever may ALTER the cluster may change ACLs. This module must not know how ACL
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from authorizer.analysis.access.host_regions import host_regions
-from authorizer.api import Action, RequestContext, cluster
+from authorizer.analysis.cells.clients import ANY_HOST, ClientClass
+from authorizer.analysis.cells.enumeration import cells_of
+from authorizer.analysis.cells.names import THE_CLUSTER
+from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, Session, Sessions
 from authorizer.config import AuthorizerConfig
-from authorizer.standard import StandardAuthorizer
-from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.index import AclIndex
+from metalog.acl import Acl, Operation, ResourceType
 
 EVERYONE = "everyone"
-_ALTER = Action(Operation.ALTER, cluster())
-_SOMEBODY = "User:\0"
-"""Stands for every principal that no ACL names, and likewise a host."""
-_SOMEWHERE = "\0"
-
-Who = tuple[str, str]
+_ALTER = 1 << Operation.ALTER
 
 
 def lockout(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
     """What would be lost, in words, or None. A super user loses nothing."""
-    held, left = (
+    sets = [
         [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
         for acls in (before, after)
-    )
-    asked = _everyone([*held, *left], config, caller)
-    could = _who_may(held, config, asked)
-    can = _who_may(left, config, asked)
-    lost = sorted(host for who, host in could - can if who == caller)
+    ]
+    lost = [] if caller is None else _lost_by(caller, sets, config)
     if lost:
-        where = "" if lost[0] == _SOMEWHERE else f", at {lost[0]},"
+        where = "" if lost[0].host is None else f", at {lost[0].client},"
         return f"{caller} (the caller){where}"
-    if could and not can and not config.super_users:
-        return EVERYONE
-    return None
+    if config.super_users:
+        return None
+    could, can = (any(_altering(ANYBODY, acls, sets, config)) for acls in sets)
+    return EVERYONE if could and not can else None
+
+
+def _lost_by(
+    caller: str, sets: Sequence[Sequence[Acl]], config: AuthorizerConfig
+) -> list[ClientClass]:
+    """The clients from which ``caller`` may alter ACLs before and not after."""
+    its = PrincipalSet(frozenset({caller}), is_excluded=False)
+    could, can = (
+        {session.clients.client: session.clients for session in _altering(its, acls, sets, config)}
+        for acls in sets
+    )
+    return [could[client] for client in could if client not in can]
 
 
 def lockout_said(
@@ -61,34 +69,21 @@ def who_may_alter(
 ) -> set[str]:
     """Those of ``principals`` who may alter ACLs from some host."""
     on_cluster = [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
-    hosts = _clients(on_cluster, config)
-    asked = {(principal, host) for principal in principals for host in hosts}
-    return {principal for principal, _ in _who_may(on_cluster, config, asked)}
+    asked = PrincipalSet(frozenset(principals), is_excluded=False)
+    return {each.principal for each in _altering(asked, on_cluster, [on_cluster], config)}
 
 
-def _clients(acls: Iterable[Acl], config: AuthorizerConfig) -> set[str]:
-    """A client of each region that the hosts of ``acls`` make, and one of none."""
-    regions = host_regions(sorted({acl.host for acl in acls}), config.kafka)
-    return {region.client for region in regions} | {_SOMEWHERE}
-
-
-def _everyone(held: list[Acl], config: AuthorizerConfig, caller: str | None) -> set[Who]:
-    principals = {acl.principal for acl in held} - {WILDCARD_PRINCIPAL}
-    principals |= {_SOMEBODY} if caller is None else {_SOMEBODY, caller}
-    hosts = _clients(held, config)
-    return {(principal, host) for principal in principals for host in hosts}
-
-
-def _who_may(acls: list[Acl], config: AuthorizerConfig, asked: set[Who]) -> set[Who]:
-    authorizer = StandardAuthorizer.from_acls(
-        acls,
-        super_users=config.super_users,
-        allow_everyone=config.allow_everyone,
-        kafka_version=config.kafka.value,
-        tolerant=True,
-    )
-    return {
-        (principal, host)
-        for principal, host in asked
-        if authorizer.is_allowed(RequestContext(principal, host), _ALTER)
-    }
+def _altering(
+    principals: PrincipalSet,
+    acls: Sequence[Acl],
+    dividing: Iterable[Sequence[Acl]],
+    config: AuthorizerConfig,
+) -> Iterator[Session]:
+    """The sessions, as all ``dividing`` sets tell them apart, that may alter ACLs by ``acls``."""
+    kind = ResourceType.CLUSTER
+    requests = Requests(principals, ANY_HOST, _ALTER, kind, THE_CLUSTER)
+    known = dict.fromkeys(acl for each in dividing for acl in each)
+    context = DecisionContext(AclIndex.of(acls), config, shut_by="")
+    for cell in cells_of(Sessions(known, config, requests), context):
+        if cell.allowed & _ALTER:
+            yield cell.session

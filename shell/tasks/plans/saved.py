@@ -137,12 +137,10 @@ def changed_since(
 
 
 def _said(effect: OtherEffect) -> str:
-    question = effect.question
-    if question is None:
-        return "too many requests would have to be looked at to tell that nothing else turns"
-    who = "others" if "\0" in question.principal else shown(question.principal)
-    name = question.resource_name
-    what = f"names that begin with {shown(name[:-1])}" if name.endswith("\0") else shown(name)
+    question, (name, is_literal) = effect.question, effect.names
+    who = shown(question.principal) if effect.is_named else "others"
+    prefixed = f"names that begin with {shown(name)}" if name else "any other name"
+    what = shown(name) if is_literal else prefixed
     asked = f"{question.operation.name} on {resource_kind(question.resource_type)} {what} for {who}"
     then = _ANSWERS[effect.now[1]]
     if effect.planned[0] is effect.planned[1]:
