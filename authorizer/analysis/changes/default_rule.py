@@ -8,10 +8,17 @@ who is allowed what.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from authorizer.analysis.access.coverage import Coverage
-from authorizer.kafka_version import KafkaVersion
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PermissionType
+from authorizer.analysis.cells.names import (
+    ALL_NAMES,
+    NamePattern,
+    Patterns,
+    touched,
+)
+from metalog.acl import Acl, PatternType, ResourceType
+
+_NONE: Final = Patterns(())
 
 
 def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
@@ -21,19 +28,20 @@ def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]
         patterns: what is added, beside the ACLs before; or removed, beside the ACLs that stay.
         acls: the ACLs of the other moment, in any order.
     """
-    others = Coverage({_pattern(acl) for acl in acls}, KafkaVersion.V4_3)
+    by_kind: dict[ResourceType, list[Acl]] = {}
+    for acl in acls:
+        by_kind.setdefault(acl.resource_type, []).append(acl)
+    others = {kind: Patterns.of(known) for kind, known in by_kind.items()}
     seen = set()
     for acl in patterns:
-        pattern = _pattern(acl)
-        if pattern not in seen and not any(others.covering(pattern)):
+        kind = acl.resource_type
+        pattern = NamePattern(acl.resource_name, acl.pattern_type is PatternType.LITERAL)
+        if (kind, pattern) not in seen and _has_own(pattern, others.get(kind, _NONE)):
             yield acl
-        seen.add(pattern)
+        seen.add((kind, pattern))
 
 
-def _pattern(acl: Acl) -> Acl:
-    return acl._replace(
-        principal=WILDCARD_PRINCIPAL,
-        host=WILDCARD,
-        operation=Operation.ALL,
-        permission_type=PermissionType.ALLOW,
-    )
+def _has_own(pattern: NamePattern, others: Patterns) -> bool:
+    """Whether it reaches a name that none of ``others`` reaches."""
+    own = Patterns([pattern])
+    return not all(map(others.reaches, touched([own], (own, others), ALL_NAMES)))

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from authorizer.analysis.access.host_regions import is_client_host
 from authorizer.analysis.access.hosts import block_beside, smallest_block
+from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.explain.near_misses import NearMiss
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
@@ -309,50 +310,15 @@ def _distinct(said: Iterable[str | None]) -> tuple[str, ...]:
 
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
     """With what it does to others where everybody is allowed as long as there is no ACL."""
-    if _may_open_names(remedy, traced):
+    left = [*_left(remedy, traced), *remedy.add]
+    if any(without_cover(filter(_reaches_many, remedy.remove), left)):
         remedy = remedy._replace(widens=_OF_A_QUESTION)
-    before = _widest(each.acl for each in traced.candidates)
-    is_reached = bool(traced.candidates)
-    is_first = any(
-        not (is_reached if not _reaches_many(acl) else any(_covers(each, acl) for each in before))
-        for acl in remedy.add
-    )
-    return remedy._replace(ends_default=is_first)
-
-
-def _may_open_names(remedy: Remedy, traced: Trace) -> bool:
-    """Whether other names may be left without an ACL, and so to everyone."""
-    left = _widest((*_left(remedy, traced), *remedy.add))
-    return any(
-        _reaches_many(acl) and not any(_covers(other, acl) for other in left)
-        for acl in remedy.remove
-    )
-
-
-def _widest(acls: Iterable[Acl]) -> list[Acl]:
-    """Of ACLs that reach one name those that cover all others: a wildcard, the shortest prefix."""
-    wildcard = prefix = None
-    for acl in filter(_reaches_many, acls):
-        if acl.pattern_type is PatternType.LITERAL:
-            wildcard = acl
-        elif prefix is None or len(acl.resource_name) < len(prefix.resource_name):
-            prefix = acl
-    return [acl for acl in (wildcard, prefix) if acl is not None]
+    before = (each.acl for each in traced.candidates)
+    return remedy._replace(ends_default=any(without_cover(remedy.add, before)))
 
 
 def _reaches_many(acl: Acl) -> bool:
     return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD
-
-
-def _covers(wide: Acl, acl: Acl) -> bool:
-    """Whether ``wide`` reaches all names that ``acl`` does; both reach many, and one in common."""
-    if wide.pattern_type is PatternType.LITERAL:
-        is_same = acl.pattern_type is PatternType.LITERAL
-        is_plain = acl.resource_name != "" and not acl.resource_name.startswith(WILDCARD)
-        return wide.resource_name == WILDCARD and (is_same or is_plain)
-    if acl.pattern_type is PatternType.LITERAL:
-        return wide.resource_name == ""
-    return acl.resource_name.startswith(wide.resource_name)
 
 
 def _cost(remedy: Remedy) -> tuple[bool | int, ...]:
