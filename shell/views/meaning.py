@@ -16,6 +16,7 @@ from metalog.plurals import counted
 from metalog.visible_text import shown
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandLine
+from shell.views.explanation import asked_from, resource_said
 from shell.views.proofs import explain_command, joined, pattern_said
 
 if TYPE_CHECKING:
@@ -93,10 +94,25 @@ def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
         output.aligned([[_SIGNS[change.change], change_said(change)]])
         command = explain_command(change.witness, arguments)
         output.line(CommandLine(f"  {output.paint(command, 'faint')}"))
+    _print_by_type(found, output)
+    output.line(meaning_summary(found))
+
+
+def print_changes(found: Meaning, output: Output) -> None:
+    """The same where no SOURCE has the ACLs after the change: each witness in words."""
+    for change in found.changes:
+        output.aligned([[_SIGNS[change.change], change_said(change)]])
+        question = change.witness
+        what = f"{question.operation.name} {resource_said(question)}"
+        asked = f"{shown(question.principal)} {what} from {asked_from(question)}"
+        output.line(f"  {output.paint(f'such as {asked}', 'faint')}")
+    _print_by_type(found, output)
+
+
+def _print_by_type(found: Meaning, output: Output) -> None:
     for each in found.by_type:
         sign = _SIGNS[AccessTurn.GAINS if each.allowed else AccessTurn.LOSES]
         output.aligned([[sign, _type_change_said(each)]])
-    output.line(meaning_summary(found))
 
 
 def markdown_of_meaning(found: Meaning, output: Output) -> None:
@@ -127,7 +143,8 @@ def meaning_summary(found: Meaning) -> str:
     return f"{' and '.join(said)} ({cells})."
 
 
-def meaning_records(found: Meaning, arguments: Namespace) -> Iterable[dict[str, Any]]:
+def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dict[str, Any]]:
+    """Without ``arguments`` no SOURCE has the ACLs after the change, to be asked with explain."""
     for change in found.changes:
         question = change.witness
         yield {
@@ -148,7 +165,7 @@ def meaning_records(found: Meaning, arguments: Namespace) -> Iterable[dict[str, 
                 "resourceType": question.resource_type.name,
                 "resourceName": question.resource_name,
             },
-            "explain": explain_command(question, arguments),
+            "explain": None if arguments is None else explain_command(question, arguments),
         }
     operation, kind = BY_TYPE
     for each in found.by_type:

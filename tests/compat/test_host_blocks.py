@@ -61,11 +61,10 @@ def test_what_an_upgrade_turns_both_kafkas_answer_so(
         assert found.is_whole
         questions, turns = [], []
         for turned in (each for answers in found.turned.values() for each in answers):
-            principal = turned.principal.replace("\0", "zoe")
-            name = turned.resource_name.replace("\0", "-unnamed")
+            who, _, kind, name, host, _ = turned.witness
+            assert host is not None
             for operation in sorted(turned.gains | turned.loses):
-                kind = turned.resource_type
-                questions.append(KafkaQuestion(principal, turned.client, operation, kind, name))
+                questions.append(KafkaQuestion(who, host, operation, kind, name))
                 turns.append(operation in turned.gains)
         worlds.append(KafkaWorld(acls, questions))
         expected.append(turns)

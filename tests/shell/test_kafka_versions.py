@@ -128,7 +128,7 @@ def test_lint_says_what_an_upgrade_turns(
     assert turned == {
         "principal": "User:app",
         "hosts": "10.0.0.0/8",
-        "host": "10.0.0.0",
+        "host": "10.0.0.1",
         "resourceType": "TOPIC",
         "resourceName": "pay",
         "gains": ["READ"],

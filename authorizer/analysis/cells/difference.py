@@ -37,6 +37,7 @@ from metalog.acl import (
     PermissionType,
     ResourceType,
 )
+from metalog.host_block import host_block
 
 BY_TYPE: Final = Operation.WRITE, ResourceType.TOPIC
 """What Kafka asks of any one resource of a type: whether a producer may write to some topic
@@ -70,7 +71,8 @@ class TypeChange(NamedTuple):
 
 
 class SetComparison:
-    """Compares two sets of ACLs under one configuration; ``cells`` are asked.
+    """Compares two sets of ACLs, under one configuration or under ``after_config`` too; ``cells``
+    are asked.
 
     The requests ``told_apart`` have cells of their own. With ``other_acls`` two more sets can be
     asked that differ alike and have no ACLs beside these: ``compared`` lists their cells, too.
@@ -83,27 +85,37 @@ class SetComparison:
         config: AuthorizerConfig,
         most_cells: int = MOST_CELLS,
         *,
+        after_config: AuthorizerConfig | None = None,
         told_apart: Sequence[Requests] = (),
         other_acls: Iterable[Acl] | None = None,
     ) -> None:
-        self._config = config
+        self._configs = config, after_config or config
         self._sets = frozenset(before), frozenset(after)
-        self._differing = self._sets[0] ^ self._sets[1]
-        reached = MatchedNames(self._differing)
-        self._near = [[acl for acl in acls if reached.meets(acl)] for acls in self._sets]
-        others = list(filter(reached.meets, other_acls or ()))
-        both = list(dict.fromkeys((*self._near[0], *self._near[1], *others)))
-        is_any_set = other_acls is not None
+        self._differing = _differing(self._sets, self._configs)
+        reached = None if self._differing is None else MatchedNames(self._differing)
+        near, after_near, others = (
+            list(acls) if reached is None else list(filter(reached.meets, acls))
+            for acls in (*self._sets, other_acls or ())
+        )
+        self._near = near, after_near
+        both = list(dict.fromkeys((*near, *after_near, *others)))
         every = [_everything(kind) for kind in self._kinds()]
         listed = [
-            Sessions(both, config, each, self._differing, told_apart, is_any_set=is_any_set)
+            Sessions(
+                both,
+                _dividing(self._configs),
+                each,
+                self._differing,
+                (*told_apart, *_super_users_apart(each, self._configs)),
+                is_any_set=other_acls is not None,
+            )
             for each in every
         ]
         self._planned = planned(zip(every, listed, strict=True), most_cells)
 
     @cached_property
     def _contexts(self) -> list[DecisionContext]:
-        return [self._context(acls) for acls in self._near]
+        return list(map(_context, self._near, self._configs))
 
     @property
     def cells(self) -> int:
@@ -135,7 +147,7 @@ class SetComparison:
 
     def answers_by(self, acls: Collection[Acl]) -> Callable[[CellChange], int]:
         """What another set, of ``other_acls`` and those that differ, allows on a cell."""
-        context = self._context(acls)
+        context = _context(acls, self._configs[0])
 
         def allowed(cell: CellChange) -> int:
             session = cell.session
@@ -183,18 +195,54 @@ class SetComparison:
         requests = _everything(kind)._replace(operations=1 << operation)
         if WILDCARD_PRINCIPAL not in unusual:
             requests = requests._replace(principals=PrincipalSet(frozenset(unusual), False))
-        contexts = [self._context(each) for each in self._sets]
-        for session in Sessions(acls, self._config, requests).without_names():
+        contexts = list(map(_context, self._sets, self._configs))
+        for session in Sessions(acls, _dividing(self._configs), requests).without_names():
             identity = session.clients.client, session.principal
             before, after = (_may_on_some(context, identity) for context in contexts)
             if before is not after:
                 yield TypeChange(session, after)
 
     def _kinds(self) -> list[ResourceType]:
-        return sorted({acl.resource_type for acl in self._differing} & set(SUPPORTED_OPERATIONS))
+        asked = set(SUPPORTED_OPERATIONS)
+        if self._differing is not None:
+            asked &= {acl.resource_type for acl in self._differing}
+        return sorted(asked)
 
-    def _context(self, acls: Collection[Acl]) -> DecisionContext:
-        return DecisionContext(AclIndex.of(acls), self._config, shut_by="")
+
+def _context(acls: Collection[Acl], config: AuthorizerConfig) -> DecisionContext:
+    return DecisionContext(AclIndex.of(acls), config, shut_by="")
+
+
+def _differing(
+    sets: tuple[frozenset[Acl], frozenset[Acl]], configs: tuple[AuthorizerConfig, AuthorizerConfig]
+) -> frozenset[Acl] | None:
+    """The ACLs that can turn an answer; None where the configurations can turn any."""
+    before, after = configs
+    if before.super_users != after.super_users or before.allow_everyone != after.allow_everyone:
+        return None
+    differing = sets[0] ^ sets[1]
+    if before.kafka is not after.kafka:
+        blocks = {acl for acls in sets for acl in acls if host_block(acl.host) is not None}
+        return differing | blocks
+    return differing
+
+
+def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
+    """That which tells apart all that one of them does: a super user of one alone is decided by
+    ACLs, and blocks divide clients where one of them matches blocks."""
+    before, after = configs
+    return before._replace(
+        super_users=before.super_users & after.super_users,
+        allow_everyone=before.allow_everyone or after.allow_everyone,
+        kafka_version=before.kafka if before.kafka.matches_blocks else after.kafka,
+    )
+
+
+def _super_users_apart(
+    requests: Requests, configs: tuple[AuthorizerConfig, AuthorizerConfig]
+) -> list[Requests]:
+    names = configs[0].super_users ^ configs[1].super_users
+    return [requests._replace(principals=PrincipalSet(names, is_excluded=False))] if names else []
 
 
 def _everything(kind: ResourceType) -> Requests:

@@ -103,6 +103,17 @@ class Patterns:
             return True
         return any(name[:length] in self.prefixes for length in self._lengths)
 
+    def reaching(self, names: NameClass) -> Iterator[NamePattern]:
+        """Those of the patterns that reach the names of a class, which they do not divide."""
+        name = names.name
+        if names.is_literal and name in self.literals:
+            yield NamePattern(name, True)
+        if self.reaches_all and not name.startswith(WILDCARD):
+            yield NamePattern(WILDCARD, True)
+        for length in self._lengths:
+            if name[:length] in self.prefixes:
+                yield NamePattern(name[:length], False)
+
     def beginning_with(self, stem: str) -> Iterator[NameClass]:
         """The classes of its own literals and prefixes that begin with ``stem``."""
         if not stem:

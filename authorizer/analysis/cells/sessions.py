@@ -13,7 +13,14 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.clients import ClientClass, ClientClasses, HostSet
-from authorizer.analysis.cells.names import NameClass, NamePattern, Patterns, classes, touched
+from authorizer.analysis.cells.names import (
+    ALL_NAMES,
+    NameClass,
+    NamePattern,
+    Patterns,
+    classes,
+    touched,
+)
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.trace import is_allow
@@ -124,6 +131,8 @@ class Sessions:
         self._apart = frozenset(name for each in beside for name in each.principals.names)
         near = requests.near(acls)
         self._by_who = _by_who(near, requests.operations)
+        self._everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
+        self._everyones_hosts = _HostsOfNames(self._everyones)
         changed = None if differing is None else requests.near(differing)
         self._differing = None if changed is None else _by_who(changed, requests.operations)
         patterns = [*requests.excluded]
@@ -155,13 +164,12 @@ class Sessions:
 
     def without_names(self) -> Iterator[Session]:
         """Every session that own ACLs may set apart, and that of everybody else, without cells."""
-        everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
             if principal not in self._config.super_users:
                 own = self._by_who.get(principal, _NOBODY)
-                for clients in self._clients.by({*own, *everyones}):
+                for clients in self._clients.by({*own, *self._everyones}):
                     yield Session(principal, bool(own), clients, kind, (), ())
 
     def _named(self) -> list[str]:
@@ -187,8 +195,9 @@ class Sessions:
         own = self._by_who.get(principal, _NOBODY)
         if is_apart and not own:
             return
-        everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
-        for clients in self._clients.by({*own, *everyones}):
+        everyones = self._everyones
+        beside = self._everyones_hosts.meeting(own.values()) if is_apart else everyones
+        for clients in self._clients.by({*own, *beside}):
             hosts = {WILDCARD, *clients.matching}
             mine = _of_hosts(own, hosts)
             matching = [*mine, *_of_hosts(everyones, hosts)]
@@ -264,6 +273,28 @@ def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Pattern
         principal: {host: Patterns.of(found) for host, found in by_host.items()}
         for principal, by_host in grouped.items()
     }
+
+
+class _HostsOfNames:
+    """The hosts of some ACLs, to be found by the names that others reach."""
+
+    def __init__(self, by_host: _ByHost) -> None:
+        self._by_pattern: dict[NamePattern, list[str]] = {}
+        for host, patterns in by_host.items():
+            for names in patterns.beginning_with("") if host != WILDCARD else ():
+                self._by_pattern.setdefault(NamePattern(*names), []).append(host)
+        self._patterns = Patterns(self._by_pattern)
+
+    def meeting(self, others: Collection[Patterns]) -> set[str]:
+        """Those of the ACLs that reach a name which one of ``others`` reaches."""
+        if not self._by_pattern:
+            return set()
+        return {
+            host
+            for names in touched(others, [*others, self._patterns], ALL_NAMES)
+            for pattern in self._patterns.reaching(names)
+            for host in self._by_pattern[pattern]
+        }
 
 
 def _of_hosts(by_host: _ByHost, hosts: Collection[str]) -> list[Patterns]:

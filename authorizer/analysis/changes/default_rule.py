@@ -14,9 +14,9 @@ from authorizer.analysis.cells.names import (
     ALL_NAMES,
     NamePattern,
     Patterns,
-    touched,
+    classes,
 )
-from metalog.acl import Acl, PatternType, ResourceType
+from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
 
 _NONE: Final = Patterns(())
 
@@ -42,6 +42,8 @@ def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]
 
 
 def _has_own(pattern: NamePattern, others: Patterns) -> bool:
-    """Whether it reaches a name that none of ``others`` reaches."""
+    """Whether it reaches a name that none of ``others`` reaches: what reaches the names that
+    begin with its own, and with nothing longer, reaches all its names."""
     own = Patterns([pattern])
-    return not all(map(others.reaches, touched([own], (own, others), ALL_NAMES)))
+    names = classes((), ALL_NAMES if pattern == (WILDCARD, True) else pattern)
+    return not all(map(others.reaches, filter(own.reaches, names)))

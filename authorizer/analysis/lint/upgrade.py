@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from authorizer.analysis.changes.upgrade import MOST_ASKED, OTHER, TurnedAnswer, upgrade
+from authorizer.analysis.cells.enumeration import MOST_CELLS
+from authorizer.analysis.changes.upgrade import TurnedAnswer, upgrade
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation
@@ -45,8 +46,7 @@ def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
     if not found.is_whole:
         yield Finding(
             Severity.ERROR,
-            f"only the first {MOST_ASKED:,} combinations of principal, name and host were "
-            "checked: this list is incomplete",
+            f"they need more than {MOST_CELLS:,} cells: which answers change was not checked",
             name="the ACLs",
         )
 
@@ -58,17 +58,16 @@ def _said(turned: tuple[TurnedAnswer, ...]) -> str:
 
 
 def _one(turned: TurnedAnswer) -> str:
-    who = "everyone else" if OTHER in turned.principal else turned.principal
-    name = turned.resource_name
-    on = f"names that begin with {name[:-1]}" if name.endswith(OTHER) else name
-    if name == OTHER:
-        on = "any name"
+    who = turned.principal or "everyone else"
+    name, is_literal = turned.names
+    prefixed = f"names that begin with {name}" if name else "any name"
+    on = name if is_literal else prefixed
     does = " and ".join(
         f"{word} {_operations(operations)}"
         for word, operations in (("gains", turned.gains), ("loses", turned.loses))
         if operations
     )
-    return f"{who} {does} on {on} from {turned.region}, such as {turned.client}"
+    return f"{who} {does} on {on} from {turned.region}, such as {turned.witness.host}"
 
 
 def _operations(operations: frozenset[Operation]) -> str:

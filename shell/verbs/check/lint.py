@@ -289,12 +289,13 @@ def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any
 
 
 def _turned_json(turned: TurnedAnswer) -> dict[str, Any]:
+    witness = turned.witness
     return {
-        "principal": turned.principal,
+        "principal": witness.principal,
         "hosts": turned.region,
-        "host": turned.client,
-        "resourceType": turned.resource_type.name,
-        "resourceName": turned.resource_name,
+        "host": witness.host,
+        "resourceType": witness.resource_type.name,
+        "resourceName": witness.resource_name,
         "gains": [each.name for each in sorted(turned.gains)],
         "loses": [each.name for each in sorted(turned.loses)],
     }

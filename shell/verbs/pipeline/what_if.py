@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from metalog.acl import PermissionType, ResourceType
+from metalog.acl import Operation, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown
@@ -24,6 +24,7 @@ from shell.inputs.acl_files import read_document
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
 from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
+from shell.tasks.meaning import Meaning, TurnedRequest, beside_requests, meaning
 from shell.tasks.plans.saved import changed_since, saved_plan
 from shell.views.accepted_findings import (
     AcceptedFindings,
@@ -32,6 +33,7 @@ from shell.views.accepted_findings import (
     add_accepted,
 )
 from shell.views.explanation import result_cell
+from shell.views.meaning import meaning_records, print_changes
 from shell.views.pipeline.findings import (
     acl_json,
     acl_said,
@@ -56,6 +58,7 @@ metalog pipeline what-if DIR acls/ --from -30d          requests that git would 
 metalog plan @prod acls/ --prune --save plan.json
 metalog pipeline what-if DIR plan.json                  requests that the plan would break
 metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
+metalog pipeline what-if DIR acls/ --prove              and what no request would have shown
 
 The comparison is with the ACLs at the end of the history, so changes within the window do not
 count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
@@ -74,6 +77,11 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_command_config(group)
     add_accepted(group)
+    group.add_argument(
+        "--prove",
+        action="store_true",
+        help="say also what would change of which the window has no request: with proof",
+    )
     group.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)
     add_spark(parser)
@@ -92,8 +100,10 @@ def run(arguments: Namespace, output: Output) -> int:
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
-        config = _config(config_now(tables), settings, arguments, output)
-        proposed = _proposed(acls_now(tables), read, config, output)
+        today, now = acls_now(tables), config_now(tables)
+        config = _config(now, settings, arguments, output)
+        proposed = _proposed(today, read, config, output)
+        every_change = meaning(today, proposed, now, config) if arguments.prove else None
         seen = seen_in(tables, window)
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)
@@ -107,16 +117,21 @@ def run(arguments: Namespace, output: Output) -> int:
     _say_missing(seen, lost, output)
     rows, accepted = known.split(every, _words)
     known.say_idle(output)
+    unseen = None if every_change is None else beside_requests(every_change, map(_turned, every))
     if output.format == "json":
         for row, entry in [*((row, None) for row in rows), *accepted]:
             output.record(_as_json(row, entry))
+        for record in () if unseen is None else meaning_records(unseen, None):
+            output.record(record)
     elif output.format == "commands":
         print_remedies((row["remedy"] for row in rows), output)
     else:
         _print(rows, total, sum(row["requests"] for row, _ in accepted), arguments, output)
         for row, entry in accepted:
             output.line(f"{_question(row)}: {accepted_said(entry)}")
-    return 1 if rows or lost else 0
+        if unseen is not None:
+            _print_unseen(unseen, bool(every), output)
+    return 1 if rows or lost or not (unseen is None or unseen.is_none) else 0
 
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
@@ -210,6 +225,28 @@ def _print(
         output.line(f"… and {counted(len(rows) - len(shown_rows), 'more row')} (--all)")
     output.line()
     output.line(f"The first row's requests: {rows[0]['command']}")
+
+
+def _turned(row: Mapping[str, Any]) -> TurnedRequest:
+    return TurnedRequest(
+        row["principal"],
+        Operation[row["operation"]],
+        ResourceType[row["resource_type"]],
+        row["resource_name"],
+        row["after"] == "ALLOWED",
+    )
+
+
+def _print_unseen(unseen: Meaning, has_seen: bool, output: Output) -> None:
+    """What would change of which the window has no request."""
+    cells = counted(unseen.cells, "cell")
+    if unseen.is_none:
+        else_said = "else " if has_seen else ""
+        output.prose(f"Nothing {else_said}would change for any request: proven ({cells}).")
+        return
+    seen = "Beside these requests" if has_seen else "No request of the window would change, but"
+    output.prose(f"{seen} these cells would ({cells}):")
+    print_changes(unseen, output)
 
 
 def _whose(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import random
 from itertools import product
 
-import pytest
-
 from authorizer.analysis.changes.upgrade import upgrade
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from tests.support.worlds.small_world import BLOCKS, CLIENTS, HOSTS, NAMES, OPERATIONS, PRINCIPALS
 
-TOPIC = ResourceType.TOPIC
+GROUP = ResourceType.GROUP
 WORLDS = 60
 ASKED = list(
     product(
         ["User:a", "User:b", "User:zoe"],
         CLIENTS,
-        [each.name for each in OPERATIONS if each is not Operation.ALL],
-        [TOPIC.name],
+        [each.name for each in OPERATIONS if each in SUPPORTED_OPERATIONS[GROUP]],
+        [GROUP.name],
         [*NAMES, "z"],
     )
 )
@@ -31,7 +36,7 @@ ASKED = list(
 def _acls() -> list[Acl]:
     return [
         Acl(
-            TOPIC,
+            GROUP,
             random.choice(NAMES),
             random.choice((PatternType.LITERAL, PatternType.PREFIXED)),
             random.choice(PRINCIPALS),
@@ -57,8 +62,10 @@ def test_each_witness_turns_and_what_turns_has_one() -> None:
         assert found.is_whole
         turned = [each for answers in found.turned.values() for each in answers]
         for each in turned:
+            who, _, _, name, host, _ = each.witness
+            assert host is not None
             asked = [
-                (each.principal, each.client, operation.name, TOPIC.name, each.resource_name)
+                (who, host, operation.name, GROUP.name, name)
                 for operation in sorted(each.gains | each.loses)
             ]
             gained = [operation in each.gains for operation in sorted(each.gains | each.loses)]
@@ -70,13 +77,10 @@ def test_each_witness_turns_and_what_turns_has_one() -> None:
         assert changed <= said
 
 
-def test_a_set_that_would_take_too_many_requests_is_not_called_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_set_that_would_take_too_many_requests_is_not_called_whole() -> None:
     acls = [
-        Acl(TOPIC, "a", PatternType.LITERAL, who, host, Operation.READ, PermissionType.ALLOW)
+        Acl(GROUP, "a", PatternType.LITERAL, who, host, Operation.READ, PermissionType.ALLOW)
         for who, host in product(PRINCIPALS, BLOCKS)
     ]
     assert upgrade(acls, AuthorizerConfig(), KafkaVersion.V4_4).is_whole
-    monkeypatch.setattr("authorizer.analysis.changes.upgrade.MOST_ASKED", 3)
-    assert not upgrade(acls, AuthorizerConfig(), KafkaVersion.V4_4).is_whole
+    assert not upgrade(acls, AuthorizerConfig(), KafkaVersion.V4_4, most_cells=3).is_whole

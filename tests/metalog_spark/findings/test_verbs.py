@@ -282,6 +282,32 @@ def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
     ]
 
 
+def test_what_if_proves_what_no_request_of_the_window_shows(
+    tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    more = allow("shop.gifts", WRITE, CAROL)
+    proposed = written(tmp_path / "acls.yaml", [*without(), more])
+    example = "metalog pipeline what-if DIR acls/ --prove"
+    words = as_printed(example, {"DIR": tables.path, "acls/": proposed})
+    done = run_here(capsys, *words)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "0 of 1,528 requests would get another answer.",
+        "No request of the window would change, but these cells would (8 cells):",
+        "+  User:carol may WRITE and DESCRIBE topic shop.gifts",
+        "  such as User:carol WRITE topic shop.gifts from 10.0.0.1",
+    ]
+    [record] = map(json.loads, run_here(capsys, *words, "--json").stdout.splitlines())
+    assert (record["change"], record["resourceName"]) == ("gains", "shop.gifts")
+    written(tmp_path / "acls.yaml", without())
+    done = run_here(capsys, *words)
+    assert done.returncode == 0
+    assert "Nothing would change for any request: proven (0 cells)." in done.stdout
+    done = run_here(capsys, *words, "--super-users", "User:mallory;User:root")
+    assert "Beside these requests these cells would" in done.stdout
+    assert "+  User:mallory and User:root may " in done.stdout
+
+
 def test_what_if_with_other_super_users(tables: Tables, tmp_path: Path, capsys: Captured) -> None:
     proposed = written(tmp_path / "acls.yaml", without())
     options = ("--super-users", "User:mallory", "--json")
