@@ -9,10 +9,11 @@ nor check permissions.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import Final
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from metalog.acl import (
     WILDCARD,
@@ -81,7 +82,7 @@ def delete_acls(
     """One result for each of ``filters``, in their order; a bad filter fails alone."""
     removed: dict[Uuid, None] = {}
     results, listed = [], 0
-    sought = _Sought(image, is_indexed=len(filters) > _FEW)
+    sought = _Sought(image, filters)
     for wanted in filters:
         error = why_no_filter(wanted)
         if error:
@@ -127,45 +128,66 @@ def _problem(acl: Acl) -> str | None:
 
 _Named = tuple[bool, ...]
 """Whether a filter names a resource, a principal, a host."""
-_Texts = tuple[str, ...]
-"""The texts that it names: of the resource, the principal and the host."""
-_Places = list[int]
-"""ACLs in the image's order."""
+
+
+class _Found(NamedTuple):
+    place: int
+    """In the image's order."""
+    uuid: Uuid
+    acl: Acl
+
+
+_Part = list[_Found]
+_Codes = tuple[int, int, int, int]
+
+
+class _Texts(NamedTuple):
+    """The texts of those filters that name the same things; a MATCH filter's name apart."""
+
+    whole: set[tuple[str, ...]]
+    names: list[str]
+    """Of MATCH filters, in order."""
+    besides: set[tuple[str, ...]]
+    """Of MATCH filters, without the names."""
 
 
 class _Sought:
     """An image's ACLs, ready for filters.
 
-    With many filters (``is_indexed``) a filter costs what it matches, not the number of ACLs: ACLs
-    are grouped by the texts that a filter names. A large group is divided by codes, so that a
-    filter matches all or none of a part. It makes only one list a group: one more object for each
-    ACL, freed at once, would stop every thread for as long as that takes.
+    With many filters a filter costs what it matches, not the number of ACLs: ACLs are grouped by
+    the texts that a filter names, and each group is divided by codes, so that a filter matches all
+    or none of a part.
+
+    An object for each ACL, made or freed at once, or walked by the collector, would stop every
+    thread for as long as that takes: among 500,000 ACLs a third of a second. So there is no list
+    of all, only those ACLs are in a group that have the texts of some filter, and of a part no
+    more than are refused.
     """
 
-    def __init__(self, image: AclsImage, *, is_indexed: bool) -> None:
-        self._all = list(image.by_id.items())
-        self._is_indexed = is_indexed
-        self._groups: dict[_Named, dict[_Texts, _Places]] = {}
-        self._parts: dict[tuple[_Named, _Texts], list[_Places]] = {}
+    def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
+        self._image = image
+        self._filters = filters
+        self._is_indexed = len(filters) > _FEW
+        self._groups: dict[_Named, dict[tuple[str, ...], dict[_Codes, _Part]]] = {}
         self._prefix_lengths: list[int] = []
-        if is_indexed:
-            prefixes = (acl for _, acl in self._all if acl.pattern_type is not PatternType.LITERAL)
+        if self._is_indexed:
+            every = image.by_id.values()
+            prefixes = (acl for acl in every if acl.pattern_type is not PatternType.LITERAL)
             self._prefix_lengths = sorted({len(acl.resource_name) for acl in prefixes})
 
     def matching(self, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
         """In the image's order."""
         if not self._is_indexed:
-            return (found for found in self._all if wanted.matches(found[1]))
-        entry = wanted.entry
-        texts = tuple(each for each in (entry.principal, entry.host) if each is not None)
-        places: _Places = []
+            return (found for found in self._image.by_id.items() if wanted.matches(found[1]))
+        texts = _beside_the_name(wanted)
+        found: _Part = []
         for name in self._names(wanted):
-            for part in self._divided(_named(wanted), (*name, *texts)):
-                if wanted.matches(self._all[part[0]][1]):
-                    places += part
-        return (self._all[number] for number in sorted(places))
+            for part in self._parts(_named(wanted), (*name, *texts)):
+                if wanted.matches(part[0].acl):
+                    found += part
+        return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
 
-    def _names(self, wanted: AclFilter) -> Iterable[_Texts]:
+    def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
         """The texts that an ACL matched by ``wanted`` may have; None where it names none."""
         name = wanted.pattern.name
         if name is None:
@@ -175,33 +197,38 @@ class _Sought:
         lengths = self._prefix_lengths[: bisect_right(self._prefix_lengths, len(name))]
         return dict.fromkeys([(name,), (WILDCARD,), *((name[:length],) for length in lengths)])
 
-    def _divided(self, named: _Named, texts: _Texts) -> list[_Places]:
-        """Divides a group into parts of which a filter matches all or none."""
+    def _parts(self, named: _Named, texts: tuple[str, ...]) -> Iterable[_Part]:
+        """Of each, a filter with these texts matches all or none."""
         groups = self._groups.get(named)
         if groups is None:
             groups = self._groups[named] = self._grouped(named)
-        group = groups.get(texts, [])
-        if len(group) <= _FEW:
-            return [[number] for number in group]
-        parts = self._parts.get((named, texts))
-        if parts is None:
-            parts = self._parts[named, texts] = self._by_codes(group)
-        return parts
+        return groups.get(texts, {}).values()
 
-    def _grouped(self, named: _Named) -> dict[_Texts, _Places]:
-        groups: dict[_Texts, _Places] = {}
-        for number, (_, acl) in enumerate(self._all):
+    def _grouped(self, named: _Named) -> dict[tuple[str, ...], dict[_Codes, _Part]]:
+        groups: dict[tuple[str, ...], dict[_Codes, _Part]] = {}
+        sought = self._texts_of(named)
+        for place, (uuid, acl) in enumerate(self._image.by_id.items()):
             texts = tuple(compress((acl.resource_name, acl.principal, acl.host), named))
-            groups.setdefault(texts, []).append(number)
+            if texts in sought.whole or (sought.names and _may_match(sought, acl, texts)):
+                codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
+                part = groups.setdefault(texts, {}).setdefault(codes, [])
+                if len(part) <= MAX_RECORDS_PER_USER_OPERATION:
+                    part.append(_Found(place, uuid, acl))
         return groups
 
-    def _by_codes(self, group: _Places) -> list[_Places]:
-        parts: dict[tuple[int, ...], _Places] = {}
-        for number in group:
-            acl = self._all[number][1]
-            codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
-            parts.setdefault(codes, []).append(number)
-        return list(parts.values())
+    def _texts_of(self, named: _Named) -> _Texts:
+        found, names = _Texts(set(), [], set()), set()
+        for each in self._filters:
+            name, texts = each.pattern.name, _beside_the_name(each)
+            if _named(each) != named:
+                continue
+            if name is not None and each.pattern.pattern_type is PatternType.MATCH:
+                names.add(name)
+                found.besides.add(texts)
+            else:
+                found.whole.add(texts if name is None else (name, *texts))
+        found.names.extend(sorted(names))
+        return found
 
 
 def _named(wanted: AclFilter) -> _Named:
@@ -210,6 +237,25 @@ def _named(wanted: AclFilter) -> _Named:
         wanted.entry.principal is not None,
         wanted.entry.host is not None,
     )
+
+
+def _beside_the_name(wanted: AclFilter) -> tuple[str, ...]:
+    entry = wanted.entry
+    return tuple(each for each in (entry.principal, entry.host) if each is not None)
+
+
+def _may_match(sought: _Texts, acl: Acl, texts: tuple[str, ...]) -> bool:
+    """Whether a MATCH filter has a name that ``acl`` reaches, and some the texts beside it."""
+    name, names = acl.resource_name, sought.names
+    if texts[1:] not in sought.besides:
+        return False
+    if name == WILDCARD:
+        return True
+    at = bisect_left(names, name)
+    if at == len(names):
+        return False
+    is_prefix = acl.pattern_type is not PatternType.LITERAL
+    return names[at] == name or (is_prefix and names[at].startswith(name))
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:

@@ -25,7 +25,7 @@ from typing import Final
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
-from metalog.ids import Uuid, uuid_text
+from metalog.ids import Uuid, in_order, uuid_text
 from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
@@ -83,8 +83,8 @@ class AclsImage:
 
     def write(self, metadata_version: int) -> Iterator[tuple[AccessControlEntryRecord, int]]:
         """The records of a snapshot with their versions, sorted by id."""
-        for uuid, acl in sorted(self.by_id.items()):
-            yield record_of(uuid, acl), 0
+        for uuid in in_order(self.by_id):
+            yield record_of(uuid, self.by_id[uuid]), 0
 
     def as_run(self) -> AclRun:
         """All ids and ACLs as one run; a delta that applies it shares these objects."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
-from metalog.ids import Uuid, uuid_text
+from metalog.ids import Uuid, in_order, uuid_text
 from metalog.image.certain_delta import CertainDelta
 from metalog.image.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
@@ -75,7 +75,8 @@ class TopicsImage(NamedTuple):
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
         """The records of a snapshot with their versions: each topic by id, then its partitions."""
-        for topic_id, topic in sorted(self.by_id.items(), key=_by_id):
+        for topic_id in in_order(self.by_id):
+            topic = self.by_id[topic_id]
             yield TopicRecord(topic.name, topic_id), 0
             for number, partition in sorted(topic.partitions.items()):
                 version = _partition_version(partition, metadata_version)
@@ -216,10 +217,6 @@ def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str,
             names[before.name] = None
     names.update((topic.name, topic) for topic in by_id.values() if topic is not None)
     return names
-
-
-def _by_id(item: tuple[Uuid, Topic]) -> Uuid:
-    return item[0]
 
 
 def _checked(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
