@@ -6,7 +6,6 @@ The odd requests are those that were tried against Kafka 4.3.1 (its answers stan
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,13 @@ import pytest
 from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action
 from authorizer.interface import AuthorizationResults
-from metalog import Replica, WritableDirectoryLog
 from metalog.controller.result import ControllerResult
-from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.principal import KafkaPrincipal
 from metalog.records.messages import FeatureLevelRecord, RegisterControllerRecord
 from metalog.scram import ScramMechanism
 from metalog.wire import extensions
 from metalog.wire.envelope import seal, unsealed_answer
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import (
     RequestHeader,
     UnreadRequest,
@@ -37,8 +33,8 @@ from metalog.wire.messages import (
 from metalog.wire.schema import request_parts, request_type, response_type
 from metalog_node.apis import apis_of
 from metalog_node.config.listeners import Listener, SecurityProtocol
-from metalog_node.handlers.request import IncomingRequest, PasswordSetting, Services, answer
-from tests.support.disk.written_log import formatted
+from metalog_node.handlers.request import IncomingRequest, Services, answer
+from tests.support.node.answering import services_of
 from tests.support.wire.hostile_requests import Shape
 from tests.support.wire.hostile_requests import request as hostile
 
@@ -52,35 +48,15 @@ ADMIN_PRINCIPAL = KafkaPrincipal("User", "admin")
 def services(tmp_path: Path) -> Iterator[Services]:
     """Of a node whose replica has loaded; ADMIN may all, BROKER is a super user too."""
     authorizer = StandardAuthorizer.configured({"super.users": f"{ADMIN};{BROKER}"})
-    yield from _services(tmp_path, authorizer)
+    with services_of(tmp_path, authorizer, CONTROLLER) as found:
+        yield found
 
 
 @pytest.fixture
 def open_services(tmp_path: Path) -> Iterator[Services]:
     """Of a node that authorizes nothing."""
-    yield from _services(tmp_path, None)
-
-
-def _services(folder: Path, authorizer: StandardAuthorizer | None) -> Iterator[Services]:
-    formatted(folder)
-    publishers = [] if authorizer is None else [authorizer]
-    with (
-        Replica(WritableDirectoryLog(folder), publishers) as replica,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        replica.create_acls(None, [])
-        if authorizer is not None:
-            authorizer.start({"CLIENT": ""})["CLIENT"].result(60)
-        yield Services(
-            1,
-            lambda: "cluster",
-            frozenset({"controller"}),
-            replica,
-            authorizer,
-            [CONTROLLER],
-            {"CONTROLLER": Address("127.0.0.1", 9093)},
-            PasswordSetting(ScramPasswordConfig(), None, threads),
-        )
+    with services_of(tmp_path, None, CONTROLLER) as found:
+        yield found
 
 
 def asked(
