@@ -6,6 +6,13 @@ This module must not know what a file holds.
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalog_spark.session import has_workers_elsewhere
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def local_path(named: str) -> str:
@@ -15,3 +22,15 @@ def local_path(named: str) -> str:
         named: the path as Spark has it, ``file:/x`` or ``file:///x``; others stay as they are.
     """
     return re.sub(r"^file:/+", "/", named)
+
+
+def folder_here(session: SparkSession, path: str) -> Path | None:
+    """The folder that Spark means by ``path``, where it is on this machine: no job of Spark's is
+    then needed for a line. None where workers or the file system are elsewhere."""
+    if has_workers_elsewhere(session):
+        return None
+    place = local_path(path)
+    if place == path:
+        hadoop = session.sparkContext._jsc.hadoopConfiguration()
+        place = path if hadoop.get("fs.defaultFS").startswith("file:") else ""
+    return Path(place) if place.startswith("/") else None

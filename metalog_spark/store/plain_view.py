@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
+from metalog.files import LOCAL_FILES, replace_whole
 from metalog_spark.store.arrow import table_of
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.tables import TABLES, TableSchema
@@ -81,6 +83,16 @@ def lines_of(commit_log: Path) -> Iterator[str]:
         if file.is_file() and not file.name.startswith(_PASSED_OVER):
             lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
             yield from filter(None, lines)
+
+
+def add_line(commit_log: Path, line: str) -> None:
+    """One more line, durable: there as a whole or not at all."""
+    commit_log.mkdir(parents=True, exist_ok=True)
+    name = f"part-{uuid4().hex}.txt"
+    hidden = commit_log / f".{name}"
+    replace_whole(LOCAL_FILES, hidden, f"{line}\n".encode())
+    LOCAL_FILES.rename(hidden, commit_log / name)
+    LOCAL_FILES.sync_folder(commit_log)
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:

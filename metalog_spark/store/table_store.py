@@ -2,9 +2,10 @@
 
 The list is a log, too: one small JSON line a change, read back by replay. Rows are written
 beside those in force, a whole table or some days of one, and then the list says so, for one
-table or for many at one moment: a reader or a crash sees the old rows or the new. All
-is read and written by Spark, so that a folder may lie wherever Spark can write, and two who
-write to one at once are not held apart here. This module must not know what a row means.
+table or for many at one moment: a reader or a crash sees the old rows or the new. Rows are
+read and written by Spark, so that a folder may lie wherever Spark can write; lines of the list
+only where they are not on this machine's disk. Two who write to one folder at once are not held
+apart here. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from metalog_spark.store.commit_log import (
     CommittedState,
     replayed,
 )
-from metalog_spark.store.local_path import local_path
+from metalog_spark.store.local_path import folder_here, local_path
 from metalog_spark.store.places import is_newest, name_of, place_of
-from metalog_spark.store.plain_view import is_on_this_disk, publish
+from metalog_spark.store.plain_view import add_line, is_on_this_disk, lines_of, publish
 from metalog_spark.store.refusals import lacks_table, no_folder
 from metalog_spark.store.tables import TableSchema
 
@@ -315,6 +316,10 @@ class Tables:
         return self._written.after(change)._replace(serial=serial)
 
     def _append(self, place: str, line: str) -> None:
+        folder = folder_here(self.session, self._inside(place))
+        if folder is not None:
+            add_line(folder, line)
+            return
         said = frame_of(self.session, [(line,)], "value STRING")
         said.write.mode("append").text(self._inside(place))
 
@@ -327,6 +332,9 @@ def _read_list(session: SparkSession, path: str) -> CommittedState | None:
 def _rows(session: SparkSession, path: str) -> list[str] | None:
     from pyspark.errors import AnalysisException
 
+    folder = folder_here(session, path)
+    if folder is not None:
+        return [*lines_of(folder)] if folder.is_dir() else None
     try:
         return [row.value for row in session.read.text(path).collect()]
     except AnalysisException as error:

@@ -125,8 +125,9 @@ def test_at_each_step_of_a_change_the_view_is_the_old_tables_or_the_new(
 def test_a_writer_that_was_killed_leaves_the_old_view_until_the_next_one(
     spark: SparkSession, old: Tables, tmp_path: Path
 ) -> None:
-    """Wherever it was killed behind its commit, before the view followed."""
-    with killed_at(3), pytest.raises(Killed):
+    """Wherever it was killed behind its commit, which is two writes and a line in three steps,
+    before the view followed."""
+    with killed_at(5), pytest.raises(Killed):
         change(spark, old)
     assert seen(tmp_path) == OLD
     for step in range(100):
