@@ -225,6 +225,10 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ),
         ("unused TORN", "torn: its table usage is gone; take the folder back whole from a copy"),
         ("report TORN --meant AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),
+        (
+            "requests TORN --matches orders",
+            "orders is not the id of an ACL; metalog pipeline unused",
+        ),
         ("what-if TORN /nowhere", "/nowhere: there is no such file or folder"),
         ("what-if TORN ACLS --super-users root", "super.users: 'root' has no type; write it as"),
         ("what-if TORN ACLS", "torn: its table usage is gone; take the folder back whole"),

@@ -9,6 +9,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from metalog.errors import InvalidRequest
+from metalog.ids import parse_uuid
 from metalog.visible_text import shown
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.arguments.words import parse_operation, parse_resource
@@ -38,9 +40,12 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument("--host", metavar="HOST", help="the client's address")
     group.add_argument("--broker", metavar="NAME", help="the broker that answered")
     group.add_argument("--result", choices=("ALLOWED", "DENIED"), help="the broker's answer")
-    group.add_argument("--acl", metavar="ID", help="the ACL that decides it")
+    group.add_argument("--acl", type=_acl_id, metavar="ID", help="the ACL that decides it")
     group.add_argument(
-        "--matches", metavar="ID", help="an ACL that matches it, whichever ACL decides"
+        "--matches",
+        type=_acl_id,
+        metavar="ID",
+        help="an ACL that matches it, whichever ACL decides",
     )
     group.add_argument(
         "--disagrees",
@@ -48,6 +53,16 @@ def configure(parser: ArgumentParser) -> None:
         help="only requests that the broker answered against the ACLs",
     )
     add_spark(parser)
+
+
+def _acl_id(text: str) -> str:
+    try:
+        parse_uuid(text)
+    except ValueError:
+        raise InvalidRequest(
+            f"{text} is not the id of an ACL; metalog pipeline unused DIR --json prints them"
+        ) from None
+    return text
 
 
 def run(arguments: Namespace, output: Output) -> int:
