@@ -78,13 +78,15 @@ class Case(NamedTuple):
 
 class Measured(NamedTuple):
     """CPU seconds ``by_step``, all by the ``clock``; and the driver's size in MiB, after the build
-    and after *unused* and *denied most*: its Python's peak, and what its JVM's heap holds."""
+    and after *unused* and *denied most*: its Python's peak, and what its JVM's heap holds. ``load``
+    is the machine's, at the build's end."""
 
     by_step: Sequence[tuple[str, float]]
     clock: float
     requests: int
     python: Sequence[float]
     heap: Sequence[float]
+    load: float
 
     @property
     def cpu(self) -> float:
@@ -138,13 +140,17 @@ def measure(traffic: str, count: str) -> None:
     build(tables, BuildInputs(log, Configuration(), Zone("UTC"), [audit]), at=at)
     at("")
     seconds = time.perf_counter() - clock
-    sizes = [_sizes(session)]
+    sizes, load = [_sizes(session)], os.getloadavg()[1]
     window = window_of(tables)
     judged(tables, window)
     denied(tables, window).collect()
     sizes.append(_sizes(session))
     found = Measured(
-        steps, seconds, tables.read(DECISIONS).count(), *map(list, zip(*sizes, strict=True))
+        steps,
+        seconds,
+        tables.read(DECISIONS).count(),
+        *map(list, zip(*sizes, strict=True)),
+        load,
     )
     session.stop()
     rmtree(out)
@@ -196,6 +202,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
                 "lines",
                 "CPU s",
                 "clock s",
+                "load",
                 "µs a line more",
                 "lines a core's second more",
             ],
@@ -222,7 +229,14 @@ def _rows(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
     for case, each in found.items():
         more = _more(found, case)
         of_line = ["", ""] if more is None else [f"{more * 1e6:.1f}", f"{1 / more:,.0f}"]
-        yield [_name(case), f"{case.lines:,}", f"{each.cpu:.0f}", f"{each.clock:.0f}", *of_line]
+        yield [
+            _name(case),
+            f"{case.lines:,}",
+            f"{each.cpu:.0f}",
+            f"{each.clock:.0f}",
+            f"{each.load:.0f}",
+            *of_line,
+        ]
 
 
 def _name(case: Case) -> str:

@@ -265,12 +265,21 @@ def family() -> list[Path]:
     return [Path("/proc", str(process)) for process in found]
 
 
+_WORKERS: dict[Path, int] = {}
+"""The ticks of each Python worker when it was last seen: its parent leaves it to the kernel, which
+then adds it to nobody's."""
+
+
 def family_cpu() -> float:
     """Seconds of them all, and of those that have ended."""
-    total = 0
-    for path in family():
+    total, processes = 0, family()
+    for path in processes:
         fields = (path / "stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, fields[11:15]))
+        ticks = sum(map(int, fields[11:15]))
+        total += ticks
+        if "pyspark.daemon" in (path / "cmdline").read_text():
+            _WORKERS[path] = ticks
+    total += sum(ticks for path, ticks in _WORKERS.items() if path not in processes)
     return total / _TICKS
 
 
