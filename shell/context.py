@@ -1,7 +1,7 @@
 """Builds a verb's input: the replayed source, and the broker's configuration.
 
-Says on stderr what was taken for granted and what was wrong with the log, so that no
-verb has to. This module must not know what is asked.
+It reports assumptions and the log's faults on stderr, so no verb needs to. This module must not
+know what is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last reco
 def add_source(
     parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
 ) -> None:
-    """SOURCE, and which part of it; a verb that compares moments has options of its own."""
+    """Add SOURCE, and with ``one_moment`` the options for a part of it; verbs that compare moments
+    have their own options."""
     read = parser.add_argument_group("input")
     add_place(read, kinds)
     add_command_config(read)
@@ -70,7 +71,7 @@ def add_place(
     metavar: str = "SOURCE",
     more: str = "",
 ) -> Action:
-    """The place that a verb is for: of one of ``kinds``, which ``opened_source`` sees to."""
+    """Add the argument for a place of one of ``kinds``, which ``opened_source`` checks."""
     group.set_defaults(kinds=kinds)
     said = f"{kinds}, or @NAME of metalog.toml{more}"
     return group.add_argument("source", metavar=metavar, help=said)
@@ -85,7 +86,7 @@ def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
 
 
 def add_config(parser: ArgumentParser) -> None:
-    """What the log does not hold and decisions depend on."""
+    """Add the options for settings that the log does not contain and decisions depend on."""
     group = parser.add_argument_group("the broker's configuration, which the log does not hold")
     group.add_argument("--config", metavar="FILE", help="its server.properties")
     group.add_argument(
@@ -100,7 +101,7 @@ def add_config(parser: ArgumentParser) -> None:
 
 
 def verb_options(arguments: Namespace) -> Iterator[str]:
-    """The options of ``add_source`` and ``add_config`` as they were given, for another verb."""
+    """The given options of ``add_source`` and ``add_config``, to pass to another verb."""
     for name in ("command_config", "config", "super_users", "kafka"):
         if (value := getattr(arguments, name)) is not None:
             yield f"--{name.replace('_', '-')}={value}"
@@ -116,7 +117,7 @@ def opened_source(arguments: Namespace, output: Output) -> Source:
 def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
-    """A SOURCE that is not the first argument, opened as that one is."""
+    """Open a SOURCE that is not the first argument, in the same way."""
     from metalog_sources.source import open_source
 
     given = arguments.command_config
@@ -142,13 +143,15 @@ def replayed_source(
     is_whole: bool = False,
     counts: RecordCounts | None = None,
 ) -> Replayed:
-    """The state of SOURCE that the arguments ask for; what is odd about it is said. It has what
-    concerns authorization and the names of topics, or everything if it ``is_whole``. ``counts`` are
-    made of its records.
+    """The state of SOURCE for these arguments. Prints warnings about the source.
 
-    ``UncertainSource`` where no answer may be taken from it, but for a verb that ``shows``
-    what a log holds, or that asks ``refuse_doubts_of`` itself. Only where what the verb prints
-    ``rests_on_users`` must the SCRAM users be known, too.
+    It has what concerns authorization, and topic names, or everything if it ``is_whole``.
+    ``counts`` are made of its records. A verb that ``shows`` what a log contains, or calls
+    ``refuse_doubts_of`` itself, also gets a doubtful state. The SCRAM users must be known only if
+    the output ``rests_on_users``.
+
+    Raises:
+        UncertainSource: the source has a doubt, so no answer may be taken from it.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -186,14 +189,14 @@ def replayed_source(
 def store_document(
     store: Store, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
-    """What a store holds now; what is odd about it is said, and doubts are refused."""
+    """The current content of a store. Prints warnings, and refuses doubts."""
     return state_document(store.state(), arguments, output, rests_on_users=rests_on_users)
 
 
 def state_document(
     state: StoreState, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
-    """``store_document`` of a state that was asked for otherwise."""
+    """``store_document`` for a state that the caller has read."""
     for problem in state.problems:
         output.warn(problem)
     if not rests_on_users:
@@ -206,9 +209,10 @@ def state_document(
 def refuse_doubts_of(
     replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> None:
-    """``UncertainSource`` at a doubt; with ``--salvage`` the output says what is missing.
+    """``UncertainSource`` if the source has a doubt; with ``--salvage``, the output says what is
+    missing instead.
 
-    ``InvalidSource`` where ``--committed`` leaves out all of the log.
+    ``InvalidSource`` if ``--committed`` leaves out the whole log.
     """
     refuse_nothing_proven(replayed, arguments)
     about_users = replayed.unread_users if rests_on_users else ()
@@ -216,9 +220,9 @@ def refuse_doubts_of(
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """``InvalidSource`` where only what is proven to be committed counts, by ``--committed`` or
-    since several folders are read as one, and nothing is: the log holds more than nothing, though
-    nobody can tell how much."""
+    """``InvalidSource`` if only proven records count (with ``--committed``, or for several folders
+    read as one), and none is proven to be committed: the log is not empty, but nobody can tell
+    which records count."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
@@ -236,7 +240,7 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
 
 
 def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, output: Output) -> None:
-    """``refuse_doubts_of`` for doubts that come from elsewhere than a replay's end."""
+    """``refuse_doubts_of`` for doubts that are not from the end of a replay."""
     if not doubts:
         return
     from metalog_sources.certainty import doubt_fields, doubt_line, refuse_doubts
@@ -246,13 +250,13 @@ def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, outpu
 
 
 def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
-    """Where an answer does not rest on SCRAM users, it is given without them."""
+    """Print which SCRAM users could not be read; the answer does not depend on them."""
     for doubt in doubts:
         output.warn(f"{doubt.reason}; its SCRAM users were left out")
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
-    """The end of one voter's log is nearly always true, and is never shown silently."""
+    """The end of a single voter's log is nearly always right, but never shown without a note."""
     from metalog_sources.replay import UNPROVEN
 
     proven = replayed.proven.offset
@@ -261,14 +265,15 @@ def _say_unproven(replayed: Replayed, output: Output) -> None:
     if is_known or is_said or replayed.offset <= proven:
         return
     output.note(
-        f"what is past offset {proven:,} is not proven to be committed; --committed ignores it"
+        f"records from offset {proven:,} on are not proven to be committed; --committed ignores "
+        "them"
         if proven
         else f"{UNPROVEN}: {replayed.proven.why}"
     )
 
 
 def problems_of(replayed: Replayed) -> list[str]:
-    """What was odd about the source and did not stop the replay, a line each."""
+    """The faults of the source that did not stop the replay, one line each."""
     from metalog.loader.other_kafka import foreign_traces
 
     return [
@@ -279,7 +284,7 @@ def problems_of(replayed: Replayed) -> list[str]:
 
 
 def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
-    """Those about records that were not left out, which ``skipped`` has."""
+    """The doubts about records that were used; ``skipped`` has those that were left out."""
     if replayed.loader is None:
         return []
     left_out = {each.offset for each in replayed.skipped.values()}
@@ -287,7 +292,7 @@ def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
 
 
 def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedMoment | None:
-    """What ``--at`` means in ``log``, for a verb that does not replay."""
+    """The moment of ``--at`` in ``log``, for a verb that does not replay."""
     if arguments.at is None:
         return None
     from metalog_sources.moment import parse_moment, resolve_moment
@@ -298,7 +303,7 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
 
 
 def begin_moment(text: str, log: Log) -> ResolvedMoment:
-    """What ``--from`` means in ``log``: its start, where the log is younger."""
+    """The moment of ``--from`` in ``log``, or its start if the log is younger."""
     from metalog_sources.moment import parse_moment, resolve_begin
 
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
@@ -320,7 +325,7 @@ def read_config(
 ) -> Context:
     """The configuration from ``--config`` or SOURCE's name, and the options that override it.
 
-    ``InvalidRequest`` where a verb ``decides`` by that of a node without an authorizer.
+    ``InvalidRequest`` if a verb ``decides`` by the configuration of a node without an authorizer.
     """
     from authorizer.config import from_properties
 
@@ -349,7 +354,7 @@ def read_config(
 
 
 def context_over(context: Context, source: Source, image: MetadataImage) -> Context:
-    """``context`` over the ACLs of ``image``, which ``source`` held."""
+    """``context`` for the ACLs of ``image``, which came from ``source``."""
     from metalog_sources.targets.target import likely_kafka
 
     hosts = {acl.host for acl in image.acls.by_id.values()}
@@ -381,7 +386,7 @@ def _assumed(properties: Mapping[str, str]) -> list[str]:
 
 
 def read_properties(file: Path) -> dict[str, str]:
-    """A .properties file, keys to values; ``InvalidRequest`` where it is none."""
+    """A .properties file as keys and values; ``InvalidRequest`` if it cannot be read."""
     from metalog.config.properties import parse_properties, properties_mapping
     from metalog.files import LOCAL_FILES, read_whole
 

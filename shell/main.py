@@ -31,7 +31,7 @@ VERBS: Final = {
     ),
     "explain": Verb(
         "Ask",
-        "Why, what nearly matched, and the smallest change that turns it",
+        "Why, what nearly matched, and the smallest change that reverses it",
         "shell.verbs.ask.explain",
     ),
     "who-can": Verb(
@@ -50,7 +50,7 @@ VERBS: Final = {
     "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.look.acls"),
     "users": Verb("Look", "List SCRAM users", "shell.verbs.look.users"),
     "topics": Verb(
-        "Look", "List topics; --describe has the ACLs that reach each", "shell.verbs.look.topics"
+        "Look", "List topics; --describe adds the ACLs that match each", "shell.verbs.look.topics"
     ),
     "history": Verb(
         "Look",

@@ -7,4 +7,4 @@ from typing import Final
 
 VERSION: Final = "0.1.0"
 KAFKA_VERSIONS: Final = "4.3.1 and 4.4.0"
-VERSION_LINE: Final = f"metalog {VERSION} (held against Apache Kafka {KAFKA_VERSIONS})"
+VERSION_LINE: Final = f"metalog {VERSION} (tested against Apache Kafka {KAFKA_VERSIONS})"

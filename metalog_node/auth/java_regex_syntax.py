@@ -199,7 +199,7 @@ class _Reading:
         if isinstance(node, Assertion):
             raise InvalidRequest(f"{self._text[begin]} repeats no character")
         if (least, most) != (0, 1) and may_be_empty(node):
-            raise InvalidRequest("what is repeated may be empty, which Java repeats in its own way")
+            raise InvalidRequest("repeating a part that may be empty is not supported here")
         if (least, most) != (0, 1) and self.groups > groups:
             raise InvalidRequest("a group that is repeated is not supported here; write (?:…)")
         is_greedy = not self._take("?")
@@ -221,7 +221,7 @@ class _Reading:
         least = int(count[1])
         most = int(count[3]) if count[3] else None if count[2] else least
         if most is not None and most < least:
-            raise InvalidRequest(f"{count[0]} goes from more to less")
+            raise InvalidRequest(f"{count[0]}: the bounds are in the wrong order")
         return least, most
 
     def _atom(self, depth: int) -> Node:
@@ -236,7 +236,7 @@ class _Reading:
         if character in _SPECIAL:
             meant = _MEANT.get(character)
             if meant is None:
-                raise InvalidRequest(f"{character} stands where a character should")
+                raise InvalidRequest(f"{character} is where a character is expected")
             return meant
         return OneOf(self._cased(character.__eq__))
 
@@ -313,7 +313,7 @@ class _Reading:
             if first is not None:
                 last = self._end_of_range()
                 if last is not None and last < first:
-                    raise InvalidRequest(f"{first}-{last} goes from more to less")
+                    raise InvalidRequest(f"{first}-{last}: the bounds are in the wrong order")
                 test = self._cased(test if last is None else partial(_is_between, first, last))
             elif self._text[self.at : self.at + 1] == "-" != self._text[self.at + 1 :][:1]:
                 raise InvalidRequest("a range that begins with a class is not supported here")

@@ -107,7 +107,7 @@ def refuse_what_restricts(given: LocatedProperties, listeners: Collection[str]) 
         refused = REFUSED.get(_without_listener(key, listeners))
         if refused is not None and value.strip() and value.strip() not in refused.harmless:
             raise given.wrong(
-                key, f"is not carried out here, and to pass over it could let in more; {refused.do}"
+                key, f"is not supported here, and ignoring it could allow more; {refused.do}"
             )
 
 

@@ -1,6 +1,6 @@
-"""The keys by which a listener is secured: TLS, logins, and how controllers are logged in to.
+"""The keys that secure a listener: TLS, logins, and how to log in to controllers.
 
-Each may stand behind ``listener.name.NAME.``, and is that listener's alone then. No error
+Each key may have the prefix ``listener.name.NAME.``, and is then for that listener only. No error
 shows a value that may be a password. This module must not open any file.
 """
 
@@ -43,8 +43,8 @@ _TLS_CLIENT: Final = (
 
 
 class TlsFiles(NamedTuple):
-    """Where a listener's certificates are, all PEM. ``identity`` holds key and chain;
-    ``trusted`` those that may sign a client's."""
+    """The PEM files of a listener. ``identity`` has key and chain; ``trusted`` has the
+    certificates that may sign a client's."""
 
     identity: Path
     password: str | None
@@ -57,8 +57,8 @@ class TlsFiles(NamedTuple):
 
 
 class SaslKeys(NamedTuple):
-    """``passwords`` are those of PLAIN, by user; ``sessions_ms`` says by mechanism how long a
-    login holds, where that is limited."""
+    """``passwords`` are those of PLAIN, by user. ``sessions_ms`` is, by mechanism, how long a
+    login lasts, if that is limited."""
 
     mechanisms: tuple[str, ...]
     passwords: Mapping[str, str]
@@ -83,7 +83,9 @@ def tls_files(given: LocatedProperties, listener: Listener) -> TlsFiles:
     if client_auth not in ("none", "requested", "required"):
         raise given.wrong(key, "give none, requested or required")
     if client_auth != "none" and trusted is None:
-        raise given.wrong(key, "ssl.truststore.location says whom to trust, and is missing")
+        raise given.wrong(
+            key, "ssl.truststore.location is missing: it names the trusted certificates"
+        )
     return TlsFiles(
         Path(identity),
         password,
@@ -104,7 +106,7 @@ def _tls_limits(given: LocatedProperties, name: str) -> TlsLimits:
 
 
 def _client_auth(given: LocatedProperties, listener: Listener) -> tuple[str, str]:
-    """Where clients log in by SASL, only a key of that listener's own asks for certificates too
+    """If clients log in by SASL, only a key of that listener itself requests certificates, too
     (KIP-684)."""
     key, value = given.of_listener(listener.name, "ssl.client.auth")
     if listener.protocol.has_login and key == "ssl.client.auth":
@@ -125,7 +127,7 @@ def sasl_keys(given: LocatedProperties, listener: Listener) -> SaslKeys:
 
 
 def _sessions_ms(given: LocatedProperties, name: str, mechanisms: Sequence[str]) -> dict[str, int]:
-    """KIP-368: a mechanism's own key counts before the listener's."""
+    """KIP-368: a mechanism's own key takes precedence over the listener's."""
     found = {}
     for mechanism in mechanisms:
         key, text = _of_mechanism(given, name, mechanism, MAX_REAUTH)
@@ -140,8 +142,8 @@ def _sessions_ms(given: LocatedProperties, name: str, mechanisms: Sequence[str])
 def _of_mechanism(
     given: LocatedProperties, name: str, mechanism: str, key: str
 ) -> tuple[str, str | None]:
-    """A mechanism's own key, and its value. Kafka passes it over without a listener's name: what
-    it lets in or shuts out must not count here."""
+    """A mechanism's own key, and its value. Kafka ignores the key without a listener's name, so it
+    must neither admit nor exclude anybody here."""
     key = f"{mechanism.lower()}.{key}"
     own = f"listener.name.{name.lower()}.{key}"
     found, text = given.of_listener(name, key)
@@ -151,7 +153,7 @@ def _of_mechanism(
 
 
 def max_connections(given: LocatedProperties, listener: Listener) -> int | None:
-    """Of that listener alone, by a key of its own; None where there is none (KIP-402)."""
+    """The limit in the listener's own key; None without one (KIP-402)."""
     key, text = given.of_listener(listener.name, "max.connections")
     is_own = text is not None and key != "max.connections"
     return _number(given, key, text or "", least=1) if is_own else None
@@ -164,7 +166,7 @@ def _number(given: LocatedProperties, key: str, text: str, *, least: int) -> int
 
 
 def _plain_passwords(given: LocatedProperties, listener: Listener) -> dict[str, str]:
-    """Kafka's JAAS text, one ``user_NAME="…"`` each."""
+    """The users in Kafka's JAAS text, one ``user_NAME="…"`` each."""
     key, text = _of_mechanism(given, listener.name, PLAIN, _JAAS)
     if text is None:
         raise given.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")
@@ -200,7 +202,7 @@ def _plain_passwords(given: LocatedProperties, listener: Listener) -> dict[str, 
 def controller_client(
     given: LocatedProperties, name: str, protocol: SecurityProtocol
 ) -> dict[str, str]:
-    """How the controllers' listener called ``name`` is connected to, in the keys of a client."""
+    """The client keys for connections to the controllers' listener ``name``."""
     client = {"security.protocol": protocol.value}
     wanted = list(_TLS_CLIENT) if protocol.has_tls else []
     if protocol.has_login:

@@ -136,9 +136,7 @@ class ServerConnection:
     def _check_size(self, head: RequestHeader, size: int) -> None:
         most = self._most_bytes_of.get(head.api_key, self._most_bytes)
         if size > most:
-            raise Malformed(
-                f"a request of {size} bytes, where API {head.api_key} takes at most {most}"
-            )
+            raise Malformed(f"a request of {size} bytes; API {head.api_key} takes at most {most}")
 
     def _step(self, frame: bytes) -> bytes | QueuedRequest:
         if self._is_bare:

@@ -117,5 +117,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     different answers."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise InvalidRequest("a key stands twice in it")
+        raise InvalidRequest("a key is in it twice")
     return found

@@ -61,7 +61,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
     changed.add_argument(
         "--no-new-access",
         action="store_true",
-        help="refuse to let anybody do anything more: with proof",
+        help="refuse to give anybody more access (proven for every request)",
     )
     changed.add_argument(
         "--only-gain",
@@ -149,7 +149,7 @@ def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits
     if plan.proof is None:
         return limits
     if limits.gains is not None:
-        raise InvalidRequest(f"{file}: a saved plan says already what may be gained")
+        raise InvalidRequest(f"{file}: a saved plan already states what may be gained")
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
     return limits._replace(gains=gains_stated(texts))
 

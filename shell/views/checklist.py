@@ -82,9 +82,9 @@ def _as_json(line: ChecklistLine, judge: Queries) -> dict[str, Any]:
 
 def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> Iterator[str]:
     """The changes in words and as commands."""
-    yield "all of it, asked again with this done:"
+    yield "the whole checklist passes after these changes:"
     for power in remedy.powers:
-        yield f"  beware: {power}; better have somebody do it who may already"
+        yield f"  beware: {power}; consider a principal that already has that right"
     if remedy.ends_default:
         yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
     for acl in remedy.remove:

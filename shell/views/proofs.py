@@ -249,6 +249,6 @@ def say_other_proofs(proved: list[ClaimOutcome], judge: Queries, output: Output)
     if turned:
         kafka = judge.context.config.kafka.other.value
         output.note(
-            f"for Kafka {kafka} it is otherwise with {counted(len(turned), 'claim')}, the first at"
-            f" {turned[0].stated.place}; --kafka {kafka} decides as that"
+            f"under Kafka {kafka} {counted(len(turned), 'claim')} would have the other result, the"
+            f" first at {turned[0].stated.place}; --kafka {kafka} decides as that version"
         )

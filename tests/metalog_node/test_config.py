@@ -1,4 +1,4 @@
-"""Kafka's keys as a node reads them, and what it says of those it cannot use."""
+"""A node reads Kafka's keys, and refuses unsupported ones with a clear message."""
 
 from pathlib import Path
 
@@ -189,7 +189,7 @@ def test_a_key_that_restricts_and_is_not_carried_out_ends_the_start(
     with pytest.raises(ConfigException) as raised:
         configured(tmp_path, line)
     message = str(raised.value)
-    place = f"{tmp_path}/server.properties, line {LINES + 1}: {key}: is not carried out here"
+    place = f"{tmp_path}/server.properties, line {LINES + 1}: {key}: is not supported here"
     assert message.startswith(place)
     assert "; " in message
     assert "\n" not in message

@@ -1,4 +1,4 @@
-"""Nothing that a client sends holds the event loop: every API, with the largest hostile bodies.
+"""No request blocks the event loop: every API, with the largest hostile bodies.
 
 Nor is it answered by much more than it has itself, as docs/formats/node.md says.
 
@@ -219,6 +219,6 @@ def test_a_request_that_is_too_long_is_refused_at_its_beginning(
         client.sendall((api.most_bytes + 1).to_bytes(4, "big") + beginning)
         assert client.recv(1) == b""
     assert (
-        f"a request of {api.most_bytes + 1} bytes, where API {key} takes at most {api.most_bytes}"
+        f"a request of {api.most_bytes + 1} bytes; API {key} takes at most {api.most_bytes}"
         in caplog.text
     )

@@ -1,4 +1,4 @@
-"""KIP-506's client, and ``metalog passwd``, on a node that takes passwords over TLS."""
+"""KIP-506's client, and ``metalog passwd``, on a node that accepts passwords over TLS."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_passwd_leaves_the_salting_to_a_node_of_ours_over_tls(
     assert capsys.readouterr().out == "Set the SCRAM-SHA-256 password of carol, 5000 iterations.\n"
     assert passwd(node, "SSL", tmp_path, *secure, "--iterations", "6000") == 0
     assert known(node, "carol") == {SHA_256: 6000}
-    warned = "warning: the node's password policy, if it has one, is not asked, since"
+    warned = "warning: the node's password policy, if it has one, is not applied because"
     assert capsys.readouterr().err == f"{warned} of --iterations: the password is salted here\n"
     assert passwd(node, "PLAINTEXT", tmp_path, "--mechanism", "SCRAM-SHA-512") == 0
     assert known(node, "carol") == {SHA_256: 6000, SHA_512: 4096}

@@ -1,4 +1,4 @@
-"""A pipeline's folder, built in one go or bit by bit: the same rows, whatever files are called."""
+"""A pipeline's folder, built at once or in steps: the same rows, whatever the files' names are."""
 
 from __future__ import annotations
 
@@ -156,10 +156,10 @@ def test_bit_by_bit_is_as_in_one_go(
     logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
         f"note: {copy}: left out, {packed} holds its lines",
-        f"warning: {cut}: left out: it has 95 lines, and what begins like it and was read"
-        f" before, {uncut}, had 96",
+        f"warning: {cut}: left out: it has 95 lines, but {uncut}, which begins with the same"
+        " lines and was read before, had 96",
         f"warning: {picture}: no audit log: none of its 2 lines is of one",
-        f"warning: {empty}: empty: nothing is in it, and nothing said of its broker",
+        f"warning: {empty}: empty: it says nothing about its broker",
         f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: logs in them pass for those of one"
         " broker, b2; if there are several, separate them by --broker-from",
     ]
@@ -295,7 +295,7 @@ def check_ctrl_c_says_what_came_of_it(pipeline: Pipeline, out: str, at: str, sai
         patch.setattr(f"metalog_spark.{at}", interrupted)
         done = pipeline.build(out)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == f"note: broken off; {said}\n"
+    assert done.stderr == f"note: interrupted; {said}\n"
 
 
 def fault(pipeline: Pipeline, *arguments: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""What shows on this machine's disk is said before Spark starts, in Spark's stead."""
+"""Errors that the local disk shows are reported before Spark starts."""
 
 from __future__ import annotations
 
@@ -186,7 +186,10 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG /nowhere --audit AUDIT --out NEW", "arguments: /nowhere; see metalog"),
         ("unused DEMO", "; did you mean {DEMO}/tables?"),
         ("build --log LOG --audit AUDIT --out NEW --broker-from x(.)y", "'x(.)y' finds no broker"),
-        ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
+        (
+            "build --log LOG --audit topic://b:9/a --out NEW",
+            "a topic has no end, and Kafka deletes its records",
+        ),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
         ("build --log LOG --requests FILE --out NEW", "b1.log: not Parquet; name audit logs by"),
         ("build --log LOG --requests SECRET --out NEW", "x.parquet: encrypted Parquet, and Spa"),

@@ -163,7 +163,7 @@ def test_a_saved_plan_interrupted(
     ("arguments", "said"),
     [
         (["wanted.yaml"], "a saved plan is applied alone"),
-        (["--prune"], "a saved plan says already what is removed; omit --prune"),
+        (["--prune"], "a saved plan already states what is removed; omit --prune"),
         (["--max-removals", "0"], "more than --max-removals 0"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What cannot be answered: one clear line, exit code 2, and nothing on disk has changed."""
+"""Bad input gets one clear line and exit code 2, and nothing on disk changes."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_a_record_that_may_mislead_is_pointed_out(run: Run) -> None:
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ("quorum-4.3/node-11", "what is past offset 229 is not proven to be committed"),
+        ("quorum-4.3/node-11", "records from offset 229 on are not proven to be committed"),
         ("quorum-4.3/node-12-uncommitted", "nothing is proven to be committed: no snapshot"),
     ],
 )
@@ -348,7 +348,7 @@ def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
     ("option", "line", "said"),
     [
         ("--requests", b'{"principal":"User:\xff","host":"a"}', "byte 19 is not UTF-8"),
-        ("--requests", b'{"host":"10.0.0.1","host":"10.0.0.2"}', "a key stands twice in it"),
+        ("--requests", b'{"host":"10.0.0.1","host":"10.0.0.2"}', "a key is in it twice"),
         ("--audit", b"INFO Principal = User:Ren\xe9 is Denied", "byte 25 is not UTF-8"),
     ],
 )

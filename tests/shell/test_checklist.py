@@ -1,4 +1,4 @@
-"""A checklist asks what Kafka would ask, and counts what it would refuse."""
+"""A checklist asks what Kafka would check, and counts what Kafka would refuse."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_look_up_that_is_denied_leads_to_the_checklists_commands(
         metalog, *words = shlex.split(command)
         assert (metalog, words[3]) == ("metalog", kind)
         assert main(words) == 0
-        assert " all of it, asked again with this done:" in capsys.readouterr().out
+        assert " the whole checklist passes after these changes:" in capsys.readouterr().out
 
 
 TASKS = (

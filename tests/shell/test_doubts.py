@@ -1,4 +1,4 @@
-"""From a source with a doubt no verb takes an answer: all verbs there are, and all kinds of doubt.
+"""No verb answers from a source with a doubt: all verbs, and all kinds of doubt.
 
 A new verb must find its place in ``ANSWERS``, ``SHOWS`` or ``ELSEWHERE``.
 """
@@ -316,7 +316,7 @@ def test_what_cannot_say_that_it_lacks_something_is_not_written(
     source = world.doubtful(DOUBTS["an ACL of version 9"])
     done = run("export", source, "--salvage", "-o", format, "--to", world.new)
     assert done.returncode == 2
-    assert "no place to say what is missing" in done.stderr
+    assert "cannot say what is missing" in done.stderr
     assert not world.new.exists()
 
 

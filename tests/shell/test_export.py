@@ -1,4 +1,5 @@
-"""``metalog export``: what it writes is read back whole, changes no byte, and holds no secret."""
+"""``metalog export``: its output is read back completely, with the same bytes, and contains no
+secret."""
 
 from __future__ import annotations
 
@@ -240,7 +241,7 @@ def test_strimzi_says_in_one_line_what_it_cannot_hold(
         number = len(acls(LOG)) - len(acls(target))
         assert said.startswith(f"warning: left out: {number} ACL")
         assert "the operator makes new passwords" in said
-        assert "without --cluster NAME there is no label" in said
+        assert "without --cluster NAME they have no label" in said
         assert acls(target) <= acls(LOG)
 
 

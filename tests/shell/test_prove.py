@@ -1,4 +1,4 @@
-"""``metalog prove``: a claim is proven, or its witness and the change that ends it are shown."""
+"""``metalog prove``: a claim is proven, or its witness is shown with the change that fixes it."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_the_other_kafka_is_named_where_it_breaks_a_claim(
     )
     claim = "never: {principal: User:a, operation: Read, resource: topic:pay}"
     assert main(["prove", str(acls), claim]) == 0
-    assert "for Kafka 4.4 it is otherwise with 1 claim" in capsys.readouterr().err
+    assert "under Kafka 4.4 1 claim would have the other result" in capsys.readouterr().err
     assert main(["prove", str(acls), claim, "--kafka", "4.4"]) == 1
     assert "may READ topic pay from 10.0.0.1" in capsys.readouterr().out
 

@@ -92,7 +92,7 @@ class Alerts:
     def _warn(self, trouble: str | None) -> None:
         """Report each fault once, until it is over."""
         if trouble is not None and trouble != self._said:
-            self._tell_trouble(f"{trouble}; the alert is tried again until it is taken")
+            self._tell_trouble(f"{trouble}; the alert is posted again until it is accepted")
         self._said = trouble
 
 

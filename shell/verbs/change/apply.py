@@ -150,7 +150,7 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
             f"{name}: a saved plan has no credentials; apply the files that it was made from"
         )
     if plan is not None and arguments.prune:
-        raise InvalidRequest(f"{name}: a saved plan says already what is removed; omit --prune")
+        raise InvalidRequest(f"{name}: a saved plan already states what is removed; omit --prune")
     return plan
 
 

@@ -74,7 +74,7 @@ def run(arguments: Namespace, output: Output) -> int:
     output.line(f"{safe(str(target))} holds offsets {done.start:,} to {done.end:,}: {news}.")
     if source.log.bounds().end > done.end:
         output.note(
-            f"what is past offset {done.end:,} is not proven to be committed yet: {proven.why}"
+            f"records from offset {done.end:,} on are not proven to be committed yet: {proven.why}"
         )
     return 0
 

@@ -112,8 +112,8 @@ def _export(arguments: Namespace, output: Output) -> int:
     )
     if output.missing and output.format in _WITHOUT_COMMENTS:
         raise InvalidRequest(
-            f"-o {output.format} has no place to say what is missing, and would pass for the "
-            "whole; export -o yaml, and make it from that once the lines about it are deleted"
+            f"-o {output.format} cannot say what is missing, and would look complete; export "
+            "-o yaml, delete its lines about what is missing, and export that file"
         )
     if is_snapshot:
         _write_snapshot(held, arguments, output)
@@ -270,7 +270,7 @@ def _strimzi(document: Document, arguments: Namespace, left_out: ExportOmissions
             "the operator makes new passwords, unless spec.authentication.password names a Secret"
         )
     if arguments.cluster is None:
-        left_out.advise("without --cluster NAME there is no label by which an operator takes them")
+        left_out.advise("without --cluster NAME they have no label, and no operator applies them")
     return written.text
 
 

@@ -72,8 +72,8 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: as before, {MIN_ITERATIONS} where"
-        " there was none); the password is then salted here, and a node's password policy not"
-        " asked",
+        " there was none); the password is then salted here, and a node's password policy is"
+        " not applied",
     )
     password.add_argument(
         "--delete", action="store_true", help="delete the user's credentials instead"
@@ -126,7 +126,7 @@ def _check(arguments: Namespace) -> None:
 
 
 def _check_name(user: str, users: Iterable[str]) -> None:
-    """A user is not its principal, which ACLs name."""
+    """Refuse a principal (``User:alice``) in place of the user's name."""
     if user.startswith(_USER_TYPE) and user not in users:
         raise InvalidRequest(
             f"{user} is a principal; the SCRAM user of it is {user.removeprefix(_USER_TYPE)}"
@@ -149,7 +149,7 @@ def _set(
         if offer is not PasswordOffer.NONE:
             why = "of --iterations" if arguments.iterations is not None else "there is no TLS"
             output.warn(
-                f"the node's password policy, if it has one, is not asked, since {why}: the "
+                f"the node's password policy, if it has one, is not applied because {why}: the "
                 "password is salted here"
             )
     for mechanism in mechanisms:
@@ -166,7 +166,7 @@ def _send(
     password: str,
     output: Output,
 ) -> None:
-    """The node chooses the iterations, so they are asked of it."""
+    """Send the password; then ask the node for the iterations that it chose."""
     for mechanism in mechanisms:
         target.send_password(user, mechanism, password)
         iterations = target.scram_users()[user][mechanism]

@@ -38,7 +38,7 @@ PAGED: Final = True
 EPILOG: Final = """\
 metalog lint /var/kafka/metadata --config server.properties
 metalog lint acls/ -o github --fail-on warning       in a pull request
-metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade turns
+metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade changes
 
 Exit code: 0 nothing found (of --fail-on or worse), 1 findings, 2 no answer."""
 

@@ -31,9 +31,9 @@ metalog minimize @prod --keep-denies --keep-owned acls/
 metalog minimize @prod -o commands                     kafka-acls commands that make it smaller
 metalog minimize acls/ -o yaml > smaller.yaml
 
-ACLs that others say already are left out, operations that are all listed become ALL, and literals
-become a prefix where that gives nothing more. Each step is proven: every kind of request that one
-of the ACLs can turn is decided alike. SOURCE is not changed.
+It leaves out ACLs that others make redundant, replaces a complete list of operations by ALL, and
+replaces literals by a prefix if that grants nothing more. Each step is proven: no decision changes
+for any kind of request that the ACLs distinguish. SOURCE is not changed.
 
 Exit code: 0 done, also if there is nothing to leave out; 2 no answer."""
 

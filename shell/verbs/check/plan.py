@@ -62,12 +62,12 @@ def configure(parser: ArgumentParser) -> None:
         "--requests", metavar="FILE", help="the same for JSON lines with the keys of can --json"
     )
     more.add_argument(
-        "--exit-code", action="store_true", help="exit with 1 where something would change"
+        "--exit-code", action="store_true", help="exit with 1 if something would change"
     )
     more.add_argument(
         "--fail-on-broken",
         action="store_true",
-        help="exit with 1 where a request of --audit or --requests that is allowed now would be "
+        help="exit with 1 if a request of --audit or --requests that is allowed now would be "
         "denied",
     )
     more.add_argument(
@@ -76,7 +76,7 @@ def configure(parser: ArgumentParser) -> None:
         default=False,
         help="continue past unreadable or missing records, and list them",
     )
-    more.add_argument("--save", metavar="FILE", help="the plan, for metalog apply")
+    more.add_argument("--save", metavar="FILE", help="save the plan for metalog apply")
 
 
 def run(arguments: Namespace, output: Output) -> int:

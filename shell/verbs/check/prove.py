@@ -26,12 +26,12 @@ metalog prove /var/kafka/metadata claims.yaml --config server.properties
 metalog prove @prod 'deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}'
 metalog prove @prod 'only: {principals: [User:app], operation: Write, resource: topic:payments}'
 
-CLAIM is YAML: a file, a folder of files, or the text itself. The authorizer is asked one question
-for each kind of request that the ACLs tell apart, so the answer is a proof, or one request that
-breaks the claim. deny and never: nobody of these may; allow: all of these may; only: these may,
-each of them on some of the names and from some host, and nobody else. A principal or host is a
-name, a list, any, or any except [...]; super.users stands for the configured ones. A * at the end
-of a resource is every name that begins so. Without host a claim is about every host.
+CLAIM is YAML: a file, a folder of files, or the text itself. The authorizer decides one request
+of each kind that the ACLs distinguish, so the answer is a proof, or a request that breaks the
+claim. deny and never: none of these may. allow: all of these may. only: these may, each on some
+of the names and from some host, and nobody else may. A principal or host is a name, a list, any,
+or any except [...]; super.users stands for the configured ones. A * at the end of a resource
+stands for every name that begins with the rest. Without host, a claim covers every host.
 
 Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""
 

@@ -49,7 +49,7 @@ FILE is YAML, or a folder of it:
     - {principal: any except [User:kyc], operation: Read, resource: "topic:pii-*"}   from any host
   only:
     - {principals: [User:app], operation: Write, resource: topic:payments}
-What is about any principal, host or name is proven, as metalog prove does.
+An entry about any principal, any host or a prefix of names is proven, as by metalog prove.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _ASKED_ABOUT: Final = 100

@@ -53,8 +53,8 @@ metalog diff blue/metadata green/metadata --exit-code
 metalog diff @main @dr --meaning --config server.properties       who gains what, who loses it
 
 A --from before the log's start means its start. ACLs are compared by their fields, not by
-their ids. -o commands prints the commands that turn A into B. --meaning asks the authorizer about
-every kind of request that an ACL of one side alone can turn.
+their ids. -o commands prints the commands that turn A into B. --meaning compares the decisions for
+every kind of request that an ACL of only one side can change.
 Exit code: 0, with --exit-code 1 if anything differs; 2 no answer."""
 
 

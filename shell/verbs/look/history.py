@@ -63,7 +63,7 @@ metalog history /var/kafka/metadata --follow              each change as it is w
 
 --at N beside a change is the state with the change; --at N-1 is the state before it. A
 principal, an operation and a resource together are a question; fewer of them are filters, and
-a resource selects every ACL that reaches it. --follow prints the oldest first, and starts now
+a resource selects every ACL that matches it. --follow prints the oldest first, and starts now
 or at --from. A --from before the log's start means its start."""
 
 

@@ -1,4 +1,4 @@
-"""``metalog pipeline build``: makes the tables that every other verb of the pipeline reads.
+"""``metalog pipeline build``: builds the tables that every other verb of the pipeline reads.
 
 This module must not know how a table is filled.
 """
@@ -78,7 +78,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--dry-run",
         action="store_true",
-        help="say which files, days and gaps there are, and decide and write nothing",
+        help="list the files, days and gaps; decide and write nothing",
     )
     add_command_config(group)
     _add_brokers(parser)
@@ -196,13 +196,13 @@ def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
 
 @contextmanager
 def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
-    """By Ctrl-C, what has come of it for the tables that what is given is told of, if any."""
+    """A block; after Ctrl-C in it, print whether the tables have changed."""
     watched: list[tuple[Tables, Mapping[str, str]]] = []
     try:
         yield lambda tables: watched.append((tables, tables.contents.places))
     except KeyboardInterrupt:
         is_built = any(tables.contents.places != before for tables, before in watched)
-        output.note(f"broken off; {'all was built' if is_built else 'nothing was changed'}")
+        output.note(f"interrupted; {'all was built' if is_built else 'nothing was changed'}")
         raise
 
 
@@ -240,8 +240,8 @@ def _is_table(audit: str, arguments: Namespace) -> bool:
 
 
 def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
-    """The audit files that are empty. What cannot be built is refused before Spark starts, where
-    that shows."""
+    """The empty audit files. Refuses input that cannot be built before Spark starts, as far as
+    possible."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.build import check
     from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
@@ -257,7 +257,8 @@ def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
     for audit in given.audit:
         if is_topic(audit):
             raise InvalidRequest(
-                f"{audit}: a topic goes on, and its lines go; metalog pipeline follow reads it"
+                f"{audit}: a topic has no end, and Kafka deletes its records; read it with metalog"
+                " pipeline follow"
             )
         check_is_outside(arguments.out, "--audit", audit)
     here = [audit for audit in given.audit if is_here(arguments, audit)]
@@ -294,7 +295,7 @@ def _unproven_said(each: Unproven) -> str:
 
 
 def _configuration(arguments: Namespace, output: Output) -> Configuration:
-    """By the files, and by what overrides them."""
+    """The configuration of the files, with the options that override it."""
     from authorizer.config import from_properties, read_kafka_version
     from metalog_spark.history.configuration import Configuration, read_configuration
 
@@ -320,7 +321,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 
 def named_config(log: str) -> list[str]:
-    """What metalog.toml says of a name."""
+    """The configuration that metalog.toml has for a name."""
     config = _named(log).config
     return [] if config is None else [str(config)]
 
@@ -342,14 +343,14 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Output) -> bool:
-    """Says what could not be taken; whether there is nothing such."""
+    """Print which input was left out; returns whether nothing was."""
     problems = [f"skipped: {damage}" for damage in damages]
     spoke = {_log_of(each.file) for each in told if each.requests}
     for each in told:
         if each.longer is not None:
             problems.append(
-                f"{each.file}: left out: it has {counted(each.lines, 'line')}, and what begins"
-                f" like it and was read before, {each.same}, had {each.longer:,}"
+                f"{each.file}: left out: it has {counted(each.lines, 'line')}, but {each.same},"
+                f" which begins with the same lines and was read before, had {each.longer:,}"
             )
         elif each.same is not None:
             output.note(f"{each.file}: left out, {each.same} holds its lines")
@@ -357,9 +358,7 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:
             if _log_of(each.file) not in spoke:
-                problems.append(
-                    f"{each.file}: empty: nothing is in it, and nothing said of its broker"
-                )
+                problems.append(f"{each.file}: empty: it says nothing about its broker")
         elif (none := each.said_of_none()) is not None:
             problems.append(none)
     for problem in problems:
@@ -368,15 +367,15 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
 
 
 def _log_of(file: str) -> tuple[Path, str]:
-    """What a file and those that were rotated away from it have in common: the folder, and the
-    broker that it is called by."""
+    """The common part of a file and its rotated predecessors: the folder, and the broker's
+    name."""
     from metalog_spark.ingest.audit_files import broker_of
 
     return Path(file).parent, broker_of(file, None)
 
 
 def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output) -> None:
-    """Warns where files of several folders pass for one broker's, by what they are called."""
+    """Warn if files of several folders count as one broker's, because of their names."""
     from metalog_spark.store.table_store import placed
 
     others = set(map(placed, tables))

@@ -1,4 +1,4 @@
-"""``metalog pipeline follow``: decides requests as their lines come in, and tells what is new.
+"""``metalog pipeline follow``: decides requests as their audit lines arrive, and prints alerts.
 
 This module must not know how a batch is carried out, nor what deserves an alert.
 """
@@ -64,8 +64,8 @@ def configure(parser: ArgumentParser) -> None:
         "--audit",
         required=True,
         metavar="FOLDER|TOPIC",
-        help="where finished audit logs appear, a pattern of folders too; or the topic that "
-        "audit lines come by, topic://HOST:PORT[,HOST:PORT]/TOPIC",
+        help="the folder, or pattern of folders, where finished audit logs appear; or the topic "
+        "with audit lines, topic://HOST:PORT[,HOST:PORT]/TOPIC",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder")
     group.add_argument(
@@ -106,7 +106,7 @@ def configure(parser: ArgumentParser) -> None:
         "--at-once",
         type=at_least(1, "--at-once"),
         metavar="N",
-        help="files, or records of a topic, in a batch at most (default: 1000 or 500000)",
+        help="at most this many files, or records of a topic, in a batch (default: 1000 or 500000)",
     )
     pace.add_argument(
         "--lateness",
@@ -129,17 +129,17 @@ def configure(parser: ArgumentParser) -> None:
 def _configure_outlets(parser: ArgumentParser) -> None:
     outside = parser.add_argument_group("other outputs")
     outside.add_argument(
-        "--webhook", metavar="URL", help="post each alert there as JSON, again until it is taken"
+        "--webhook", metavar="URL", help="post each alert there as JSON, until it is accepted"
     )
     outside.add_argument(
         "--webhook-headers",
         metavar="FILE",
-        help="headers to post with, NAME: VALUE a line, such as Authorization",
+        help="HTTP headers for it, one NAME: VALUE per line, such as Authorization",
     )
     outside.add_argument(
         "--metrics",
         metavar="URL",
-        help="where Prometheus reads /metrics, and /healthz is: http://HOST:PORT",
+        help="serve /metrics for Prometheus, and /healthz, here: http://HOST:PORT",
     )
 
 
@@ -186,7 +186,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 now = _tell_until_it_ends(query, tables, unseen, (alerts, figures), output)
             alerts.finish(now, _POSTED_WITHIN_S)
         except KeyboardInterrupt:
-            output.note("broken off; started again with the same --out it goes on")
+            output.note("interrupted; run it again with the same --out to continue")
             raise
         finally:
             query.stop()
@@ -207,7 +207,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 
 def _check(arguments: Namespace) -> None:
-    """What cannot be followed is refused before Spark starts, where that shows."""
+    """Refuse input that cannot be followed before Spark starts, as far as possible."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.query import check_it_follows
     from metalog_spark.store.commit_log import NOTHING
@@ -242,7 +242,7 @@ def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:
 def _following(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
 ) -> Following:
-    """What is followed, once it was seen to be there."""
+    """What is followed, after a check that it exists."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.batch import Following
     from metalog_spark.follow.log import FollowedLog
@@ -273,13 +273,13 @@ def _following(
 
 def _unproven_said(each: Unproven) -> str:
     return (
-        f"{each.said()}, and what was asked after that waits; follow quorum://HOST:PORT, or the"
-        " folders of more voters joined by +, or say --uncommitted"
+        f"{each.said()}, and later requests wait; follow quorum://HOST:PORT, or the folders of"
+        " more voters joined by +, or give --uncommitted"
     )
 
 
 class _Unseen:
-    """The files that Spark passes over by their names, each of which is said once."""
+    """The files that Spark ignores because of their names; each is reported once."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._audit = arguments.audit if is_here(arguments, arguments.audit) else None
@@ -307,7 +307,7 @@ def _tell_until_it_ends(
     outlets: tuple[Alerts, Newest],
     output: Output,
 ) -> Tables:
-    """The folder as it is when it is over."""
+    """Print alerts until the query ends; returns the folder as it is then."""
     from metalog_spark.interrupts import first_ctrl_c
 
     (alerts, newest), now = outlets, tables
@@ -334,8 +334,8 @@ def _tell_until_it_ends(
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
-    """When the batch is done that is under way. Only then is it known what there is: until it is
-    stopped another may begin."""
+    """Stop after the current batch. The folder's state is final only then: until the query stops,
+    another batch may begin."""
     output.note("stopping when this batch is done; Ctrl-C again breaks off")
     while query.status["isTriggerActive"]:
         sleep(_LOOK_S)

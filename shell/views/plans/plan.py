@@ -85,7 +85,7 @@ def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Outp
     if said.held_back:
         output.warn(
             f"left out: {counted(said.held_back, 'command')}, which "
-            "alone would take away what was to stay, or open what was to stay shut; "
+            "alone would take away access that stays, or give access that stays denied; "
             "metalog apply can do all"
         )
     for line in place.commands(said.lines):

@@ -1,4 +1,4 @@
-"""What is to be pasted does what it says and nothing else, whatever the names are."""
+"""Pasted commands do what they say and nothing else, whatever the names are."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_least_privilege_as_commands(hostile: Tables, tmp_path: Path, capsys: Ca
     changes = [words[4] for words in pasted(done.stdout, tmp_path)]
     assert changes
     assert set(changes) == {"--add"}
-    assert "which alone would take away what was to stay" in done.stderr
+    assert "which alone would take away access that stays" in done.stderr
 
 
 def test_least_privilege_of_everybody_is_added_before_the_wildcard_goes(
