@@ -1,7 +1,7 @@
-"""Makes an archive of a cluster that whole builds are measured on: a metadata log and audit logs.
+"""Makes the input of whole builds for measuring: a cluster's metadata log and audit logs.
 
-Lines have the shape of Kafka's own, behind log4j's time. The same seed gives the same bytes.
-Nothing here measures.
+Lines have Kafka's own form, with log4j's time. The same seed gives the same bytes. Nothing here
+measures.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _LINES_A_FRIEND: Final = 20
 
 
 class Traffic(NamedTuple):
-    """``a_day`` lines of each day; if ``is_distinct``, no two of them name one resource. With
-    ``strangers``, nineteen lines of twenty are denials, each of a principal of its own."""
+    """``a_day`` lines per day; with ``is_distinct``, each names a different resource. With
+    ``strangers``, nineteen of twenty lines are denials, each of a different principal."""
 
     name: str
     is_distinct: bool
@@ -39,7 +39,7 @@ STRANGERS: Final = Traffic("strangers", is_distinct=False, strangers=True)
 
 
 def write_log(folder: Path) -> None:
-    """Three ACLs a resource, and a change of one every hour of a year's first month."""
+    """Three ACLs per resource, and a change of one in every hour of the year's first month."""
     from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
     from metalog.ids import Uuid
     from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
@@ -85,7 +85,7 @@ def resource_name(number: int) -> str:
 
 
 def lines(traffic: Traffic, count: int, seed: int = 7) -> Iterator[str]:
-    """``count`` lines, in the order of their times."""
+    """``count`` lines in order of time."""
     chance = random.Random(seed)
     rests = [_rest(chance) for _ in range(_QUESTIONS)]
     skew = list(accumulate(1 / (place + 10) for place in range(_QUESTIONS)))
@@ -147,7 +147,7 @@ def write_file(path: Path, traffic: Traffic, count: int) -> None:
 
 
 def write_small_files(folder: Path, count: int, lines_each: int) -> None:
-    """A file an hour of each of thirty brokers, as Kafka's default rolls them."""
+    """One file per hour for each of thirty brokers, as Kafka rolls them by default."""
     source = lines(
         Traffic("small", is_distinct=False, a_day=24 * 30 * lines_each), count * lines_each
     )

@@ -37,7 +37,7 @@ Records = list[tuple[Any, int]]
 
 
 class BigLog(NamedTuple):
-    """How much is in the log; the defaults are those of the published figures."""
+    """The size of the log; the defaults are those of the published figures."""
 
     topics: int = 3_000
     partitions: int = 20
@@ -52,7 +52,7 @@ class BigLog(NamedTuple):
 
 
 def make_big_log(shape: BigLog, folder: Path = FOLDER) -> Path:
-    """The folder of the log, written if it is not there yet."""
+    """The folder of the log, which is written if it does not exist yet."""
     place = folder / shape.name
     if not (place / SEGMENT).exists():
         place.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,8 @@ def _partition(topic_id: Uuid, partition: int, random: SplitMix64) -> PartitionR
 
 
 def _change(topic_ids: list[Uuid], partitions: int, random: SplitMix64) -> PartitionChangeRecord:
-    """As when a broker goes or comes back: the in-sync replicas, half of the time the leader."""
+    """A change as when a broker stops or starts: the in-sync replicas, half of the time the
+    leader."""
     topic_id, partition = topic_ids[random.below(len(topic_ids))], random.below(partitions)
     first = random.below(_BROKERS)
     isr = tuple((first + each) % _BROKERS for each in range(2 + random.below(2)))

@@ -1,9 +1,9 @@
-"""Measures what whole builds cost, a line at a time, and writes bench/builds.md.
+"""Measures the cost per line of whole builds, and writes bench/builds.md.
 
 Each build runs in a fresh Spark of one task (``local[1]``), by the code behind ``metalog pipeline
-build``. What counts is the CPU of the JVM, its Python worker and the driver together, the JVM's
-start and compiler too. A line's own cost is what twice as many lines cost more. Every number in
-the page is put there by this program.
+build``. The figures are the CPU time of the JVM, its Python worker and the driver together, with
+the JVM's start and compiler. The cost of one line is the difference to a build with half as many
+lines. This program writes every number in the page.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ Of lines beyond the longest build here nothing was run. By the growth above"""
 
 
 class Case(NamedTuple):
-    """So many lines of a traffic, or small files."""
+    """A number of lines of a traffic, or small files."""
 
     traffic: str
     size: int
@@ -77,9 +77,9 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """CPU seconds ``by_step``, all by the ``clock``; and the driver's size in MiB, after the build
-    and after *unused* and *denied most*: its Python's peak, and what its JVM's heap holds. ``load``
-    is the machine's, at the build's end."""
+    """CPU seconds ``by_step``, and the elapsed seconds in ``clock``. The driver's size in MiB,
+    after the build and after *unused* and *denied most*: the peak of its Python, and the content
+    of its JVM's heap. ``load`` is the machine's, at the build's end."""
 
     by_step: Sequence[tuple[str, float]]
     clock: float
@@ -111,7 +111,7 @@ def archive(case: Case) -> Path:
 
 
 def measure(traffic: str, count: str) -> None:
-    """Keeps what was measured as JSON."""
+    """Store the measurements as JSON."""
     from authorizer.audit.layouts import Zone
     from metalog_spark.build import BuildInputs, build
     from metalog_spark.findings.denied import denied
@@ -244,7 +244,7 @@ def _name(case: Case) -> str:
 
 
 def _more(found: Mapping[Case, Measured], case: Case) -> float | None:
-    """Seconds of CPU a line beyond those of the shortest build of its kind."""
+    """CPU seconds per line beyond those of the shortest build of its kind."""
     least = min((each for each in found if each.traffic == case.traffic), key=lambda c: c.lines)
     if least == case:
         return None
@@ -262,7 +262,7 @@ def _steps(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
 
 
 def _step(said: str) -> str:
-    """Without the number of files."""
+    """The step's name without the number of files."""
     return re.sub(r"[0-9,]+ audit files?", "audit files", said)
 
 

@@ -1,9 +1,9 @@
-"""Measures changes, Kafka's and ours side by side, and writes bench/changes.md.
+"""Measures changes of ACLs, on Kafka and on ours side by side, and writes bench/changes.md.
 
-Durable creates a second, by one caller and by 64 at once: through Kafka's Admin client (the
-Java one) to a broker and controller in one process, and by ``Replica.create_acls`` on a folder of
-the same disk, every group synced. Then a snapshot of many ACLs, written and loaded. Each side
-is a fresh process, and every number in the page is put there by this program.
+First: durable creations per second, by one caller and by 64 at once. On Kafka's side, its Java
+Admin client sends them to a broker and controller in one process. On ours, ``Replica.create_acls``
+writes to a folder on the same disk, and syncs every group. Second: a snapshot of many ACLs,
+written and loaded. Each side is a fresh process, and this program writes every number in the page.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Effort(NamedTuple):
-    """Seconds by the clock."""
+    """Durations in seconds of elapsed time."""
 
     warmup_s: float
     round_s: float
@@ -54,7 +54,7 @@ QUICK = Effort(8, 2, 3)
 
 
 class Server(KafkaTools):
-    """Kafka as its own start script runs it, not as tests do, which want it to start soon."""
+    """Kafka as its own start script runs it, without the test settings for a fast start."""
 
     def command(
         self, main: str, *arguments: str | Path, logging: str = "", more_jars: str = ""
@@ -73,7 +73,7 @@ def fresh(name: str) -> Iterator[Path]:
 
 
 def rounds_of(command: list[str], server: int | None = None) -> list[Round]:
-    """The rounds that a process of either side tells, and the server's CPU meanwhile."""
+    """The rounds that either side's process prints, and the server's CPU time during them."""
     found = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -141,7 +141,7 @@ def _times(effort: Effort) -> list[str]:
 
 
 def create(folder: str, callers: str, warmup_s: str, round_s: str, rounds: str) -> None:
-    """Our side of ``bench/peer``'s Changes, and what it prints."""
+    """Our side of ``bench/peer``'s Changes; returns the lines that it prints."""
     from authorizer import StandardAuthorizer
     from metalog import Replica, WritableDirectoryLog
     from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -179,7 +179,7 @@ def create(folder: str, callers: str, warmup_s: str, round_s: str, rounds: str) 
 
 
 def snapshots(effort: Effort) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Figures of both sides: nanoseconds an ACL, by the clock and of CPU."""
+    """Figures of both sides: elapsed and CPU nanoseconds per ACL."""
     with fresh("snapshots") as folder:
         job = [str(workloads.FOLDER), "3", str(effort.rounds), ACLS, str(folder)]
         java = ["java", "-XX:+UseSerialGC", "-Xmx4g", "-cp", PEER, "kraftmetalog.peer.Snapshots"]
@@ -196,7 +196,7 @@ def snapshots(effort: Effort) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def snapshot(files: str, _: str, rounds: str, acl_set: str, folder: str) -> None:
-    """Our side of ``bench/peer``'s Snapshots; no warm-up, since nothing is compiled here."""
+    """Our side of ``bench/peer``'s Snapshots; without a warm-up, since Python compiles nothing."""
     from ours import read_acls
     from stopwatch import Stopwatch
 

@@ -1,6 +1,6 @@
-"""Turns what ``changes`` measured into the page bench/changes.md.
+"""Formats the results of ``changes`` as the page bench/changes.md.
 
-It must not measure, and holds no number.
+This module must not measure, and holds no number.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Nanoseconds an ACL, in Kafka's format on both sides: what one wrote the other re
 
 
 class Round(NamedTuple):
-    """What was created in ``wall_s``, and the CPU of all processes that took part."""
+    """The number of ACLs created in ``wall_s``, and the CPU time of all processes involved."""
 
     creates: int
     wall_s: float
@@ -94,7 +94,7 @@ def _speed(rounds: list[Round]) -> float:
 
 
 def _cost(rounds: list[Round]) -> float:
-    """Seconds of CPU for one; a round in which nothing was answered has no such figure."""
+    """CPU seconds per creation; a round without an answer has no such figure."""
     return median(each.cpu_s / each.creates for each in rounds if each.creates)
 
 

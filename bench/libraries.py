@@ -1,10 +1,9 @@
 """Times general authorization libraries on 1,000 ACLs: Cedar (cedarpy) and Casbin (pycasbin).
 
-Runs in an environment of its own that holds these two and nothing of ours. Each library
-is used in the way its own documentation calls the fast one: policies and entities are
-parsed once. The number of allowed requests is printed, to be compared with ours.
-Arguments as those of ``bench/peer``: folder, seconds of CPU for warm-up and a round, rounds,
-library.
+It runs in a separate environment that has these two and nothing of ours. Each library is used in
+the way that its own documentation calls the fast one: policies and entities are parsed once. It
+prints the number of allowed requests, to compare with ours. Arguments are as for ``bench/peer``:
+folder, CPU seconds of the warm-up and of a round, rounds, library.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Measures a node and a real Kafka side by side, over sockets, and writes bench/node.md.
 
-All the while 2,000 clients are connected and silent. Some list 10,000 ACLs, first while none of
-them changes and then while one does; 64 create ACLs, one at a time each and each one durable
-before its answer; at last they create and delete by turns, so that nothing is left of it, and it
-is seen what stays in memory. The requests are written once and the answers only counted, so that
-the client, which runs on the same machine, costs both sides the same, and little. Every number
-in the page is put there by this program.
+2,000 silent clients are connected all the time. The loads are, in this order:
+
+- clients list 10,000 ACLs, first while none changes and then while one does;
+- 64 clients create ACLs, one at a time each, and each durable before its answer;
+- clients create and delete ACLs in turn, which shows how much memory stays in use.
+
+Requests are encoded once and answers are only counted, so the client, on the same machine, costs
+both sides the same, and little. This program writes every number in the page.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ LOOKS = 6
 
 
 class Effort(NamedTuple):
-    """Seconds by the clock; ``lasting_s`` is what memory is watched for."""
+    """Durations in seconds of elapsed time; ``lasting_s`` is how long memory is observed."""
 
     warmup_s: float
     round_s: float
@@ -61,7 +63,7 @@ class Side(NamedTuple):
 
     @property
     def mebibytes(self) -> float:
-        """What of it is in memory."""
+        """The process's resident memory."""
         status = Path(f"/proc/{self.process}/status").read_text()
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         return int(found[1]) / 1024 if found else 0.0
@@ -78,7 +80,7 @@ class Client:
         return client
 
     async def ask(self, frame: bytes) -> None:
-        """Returns when the answer is here, whatever it says."""
+        """Send a frame and wait for its answer, which is not decoded."""
         self._writer.write(frame)
         size = int.from_bytes(await self._reader.readexactly(4), "big")
         await self._reader.readexactly(size)
@@ -101,7 +103,7 @@ def creations() -> Iterator[bytes]:
 
 
 def by_turns(caller: int) -> Iterator[bytes]:
-    """Nothing is left of two of them."""
+    """A creation and its deletion in turn, which leave nothing."""
     name = f"turn-{caller}"
     made = frame_of(create(creation(resource_name=name)))
     unmade = frame_of(delete(acl_filter(resource_name_filter=name)))
@@ -166,7 +168,7 @@ async def measured(side: Side, effort: Effort) -> Measured:
 
 @asynccontextmanager
 async def changing(client: Client) -> AsyncIterator[None]:
-    """Meanwhile ``client`` creates and deletes an ACL, by turns and without a pause."""
+    """During the block, ``client`` creates and deletes an ACL in turn, without a pause."""
     is_over = False
 
     async def change() -> None:
@@ -211,7 +213,7 @@ def ours() -> Iterator[Side]:
 
 
 def _listening(port: int) -> int:
-    """The process that listens there, 0 if none does."""
+    """The id of the process that listens on the port, 0 if none does."""
     told = subprocess.run(
         ["ss", "-ltnpH", f"sport = :{port}"], capture_output=True, text=True, check=True
     ).stdout

@@ -1,6 +1,6 @@
-"""Turns what ``node`` measured into the page bench/node.md.
+"""Formats the results of ``node`` as the page bench/node.md.
 
-It must not measure, and holds no number but how many clients there are.
+This module must not measure, and holds no number except how many clients there are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ most, and at the end. Java is given its heap whole (`-Xms1g`) and touches it as 
 
 
 class Load(NamedTuple):
-    """Answers a second, how long the slowest of a hundred waited, and the server's CPU for one."""
+    """Answers per second, the 99th percentile of the waiting time, and the server's CPU time per
+    answer."""
 
     per_s: float
     p99_s: float
@@ -47,7 +48,7 @@ class Load(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of one side: rounds of each load, and MiB in memory."""
+    """One side's rounds of each load, and its memory in MiB."""
 
     creates: Sequence[Load]
     lists: Sequence[Load]

@@ -1,9 +1,9 @@
 """Measures how fast requests are decided as of their own time, and writes bench/pipeline.md.
 
-Each way runs in a fresh Spark of one task (``local[1]``), on rows that Spark makes up from
-numbers, into a sink that keeps nothing. What counts is the CPU of the JVM and of its Python
-worker together; making the rows is measured by itself and taken off. Every number in the
-page is put there by this program.
+Each method runs in a fresh Spark of one task (``local[1]``), on rows that Spark generates from
+numbers, into a sink that discards them. The figures are the CPU time of the JVM and of its Python
+worker together; generating the rows is measured separately and subtracted. This program writes
+every number in the page.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _AT_ONCE = 2_500_000
 
 
 class Effort(NamedTuple):
-    """Rounds, and the rows of a round."""
+    """The number of rounds, and of rows per round."""
 
     rounds: int
     rows: int
@@ -64,7 +64,7 @@ class Effort(NamedTuple):
     join_rows: int
 
     def rounds_of(self, case: Case) -> int:
-        """Ten times as many rows tell enough in one."""
+        """The rounds for a case: with ten times as many rows, one round is enough."""
         return 1 if case.rows > self.rows else self.rounds
 
 
@@ -73,7 +73,7 @@ QUICK = Effort(1, 1_000_000, 100_000, 200)
 
 
 def acl(number: int) -> Acl:
-    """Four to a resource, for two applications; one resource in ten is a prefix of ten."""
+    """Four ACLs per resource, for two applications; one resource in ten is a prefix of ten."""
     from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
     resource, place = divmod(number, 4)
@@ -91,7 +91,8 @@ def acl(number: int) -> Acl:
 
 
 def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
-    """So many ACLs, of which one after the other goes and comes again."""
+    """``acls`` ACLs and ``changes`` changes, in which one ACL after the other is removed and added
+    again."""
     from authorizer.history.timeline import TimelineChange, lives
     from metalog.ids import Uuid
 
@@ -121,7 +122,7 @@ def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, D
 
 
 def requests(session: SparkSession, traffic: str, acls: int, rows: int) -> DataFrame:
-    """All columns of REQUESTS, in the order of their times."""
+    """All columns of REQUESTS, in order of time."""
     resources = acls // 4
     applications = "pmod(q, 1000)"
     if traffic == SKEWED:
@@ -168,7 +169,8 @@ def ours(session: SparkSession, acls: int, changes: int) -> Callable[[DataFrame]
 
 
 def there_and_back(session: SparkSession, acls: int, _: int) -> Callable[[DataFrame], DataFrame]:
-    """What Spark itself takes: the same columns go to a worker, which answers without a look."""
+    """The cost of Spark itself: the same columns go to a worker, which returns an answer without
+    deciding."""
     import numpy as np
 
     from metalog_spark.decide.decide_job import answered
@@ -195,8 +197,8 @@ def by_joins(session: SparkSession, acls: int, changes: int) -> Callable[[DataFr
 
 
 def by_udf(session: SparkSession, acls: int, _: int) -> Callable[[DataFrame], DataFrame]:
-    """What one would write first: a row at a time, by the ACLs of today, without the rule."""
-    from pipeline import is_allowed  # by its module's name, which a worker imports
+    """The obvious solution: a row at a time, by today's ACLs, without the rule."""
+    from pipeline import is_allowed  # a worker imports it by its module's name
     from pyspark.sql.functions import udf
 
     asked = ("principal", "host", "operation", "resource_type", "resource_name")
@@ -226,7 +228,7 @@ WAYS = {OURS: ours, NOTHING: there_and_back, JOINS: by_joins, UDF: by_udf}
 
 
 def measure(way: str, traffic: str, acls: str, changes: str, rows: str, rounds: str) -> None:
-    """Prints what was measured as JSON; made rows first, so that all of Spark is warm."""
+    """Print the measurements as JSON. Generating the rows runs first, so that Spark is warm."""
     from metalog_spark.session import open_session
 
     session = open_session(master="local[1]", log=workloads.FOLDER / "spark.log")
@@ -244,14 +246,14 @@ def measure(way: str, traffic: str, acls: str, changes: str, rows: str, rounds: 
 
 
 def run(job: DataFrame) -> tuple[float, float]:
-    """Seconds of CPU, of the JVM and its workers, and by the clock."""
+    """The CPU seconds of the JVM and its workers, and the elapsed seconds."""
     cpu, clock = family_cpu(), time.perf_counter()
     job.write.format("noop").mode("overwrite").save()
     return family_cpu() - cpu, time.perf_counter() - clock
 
 
 def family() -> list[Path]:
-    """This process and those that came from it."""
+    """This process and its descendants."""
     parents: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -271,7 +273,7 @@ then adds it to nobody's."""
 
 
 def family_cpu() -> float:
-    """Seconds of them all, and of those that have ended."""
+    """CPU seconds of these, with those of ended ones."""
     total, processes = 0, family()
     for path in processes:
         fields = (path / "stat").read_text().rpartition(")")[2].split()
@@ -284,7 +286,7 @@ def family_cpu() -> float:
 
 
 def worker_mib() -> float:
-    """The most that a Python worker ever had in memory."""
+    """The peak memory of a Python worker."""
     peaks = [0]
     for path in family():
         if "pyspark.daemon" in (path / "cmdline").read_text():

@@ -1,6 +1,6 @@
-"""Turns what ``pipeline`` measured into the page bench/pipeline.md.
+"""Formats the results of ``pipeline`` as the page bench/pipeline.md.
 
-It must not measure, and holds no number but those of the cases and the goals.
+This module must not measure, and holds no number except those of the cases and the goals.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Rounds of making ``rows``, and of making and deciding them: seconds of CPU and by the clock;
-    and the most that a Python worker had in memory."""
+    """Rounds of generating ``rows``, and of generating and deciding them: CPU and elapsed seconds;
+    and the peak memory of a Python worker."""
 
     rows: int
     making: Sequence[tuple[float, float]]
@@ -79,7 +79,7 @@ class Measured(NamedTuple):
 
     @property
     def per_core(self) -> float:
-        """Requests decided in a second of CPU."""
+        """Requests decided per CPU second."""
         return self.rows / (_cpu(self.deciding) - _cpu(self.making))
 
 

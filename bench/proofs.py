@@ -1,8 +1,8 @@
 """Measures proofs on large sets of ACLs, and writes bench/proofs.md.
 
-A change of ten among many ACLs, the equivalence of two sets that are written differently, and a
-claim about a prefix. Each job is a fresh process, so that its memory is its own. Every number in
-the page is put there by this program.
+The jobs: a change of ten among many ACLs, the equivalence of two sets that are written
+differently, and a claim about a prefix. Each job is a fresh process, so that its memory can be
+measured. This program writes every number in the page.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ QUICK: Final = (1_000, 2_000)
 
 
 class Job(NamedTuple):
-    """``most_s`` is what it may take at ``at`` ACLs."""
+    """A job, which may take at most ``most_s`` seconds with ``at`` ACLs."""
 
     name: str
     said: str
@@ -58,8 +58,8 @@ JOBS: Final = (
 
 
 def acls_of(number: int, random: Random) -> list[Acl]:
-    """Teams of fifty ACLs each, for their own names; one in thirty is for everybody, one in fifty
-    names a host."""
+    """Teams with fifty ACLs each, on names of their own; one in thirty is for every principal, one
+    in fifty names a host."""
     found: dict[Acl, None] = {}
     while len(found) < number:
         team = random.randrange(number // 50 + 1)
@@ -83,7 +83,7 @@ def acls_of(number: int, random: Random) -> list[Acl]:
 
 
 def rewritten(acls: list[Acl], random: Random) -> list[Acl]:
-    """The same meaning in other ACLs and another order."""
+    """The same meaning with other ACLs in another order."""
     found = []
     for acl in acls:
         is_all = acl.operation is Operation.ALL
@@ -94,7 +94,7 @@ def rewritten(acls: list[Acl], random: Random) -> list[Acl]:
 
 
 def claim_of(team: int) -> AccessClaim:
-    """That nobody but the team's own principals may do anything on topics of its prefix."""
+    """Only the team's own principals may do anything on topics with its prefix."""
     kind = ResourceType.TOPIC
     holders = frozenset({"User:admin", *(f"User:app{team:04d}-{each}" for each in range(5))})
     names = NamePattern(f"team{team:04d}-")

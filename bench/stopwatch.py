@@ -1,7 +1,7 @@
-"""Times operations in rounds, by the clock and by the CPU time of the whole process.
+"""Times operations in rounds, by elapsed time and by the CPU time of the whole process.
 
-The same rounds as ``bench/peer``'s Stopwatch; warm-up and rounds last so many seconds
-of CPU. It must not know what it times.
+The rounds are those of ``bench/peer``'s Stopwatch; the warm-up and each round last a number of CPU
+seconds. This module must not know what it times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _BETWEEN_LOOKS_S = 0.005
 
 
 class Stopwatch:
-    """``figures``: name to pairs of wall and CPU nanoseconds an item, a pair a round."""
+    """``figures``: each name's pairs of elapsed and CPU nanoseconds per item, one pair per
+    round."""
 
     def __init__(self, warmup_s: float, round_s: float, rounds: int) -> None:
         self._warmup_s = warmup_s
@@ -27,7 +28,7 @@ class Stopwatch:
     def time_repeated(
         self, name: str, operation: Callable[..., object], arguments: Iterable[tuple[Any, ...]]
     ) -> None:
-        """``operation`` of two arguments, again and again over ``arguments``."""
+        """Time ``operation`` of two arguments, repeated over ``arguments``."""
         endless = cycle(arguments)
         batch, start = 1, time.process_time()
         while time.process_time() - start < self._warmup_s:
@@ -47,7 +48,8 @@ class Stopwatch:
                 items.append(count)
 
     def time_whole(self, name: str, items: int, operation: Callable[[], object]) -> None:
-        """An operation that handles ``items`` at once; whole runs, the first one too."""
+        """Time an operation that handles ``items`` at once; each run is a round, also the
+        first."""
         for _ in range(self._rounds):
             self.time_once(name, items, operation)
 

@@ -1,8 +1,8 @@
-"""Makes the workloads that both sides are measured on: ACL sets, requests and a log.
+"""Makes the workloads for measuring both sides: ACL sets, requests and a log.
 
-The same files come out on every machine, and their SHA-256 sums are checked, so that
-what is timed is what is described: random numbers are SplitMix64's, names and shapes
-are those of Kafka's own AuthorizerBenchmark and of cases that it does not have.
+The files are the same on every machine, and their SHA-256 sums are checked. Random numbers come
+from SplitMix64; names and shapes are those of Kafka's own AuthorizerBenchmark, and of cases that
+it does not have.
 
 ``python bench/workloads.py`` writes them to build/bench. Nothing here measures.
 """
@@ -88,7 +88,7 @@ class Request(NamedTuple):
 
 
 class SplitMix64:
-    """Steele, Lea and Flood's generator: 64 bits at a time from a seed."""
+    """The generator of Steele, Lea and Flood: 64 bits at a time from a seed."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed
@@ -107,7 +107,7 @@ class SplitMix64:
 
 
 def ids() -> Iterator[bytes]:
-    """The id of ACL number 0, 1, … of any set."""
+    """The id of each ACL by number, the same in every set."""
     random = SplitMix64(ID_SEED)
     while True:
         yield (random.next() << 64 | random.next()).to_bytes(16, "big")
@@ -168,7 +168,8 @@ def _one() -> Iterator[Grant]:
 
 
 def _blocks() -> Iterator[Grant]:
-    """``plain``, but that a tenth of the ACLs, which every request reaches, have CIDR blocks."""
+    """``plain``, except that a tenth of the ACLs have CIDR blocks; every request matches their
+    patterns."""
     for grant in _bench(1):
         if grant.principal != user(0) or grant.host != "*":
             yield grant
@@ -179,7 +180,7 @@ def _blocks() -> Iterator[Grant]:
 
 
 def certificate(client: int) -> str:
-    """The principal of a client of a large fleet, as Kafka names an X.509 subject."""
+    """The principal of a client of a large fleet: an X.509 subject as Kafka writes it."""
     return (
         f"User:CN=client-{client:06d}.apps.example.com,OU=team-{client % TEAMS:03d},"
         "O=Example Corporation,L=Berlin,C=DE"
@@ -191,7 +192,8 @@ def _team_topic(team: int, number: int) -> str:
 
 
 def _fleet() -> Iterator[Grant]:
-    """14,500 ACLs: three prefixes of each team, and 26 grants on its ten topics, a few denied."""
+    """14,500 ACLs: three prefixes for each team, and 26 grants on its ten topics, a few of them
+    DENYs."""
     random = SplitMix64(21)
     for team in range(TEAMS):
         yield Grant("TOPIC", f"team-{team:03d}.", "PREFIXED", certificate(team), "*", "ALL")
@@ -291,7 +293,7 @@ def _one_requests(random: SplitMix64) -> Iterator[Request]:
 
 
 def _fleet_requests(random: SplitMix64) -> Iterator[Request]:
-    """Each of 100,000 clients about twice in the list, each from a host of its own."""
+    """Each of 100,000 clients about twice, each from its own host."""
     while True:
         client, team, number = random.below(CLIENTS), random.below(TEAMS), random.below(10)
         who, host = certificate(client), f"10.{client >> 16}.{client >> 8 & 255}.{client & 255}"
@@ -338,7 +340,7 @@ def small_acls() -> list[Grant]:
 
 
 def small_requests() -> list[Request]:
-    """Those of ``uniform`` that are about the 100 resources."""
+    """The requests of ``uniform`` on these 100 resources."""
     names = {f"{PREFIX}{i}" for i in range(SMALL_RESOURCES)}
     requests = islice(_uniform(SplitMix64(REQUEST_LISTS["uniform"][0])), REQUESTS)
     return [request for request in requests if request.name in names]
@@ -398,7 +400,11 @@ def _sum(path: Path) -> str:
 
 
 def make(folder: Path = FOLDER) -> Path:
-    """Write what is missing in ``folder``; ``SystemExit`` if a file is not the one described."""
+    """Write the missing files to ``folder``.
+
+    Raises:
+        SystemExit: a file has a wrong checksum.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for file, expected in SUMS.items():
         path = folder / file
@@ -412,7 +418,7 @@ def make(folder: Path = FOLDER) -> Path:
 
 
 def shorter_log(records: int, folder: Path = FOLDER) -> str:
-    """The name of a log that holds the first ``records`` of replay.log, whole batches."""
+    """The name of a log with the first ``records`` of replay.log, whole batches."""
     name = f"replay-{records}.log"
     batches = records // REPLAY_BATCH_RECORDS
     with (folder / "replay.log").open("rb") as log, (folder / name).open("wb") as out:

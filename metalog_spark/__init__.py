@@ -1,8 +1,8 @@
 """The data pipeline: years of a metadata log and of audit logs, on Spark.
 
-Whatever decodes or decides is the code of ``metalog`` and ``authorizer``; this package only
-moves it to the data. Importing it starts nothing and needs no Java; each of the names below is
-imported when first used.
+The code of ``metalog`` and ``authorizer`` decodes and decides; this package only runs that code on
+Spark's workers. Importing it starts nothing and needs no Java. Each of the names below is imported
+at its first use.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
 
-What is given now is added to what the folder has. Rows of a file that is given again are
-replaced, those of files that are not given stay; which file is which, ``known_files`` tells.
-Requests are decided again where they are new, and from where on the log or the configuration
-says otherwise than it did. A build commits atomically, at its end.
-This module must not know where Spark runs, nor how anything is shown.
+New input is added to the folder's rows. A file that is given again replaces its earlier rows; rows
+of other files stay. ``known_files`` decides which file is which. A build decides new requests, and
+decides earlier requests again from the time at which the log or the configuration differs from the
+earlier one. A build commits atomically, at its end. This module must not know where Spark runs,
+nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ Days = frozenset[date]
 
 
 class BuildInputs(NamedTuple):
-    """What a build reads; ``audit`` names files as Spark does, ``requests`` are Parquet tables, and
-    ``tables`` those that ``audit_tables`` reads."""
+    """The input of a build. ``audit`` are paths and patterns of audit files as Spark takes them,
+    ``requests`` are Parquet tables, and ``tables`` are tables that ``audit_tables`` reads."""
 
     log: Logs
     configuration: Configuration
@@ -88,7 +88,7 @@ class BuildInputs(NamedTuple):
 
 
 def check(given: BuildInputs) -> None:
-    """Looks at what is given, and refuses what shows without Spark that it cannot be built."""
+    """Refuse input that cannot be built, as far as this shows without Spark."""
     check_log(given.log, skip_damaged=given.skip_damaged)
 
 
@@ -99,8 +99,8 @@ def build(
     at: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
 ) -> list[FileRead]:
-    """Fills every table from what ``check`` let pass; ``at`` is told what is being done, ``warn``
-    what is odd about the log."""
+    """Fill every table from input that passed ``check``. ``at`` is called with each step's name,
+    ``warn`` with oddities of the log."""
     check_is_built(tables.path, tables.contents)
     given = given._replace(
         requests=list(dict.fromkeys(map(placed, given.requests))),
@@ -150,7 +150,7 @@ def _fill(
 def _stale_days(
     tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration
 ) -> Days:
-    """The days with requests that may be decided otherwise than they were."""
+    """The days with requests whose decision may have changed."""
     moment = differ_from(deciding_in(tables), deciding_by(*log, configuration.table()))
     if moment is None:
         return frozenset()
@@ -170,8 +170,8 @@ def _take(
     decider: Decider,
     stale: Days,
 ) -> _Taken:
-    """DECISIONS, POSSIBLE and REJECTED with what is given, in place of the rows that give way to
-    it, and with what is ``stale`` decided again."""
+    """Update DECISIONS, POSSIBLE and REJECTED: the new rows replace rows that are superseded, and
+    requests of ``stale`` days are decided again."""
     session, known, is_new = tables.session, tables.read(FILES), not tables.has(DECISIONS)
     old = tables.read(REQUESTS)
     facts = {} if staged is None else staged.facts
@@ -210,8 +210,9 @@ def _take(
 
 
 class _Taken(NamedTuple):
-    """What is ``told`` of files, the ``paths`` of those whose rows are in force, the days
-    ``touched``, and those of them that are ``fresh``: all their rows are as they were staged."""
+    """What was taken in: ``told`` are facts about the files, ``paths`` the files whose rows are in
+    force, ``touched`` the changed days. Of the ``fresh`` days among them, all rows are as
+    staged."""
 
     told: list[FileRead]
     paths: Sequence[str]
@@ -220,8 +221,8 @@ class _Taken(NamedTuple):
 
 
 class _Lines(NamedTuple):
-    """``rows`` of ``requests.READ`` that were staged, by their files' names in the tables; the
-    forms ``shown`` by then; whether a request ``lacks_rule``; and which lines are ``broken``."""
+    """The staged lines: ``rows`` of ``requests.READ`` under their files' names in the tables, the
+    forms ``shown`` so far, whether a request ``lacks_rule``, and the ``broken`` lines."""
 
     rows: DataFrame
     shown: Shown
@@ -246,7 +247,7 @@ class _Lines(NamedTuple):
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
-        """Those with lines that are not what they seem alone."""
+        """The days with lines that only other lines show to be incomplete."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)
@@ -256,7 +257,8 @@ class _Lines(NamedTuple):
         return days
 
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
-        """The requests of ``days`` with ``others``, rows of REQUESTS; half lines are rejected."""
+        """The requests of ``days``, together with ``others`` (rows of REQUESTS); half lines are
+        rejected."""
         if not days:
             return frame_of(others.sparkSession, [], READ)
         own = requests_of(self.rows).where(_is_of(days))
@@ -270,7 +272,11 @@ def _all(*rows: DataFrame) -> DataFrame:
 def _check_has_lines(
     staged: Staged | None, files: Sequence[ListedFile], tables: Sequence[str]
 ) -> None:
-    """``InvalidRequest`` where all that is given would make a folder without a request."""
+    """Refuse input that makes a new folder without any request.
+
+    Raises:
+        InvalidRequest: no input has a request.
+    """
     facts = () if staged is None else staged.facts.values()
     given = [*(each.path for each in files), *tables]
     if given and not any(each.requests + each.broken for each in facts):
@@ -282,7 +288,7 @@ def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
-    """``read`` without the files that are left out, and with the names that others have."""
+    """``read`` without files that are left out, and with renamed files under their new names."""
     from pyspark.sql import functions as f
 
     names = found.names()
@@ -297,9 +303,11 @@ def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
 def _cover(
     tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
 ) -> None:
-    """COVERAGE for the days ``touched``: by the ``hours`` that were counted of those that are
-    ``fresh``, else counted anew; and for those that a version counted which did not look for
-    controllers."""
+    """COVERAGE for the days ``touched``.
+
+    ``hours`` are counts for the ``fresh`` days; other days are counted again. So are days that
+    were counted by a version that did not look for controllers.
+    """
     before = tables.read(COVERAGE)
     touched |= _days(before.where("controller IS NULL"))
     kept = counted_before(before.where(~_is_of(touched)))
@@ -311,7 +319,7 @@ def _cover(
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
-    """The rows of USAGE of ``days``; those that are ``fresh`` were mostly counted when they were
+    """The rows of USAGE for ``days``. Most of the ``fresh`` days were counted while they were
     read."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
     rows = usage(tables.read(DECISIONS).where(_is_of(days - done)))
@@ -321,7 +329,7 @@ def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> Da
 
 
 def _put(tables: Tables, table: TableSchema, rows: DataFrame, days: Days | None) -> None:
-    """``rows`` are all that the table, or ``days`` of it, have from now on."""
+    """Replace the table, or ``days`` of it, by ``rows``."""
     if days is None:
         tables.replace(table, rows)
     else:

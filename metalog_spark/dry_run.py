@@ -1,7 +1,7 @@
 """Previews a build from each file's beginning and end, without Spark.
 
-Nothing is written, and of a file at most ``_SAMPLE`` bytes at either end are read. So lines are
-estimated, and times are those of the first and the last audit lines found there. This module must
+It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of a file. So numbers of lines
+are estimates, and times are those of the first and last audit lines found there. This module must
 not know Spark, nor how anything is shown.
 """
 
@@ -29,13 +29,16 @@ _SAMPLE: Final = 128 << 10
 _GZIP: Final = b"\x1f\x8b"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _Stamp = tuple[str, int, int]
-"""Path, length and time of modification in milliseconds, by which a build knows a file."""
+"""Path, length and modification time in milliseconds, by which a build recognizes a file."""
 
 
 class FileLook(NamedTuple):
-    """``lines`` are estimated; ``first`` and ``last`` are times of audit lines, None where there is
-    none, or where a packed file would have to be unpacked whole. ``is_known``: it was read by an
-    earlier build, and is not read again."""
+    """A preview of a file. ``lines`` is an estimate.
+
+    ``first`` and ``last`` are times of audit lines; None if there are none, or if a compressed
+    file would have to be decompressed whole. ``is_known``: an earlier build has read the file, and
+    it is not read again.
+    """
 
     path: str
     broker: str
@@ -48,7 +51,7 @@ class FileLook(NamedTuple):
 
     @property
     def days(self) -> Iterator[date]:
-        """From the first to the last."""
+        """The days from the first to the last line."""
         if self.first is not None:
             end = (self.last or self.first).date()
             for number in range((end - self.first.date()).days + 1):
@@ -56,15 +59,15 @@ class FileLook(NamedTuple):
 
 
 class MissingRecords(NamedTuple):
-    """Where records of the metadata log are missing, and why."""
+    """The offsets of missing records of the metadata log, and why they are missing."""
 
     offset: int
     why: str
 
 
 class DryRun(NamedTuple):
-    """``days`` have lines of the ``files``; ``again`` are those of them that the folder has
-    already. The log goes from ``start`` up to ``end``."""
+    """The result. ``days`` are the days with lines in the ``files``; ``again`` are those that the
+    folder already has. The log ranges from ``start`` to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -81,7 +84,8 @@ def dry_run(
     zone: Zone,
     broker_from: re.Pattern[str] | None,
 ) -> DryRun:
-    """What a build of the files that ``audit`` names, and of the log, would do to ``out``."""
+    """What a build of the audit files that ``audit`` names, and of the log, would do to
+    ``out``."""
     from metalog_spark.history.splits import LogHole
 
     paths = dict.fromkeys(path for each in audit for path in files_named(each))
@@ -97,7 +101,7 @@ def dry_run(
 
 
 def _known_files(out: Path) -> Set[_Stamp]:
-    """Those that earlier builds have read, as they were then."""
+    """The files that earlier builds have read."""
     from pyarrow import parquet
 
     found = set()
@@ -138,7 +142,8 @@ def _end(file: BinaryIO, size: int) -> bytes:
 
 
 def _unpacked(file: BinaryIO) -> tuple[bytes, int]:
-    """What the first packed bytes hold, and how many they are; of damage, what lies before it."""
+    """The decompressed content of the first bytes, and the number of compressed bytes read; with
+    damage, the content before it."""
     packed = file.read(_SAMPLE)
     found, left = b"", packed
     while left and len(found) < _SAMPLE:

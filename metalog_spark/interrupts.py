@@ -1,7 +1,7 @@
 """Delays Ctrl-C while an operation must not be left half done.
 
-It comes to the main thread, by a handler that whoever had it before gets back; elsewhere, and
-where Ctrl-C is ignored, nothing here changes that. This module must not know what is done.
+Ctrl-C interrupts the main thread. Its earlier handler is restored at the end. On another thread,
+or if Ctrl-C is ignored, nothing changes. This module must not know what is done.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from threading import Event, current_thread, main_thread
 
 @contextmanager
 def first_ctrl_c() -> Iterator[Event]:
-    """Set by the first Ctrl-C, which interrupts nothing; the next does what it always did."""
+    """An event that the first Ctrl-C sets without an interruption; the next one has its usual
+    effect."""
     with _asked(once=True) as asked:
         yield asked
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block."""
+    """A ``with`` block during which Ctrl-C is delayed until its end."""
     with _asked(once=False) as asked:
         yield
     if asked.is_set():

@@ -1,9 +1,8 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
-On this machine Spark listens on the loopback only, has no web page, and writes what its
-JVM has to say into a file, not among our own lines. Elsewhere our packages are sent along,
-so that its Python workers decode and decide by the code that is here; what else they need
-of their own, the guide says. All goes by what a classic and a Connect session share. This
+On this machine Spark listens on the loopback interface only, has no web page, and logs to a file,
+not among our own lines. Elsewhere our packages are sent along, so that its Python workers run this
+code; the guide says what else they need. Everything works on classic and Connect sessions. This
 module must not know what the session is for.
 """
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 APPLICATION: Final = "metalog pipeline"
 LOCAL: Final = "local[*]"
 _HERE: Final = "local"
-"""How each master begins whose workers are on this machine."""
+"""Prefixes of masters whose workers run on this machine."""
 _HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
 _SHIPPED: Final = (
     "metalog", "authorizer", "snapshot", "metalog_sources",
@@ -58,8 +57,8 @@ _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""Each time that a column is named Spark's Python would else look for a notebook, and tell the
-JVM which line of ours it was."""
+"""For each named column, Spark's Python would otherwise look for a notebook, and tell the JVM our
+line of code."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -68,7 +67,7 @@ _ON_THIS_MACHINE: Final = {
 _SOCKETS: Final = "spark.python.unix.domain.socket"
 _SOCKET_NAME: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
 _LONGEST_SOCKET: Final = 103
-"""Bytes of a socket's path, on macOS; Linux has a few more."""
+"""The most bytes in a socket's path on macOS; Linux allows a few more."""
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _COLLECTOR: Final = {_DEFAULT_OPTIONS: "-XX:+UseParallelGC"}
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
@@ -79,7 +78,7 @@ _WITH_OPTIONS: Final = (
     "JDK_JAVA_OPTIONS",
     "_JAVA_OPTIONS",
 )
-"""Variables by which options come to a JVM."""
+"""Environment variables with options for a JVM."""
 _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
 _NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
@@ -89,7 +88,7 @@ _LISTENS_WITHIN_S: Final = 5
 _HOME: Final = "SPARK_HOME"
 _LOCALE: Final = "LC_ALL"
 _ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
-"""What glibc and others call the encoding of the locales C and POSIX."""
+"""The encoding's names in the locales C and POSIX, in glibc and others."""
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -103,13 +102,15 @@ def open_session(
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> SparkSession:
-    """A session of ``master`` (Spark's own word: ``local[4]``, ``spark://…``, ``yarn``) or of the
-    Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` for one that is started here); of
-    all this machine's cores without either.
+    """A session of ``master`` (Spark's word: ``local[4]``, ``spark://…``, ``yarn``), or of the
+    Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` for one that is started here), or
+    on all cores of this machine.
 
-    ``settings`` are Spark's, and win over ours, but for the time zone, by which tables have
-    their days and hours. What the JVM prints is added to the file
-    ``log``, or goes where our errors go. ``InvalidRequest`` where none can be had.
+    ``settings`` are Spark's, and override ours, except the time zone, which defines the tables'
+    days and hours. The JVM's output is appended to the file ``log``, or goes to standard error.
+
+    Raises:
+        InvalidRequest: no session can be opened.
     """
     if master is not None and remote is not None:
         raise InvalidRequest("--master starts Spark and --remote asks one; give one of them")
@@ -135,7 +136,7 @@ def open_session(
 
 
 def errors_of_spark() -> tuple[type[Exception], ...]:
-    """What a call into a session may raise."""
+    """The exceptions that a call into a session may raise."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -143,15 +144,14 @@ def errors_of_spark() -> tuple[type[Exception], ...]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of Spark's says, before all that it knows of where."""
+    """The message of an error of Spark's, without its long context."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
     said = next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
     return said.removesuffix(".")
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:
-    """The error of ours that came back from a worker in tracebacks of two languages; None where
-    it is Spark's own."""
+    """Our own error that a worker raised, found in the nested traceback; None if it is Spark's."""
     text = str(error)
     if found := _OURS.findall(text):
         kind, said = found[-1]
@@ -165,18 +165,18 @@ def error_of_ours(error: Exception) -> MetalogError | None:
 
 
 def not_installed(error: ModuleNotFoundError) -> InvalidRequest:
-    """What to say where a part of the ``[spark]`` extra cannot be imported."""
+    """The message if a part of the ``[spark]`` extra cannot be imported."""
     return InvalidRequest(f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'")
 
 
 def is_local(master: str) -> bool:
-    """Whether the workers of ``master`` are threads of a JVM that we start."""
+    """Whether the workers of ``master`` are threads of a JVM that this process starts."""
     return master == "local" or master.startswith("local[")
 
 
 def _check_is_not_refused(place: str) -> None:
-    """``InvalidRequest`` where nobody listens: Spark would try again for minutes, in silence. A
-    server that cannot be told to be away, such as one behind a proxy, is Spark's to look for."""
+    """Check that somebody listens: Spark would silently try again for minutes. Servers that cannot
+    be checked, such as one behind a proxy, are left to Spark."""
     found = _SERVERS.match(place)
     if found is not None and all(map(_is_refused, parse_addresses(found[1]))):
         raise InvalidRequest(f"{place}: nothing listens there; is it running, and this its port?")
@@ -245,9 +245,9 @@ def _by_this_python(place: str) -> Iterator[None]:
 
 
 def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The setting by which a JVM collects in parallel rather than beside the work, which takes it
-    a tenth to a fifth less CPU; none where somebody names a collector, as no JVM starts with two.
-    """
+    """The setting for a parallel garbage collector rather than a concurrent one, which saves a
+    tenth to a fifth of the CPU; none if a collector is configured, since no JVM starts with
+    two."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     told = [word for setting in settings.items() for word in setting]
@@ -258,16 +258,20 @@ def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[s
 
 
 def sockets(folder: Path) -> dict[str, str]:
-    """The settings by which Spark and its Python workers talk through ``folder``, whose path is
-    short enough for sockets, or else over TCP; that was seen to stall for good where either had
-    megabytes to say (docs/performance/worker-sockets.md)."""
+    """Settings with which Spark and its Python workers communicate through Unix sockets in
+    ``folder`` if its path is short enough, else over TCP. TCP was seen to block forever if both
+    sides send megabytes (docs/performance/worker-sockets.md)."""
     if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}
 
 
 def check_java(environ: Mapping[str, str]) -> None:
-    """``InvalidRequest`` where Spark would find no Java to start; by ``environ`` as it does."""
+    """Check, as Spark does by ``environ``, that Java can be started.
+
+    Raises:
+        InvalidRequest: Spark would find no Java.
+    """
     home = environ.get("JAVA_HOME")
     java = Path(home, "bin", "java") if home else None
     found = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
@@ -277,7 +281,7 @@ def check_java(environ: Mapping[str, str]) -> None:
 
 @contextmanager
 def _errors_into(log: Path | None) -> Iterator[None]:
-    """Processes started within inherit ``log`` as their standard error, and keep it."""
+    """A block in which started processes inherit ``log`` as their standard error, and keep it."""
     if log is None:
         yield
         return
@@ -295,8 +299,8 @@ def _errors_into(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def names_in_utf8() -> Iterator[None]:
-    """A JVM that is started within takes files' names for UTF-8, as Python does, where the locale
-    is for ASCII alone: it would pass over all other names, and say nothing."""
+    """A block in which a JVM that is started reads file names as UTF-8, as Python does. In an
+    ASCII locale it would otherwise silently skip all other names."""
     if locale.nl_langinfo(locale.CODESET) not in _ASCII:
         yield
         return
@@ -306,7 +310,7 @@ def names_in_utf8() -> Iterator[None]:
 
 @contextmanager
 def _told(name: str, value: str) -> Iterator[None]:
-    """What is started within finds the variable ``name`` so."""
+    """A block in which started processes get the environment variable ``name``."""
     given = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -319,7 +323,7 @@ def _told(name: str, value: str) -> Iterator[None]:
 
 
 def _own_folder() -> Path:
-    """One that nobody else reads, until this process ends."""
+    """A folder that only this user can read, until this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="metalog-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -330,8 +334,8 @@ def _see(log: Path | None) -> str:
 
 
 def ship(session: SparkSession) -> None:
-    """Send our packages to the session's Python workers, once, unless those are processes of
-    this machine that import them from where we do."""
+    """Send our packages to the session's Python workers, once; not if the workers run on this
+    machine and import them from the same place."""
     if session in _HAVE_OURS or not has_workers_elsewhere(session):
         return
     archive = _own_folder() / "kraft_metalog.zip"
@@ -347,7 +351,7 @@ def has_workers_elsewhere(session: SparkSession) -> bool:
 
 
 def write_packages(archive: Path) -> None:
-    """The source of what a worker runs, to be put on its path."""
+    """Write the source that workers run into ``archive``, which is put on their path."""
     above = Path(__file__).resolve().parents[1]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in _SHIPPED:

@@ -1,8 +1,9 @@
-"""Reads and decides what a build is given by one write, into a place of DECISIONS that is not in
-force yet; and tells what was written there.
+"""Reads and decides a build's input in one write, into a directory of DECISIONS that is not in
+force yet, and reports what was written.
 
-A line of a file in several splits is numbered by a look at all splits before, and what was written
-says whether these were the same. This module must not know what becomes of the rows.
+To number the lines of a file with several splits, a first pass counts the lines of all splits
+before. The written rows show whether the second pass had the same splits. This module must not
+know what becomes of the rows.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _SMALL_BYTES: Final = 1 << 20
 _LARGE_PART: Final = 256
-"""A file is looked at for splits that is not small, and this part of all bytes."""
+"""A file may have several splits if it has more than this part (1/256) of all bytes."""
 _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
@@ -65,7 +66,7 @@ _DAYS: Final = "array_distinct(transform(hours, each -> each[0] DIV 24))"
 _COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 _EPOCH: Final = date(1970, 1, 1)
 Numbers = dict[tuple[str, int], int]
-"""How many lines come before a split, by its file and where it begins."""
+"""How many lines precede a split, by its file and its start."""
 
 
 class AuditInput(NamedTuple):
@@ -79,7 +80,7 @@ class AuditInput(NamedTuple):
 
 
 class Decider(NamedTuple):
-    """By what requests are decided."""
+    """The ACLs and the configuration that decide requests."""
 
     state: bytes
     configuration: Configuration
@@ -89,9 +90,10 @@ class Decider(NamedTuple):
 
 
 class FileSums(NamedTuple):
-    """What the lines of a file tell of others: the ``broker`` and the first times at which it
-    ``shows`` forms; from when its clock was set back; whether a request lacks its rule, a line
-    only ends a record, and the file ends within a line; and whether Spark split it."""
+    """What a file's lines show beyond themselves: the ``broker``; the first times of the forms in
+    ``shows``; the time from which its clock was set back; whether a request lacks its rule;
+    whether a line only ends a record; whether the file ends within a line; and whether Spark split
+    it."""
 
     broker: str
     shows: Sequence[int | None]
@@ -103,9 +105,12 @@ class FileSums(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """Rows in a ``place`` of DECISIONS, the ``facts`` of each file and table of requests, and the
-    ``sums`` of each file. Of tables: their names, ``of_tables``, the forms ``shown``, and whether
-    any row ``lacks_rule``."""
+    """Rows in the directory ``place`` of DECISIONS, which is not in force yet.
+
+    ``facts`` are of each file and table of requests, ``sums`` of each file. For tables:
+    ``of_tables`` are their names, ``shown`` the forms, and ``lacks_rule`` whether any row lacks
+    its rule.
+    """
 
     tables: Tables
     place: str
@@ -116,7 +121,7 @@ class Staged(NamedTuple):
     lacks_rule: bool
 
     def read(self) -> DataFrame:
-        """All that was written as rows of ``requests.READ``."""
+        """All written rows as rows of ``requests.READ``."""
         rows = self.tables.staged(DECISIONS, self.place)
         side = rows.where("day IS NULL")
         requests = rows.where("day IS NOT NULL").select(*REQUESTS.columns)
@@ -132,7 +137,8 @@ class Staged(NamedTuple):
         return reduce(_with, parts, as_read(requests))
 
     def hours(self, paths: Iterable[str]) -> DataFrame:
-        """What ``coverage.counted`` tells of the files at ``paths``, and tables of requests."""
+        """The result of ``coverage.counted`` for the files at ``paths``, and for tables of
+        requests."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
@@ -154,7 +160,7 @@ class Staged(NamedTuple):
         return sums.withColumns({name: f.col(name) > 0 for name in _COUNTS[3:]})
 
     def usage(self) -> DataFrame:
-        """Parts of rows of USAGE for all requests but those of days that are ``uncounted``."""
+        """Partial rows of USAGE for all requests except those of ``uncounted`` days."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         sums = {
             "requests": COUNT,
@@ -166,7 +172,7 @@ class Staged(NamedTuple):
         return _of_kind(side, SideKind.USAGE).selectExpr(*columns)
 
     def uncounted(self) -> frozenset[date]:
-        """The days with requests that ``usage`` does not have."""
+        """The days with requests that are not in ``usage``."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         rows = _of_kind(side, SideKind.UNCOUNTED).select(COUNT).distinct().collect()
         days = {_EPOCH + timedelta(row[0]) for row in rows}
@@ -181,7 +187,7 @@ class Staged(NamedTuple):
         return found
 
     def forms(self, paths: Iterable[str]) -> Shown:
-        """What lines of the files at ``paths``, and tables of requests, show."""
+        """The forms that lines of the files at ``paths``, and of tables of requests, show."""
         shown: Shown = {}
         for each in (self.sums[path] for path in paths if path in self.sums):
             if each.shows[0]:
@@ -190,7 +196,7 @@ class Staged(NamedTuple):
 
 
 def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
-    """Writes all that is ``given``, decided."""
+    """Write all of ``given``, decided."""
     by_table = _read_tables(tables.session, given)
     asks_splits = _may_be_split(given.files)
     for _ in range(_ATTEMPTS):
@@ -233,8 +239,8 @@ def _rows(
 
 
 def _deciding(decider: Decider, folder: Path | None) -> Mapped:
-    """What a worker does with lines that were read; it writes requests to ``folder`` itself where
-    there is one."""
+    """The function that a worker applies to lines. If there is a ``folder``, the worker writes
+    requests there itself."""
     state, eras = decider.state, decider.configuration.eras
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -245,7 +251,7 @@ def _deciding(decider: Decider, folder: Path | None) -> Mapped:
 
 
 def _written(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.RecordBatch]:
-    """The side rows; the others are written."""
+    """The side rows; all other rows are written."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
@@ -267,8 +273,8 @@ def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
-    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one look at them: a line is
-    parsed each time that its row is looked at."""
+    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one pass: each pass over a
+    row parses its line again."""
     rejected, possible = (f"'{kind}'" for kind in (SideKind.REJECTED, SideKind.POSSIBLE))
     is_request = "reason IS NULL AND possible IS NULL"
     of_side = {
@@ -289,13 +295,14 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(files: Sequence[ListedFile]) -> bool:
-    """As far as their lengths tell, and not how many tasks Spark has at once."""
+    """Whether a file may have several splits, by the files' lengths alone: how many tasks Spark
+    runs at once does not matter."""
     longest = max((each.length for each in files), default=0)
     return longest > max(_SMALL_BYTES, sum(each.length for each in files) // _LARGE_PART)
 
 
 def _lines_before(files: AuditFiles) -> DataFrame:
-    """By the splits that do not begin their file, how many lines come before."""
+    """For each split that does not begin its file, how many lines precede it."""
     rows = files.splits().selectExpr("path", "start", _BEFORE.format("path")).where("start > 0")
     return frame_of(rows.sparkSession, map(tuple, rows.collect()), SPLITS)
 
@@ -325,7 +332,7 @@ def _with(one: DataFrame, more: DataFrame) -> DataFrame:
 
 
 def _told_before(before: DataFrame | None) -> Numbers:
-    """By the file and where the split begins."""
+    """By the file and the split's start."""
     rows = [] if before is None else before.collect()
     return {(file_at(row["path"]), row["start"]): row["lines"] for row in rows}
 

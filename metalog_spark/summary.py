@@ -1,4 +1,4 @@
-"""How much is in a pipeline's tables, read off the small ones among them.
+"""Summarizes a pipeline's tables, using the small ones among them.
 
 This module must not know how anything is shown.
 """
@@ -40,11 +40,16 @@ _EVER: Final = Window(0, TIMES_END_US)
 
 
 class Summary(NamedTuple):
-    """``first`` and ``last`` are hours with requests, ``seen`` what is known of all between them,
-    ``disagree`` what the broker answered otherwise than its ACLs say, ``not_known`` what was asked
-    in a gap, ``later`` what was after the log's end; ``halves`` are lines that end sooner than
-    those of their brokers did by then, ``upgraded`` the brokers whose lines had no rule before, and
-    ``clocks`` what to say of clocks that were set back."""
+    """The summary of a build.
+
+    - ``first`` and ``last``: the first and last hours with requests; ``seen``: the coverage
+      between them.
+    - ``disagree``: requests that the broker answered differently than its ACLs do.
+    - ``not_known``: requests in a gap of the log; ``later``: requests past the log's end.
+    - ``halves``: lines that are shorter than their broker's lines were at that time.
+    - ``upgraded``: the brokers whose earlier lines had no rule.
+    - ``clocks``: what to say of clocks that were set back.
+    """
 
     allowed: int
     denied: int
@@ -68,7 +73,7 @@ class Summary(NamedTuple):
 
 
 class TableTotals(NamedTuple):
-    """The rows of the tables that ``follow`` adds to, and those that wait."""
+    """The numbers of rows in the tables that ``follow`` extends, and of waiting requests."""
 
     decided: int
     waiting: int
@@ -128,7 +133,7 @@ def summary(tables: Tables) -> Summary:
 
 
 def tally(tables: Tables, told: int | None) -> TableTotals:
-    """With the alerts of the batches up to ``told``."""
+    """The totals, with the alerts of the batches up to ``told``."""
     from pyspark.sql import functions as f
 
     counted = {
@@ -143,7 +148,8 @@ def tally(tables: Tables, told: int | None) -> TableTotals:
 
 
 def _covered(tables: Tables) -> DataFrame:
-    """What each broker logged and all did; those hours of all are of the clock."""
+    """The coverage of each broker, and of all together; the hours of all are hours of the
+    clock."""
     from pyspark.sql import functions as f
 
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}
@@ -171,7 +177,8 @@ def _covered(tables: Tables) -> DataFrame:
 
 
 def _seen(found: dict[str, Any]) -> WindowCoverage:
-    """As findings count, that take each broker to be expected from the first hour to the last."""
+    """The coverage as findings count it: each broker is expected from the first hour to the
+    last."""
     led, brokers = found.pop("led") or 0, found.pop("of_brokers")
     if found["first"] is None:
         return WindowCoverage(0, 0, 0)
@@ -182,13 +189,13 @@ def _seen(found: dict[str, Any]) -> WindowCoverage:
 
 
 def _found(*said: DataFrame) -> dict[str, Any]:
-    """What all of them say, each in a row, in one go."""
+    """The values of several one-row tables, collected by one query."""
     rows = reduce(lambda one, more: one.unionAll(more), said).collect()
     return {name: value for row in rows for name, value in json.loads(row[0]).items()}
 
 
 def _said(table: DataFrame, **columns: Column) -> DataFrame:
-    """One row, as JSON, so that what is read off all tables comes in one go."""
+    """The table's values as one row of JSON, so that one query can collect those of all tables."""
     from pyspark.sql import functions as f
 
     named = f.struct(*(column.alias(name) for name, column in columns.items()))

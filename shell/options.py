@@ -1,4 +1,4 @@
-"""Reading the arguments of a verb: argparse, with one-line errors and the common options.
+"""Parses the arguments of a verb: argparse, with one-line errors and the common options.
 
 This module must not know what any verb does with them.
 """
@@ -58,7 +58,11 @@ def _is_of_a_pattern(message: str, options: Container[str]) -> bool:
 
 
 def at_least(least: int, option: str) -> Callable[[str], int]:
-    """What reads the number of ``option``; ``InvalidRequest`` where it is none, or less."""
+    """A parser for the number of ``option``.
+
+    Raises:
+        InvalidRequest: by the parser, if the text is not a number, or is less than ``least``.
+    """
 
     def number(text: str) -> int:
         found = whole_number(text)
@@ -70,7 +74,7 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
 
 
 def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
-    """The parser of one verb: what its module configures, and the options of every verb."""
+    """The parser of one verb: the options of its module, and those of every verb."""
     parser = _Parser(
         prog=f"metalog {name}",
         usage=f"metalog {name} {module.USAGE}",
@@ -112,14 +116,18 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
 
 
 def plain_parser(name: str, advice: str) -> ArgumentParser:
-    """A parser of words that are not a verb's; ``advice`` ends its messages."""
+    """A parser for words that are not a verb's; its messages end with ``advice``."""
     return _Parser(prog=name, advice=advice)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
-    """The arguments as a namespace; ``InvalidRequest`` where they cannot be read.
+    """The arguments as a namespace.
 
-    What follows ``--`` is not read: it is the namespace's ``rest``, and all before it ``typed``.
+    The words after ``--`` are not parsed: they are its ``rest``; the words before are its
+    ``typed``.
+
+    Raises:
+        InvalidRequest: the arguments are invalid.
     """
     own = list(arguments)
     rest: list[str] = []
@@ -132,9 +140,12 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_half_pairs(parser: ArgumentParser, parsed: Namespace) -> None:
-    """``InvalidRequest`` for words that are not Unicode, but for paths: no broker has such a name,
-    so that no answer about it would be one. What an argument holds is not repeated: it may be a
-    password."""
+    """Refuse words that are not Unicode, except paths: no broker has such a name, so an answer
+    about it would be false. The message does not repeat an argument, which may be a password.
+
+    Raises:
+        InvalidRequest: a word has half of a surrogate pair.
+    """
     if _has_half_pair(parsed.rest):
         raise InvalidRequest(f"what follows --{_NOT_UNICODE}")
     for action in parser._actions:
@@ -155,7 +166,7 @@ def _has_half_pair(value: object) -> bool:
 
 
 def _joined(arguments: list[str]) -> list[str]:
-    """``--at -6h`` as ``--at=-6h``, which argparse would take for two options."""
+    """``--at -6h`` as ``--at=-6h``, which argparse would otherwise read as two options."""
     joined: list[str] = []
     for text in arguments:
         if joined and joined[-1] in _MOMENT_OPTIONS and re.match(r"-\d", text):
@@ -166,7 +177,7 @@ def _joined(arguments: list[str]) -> list[str]:
 
 
 def invocation(action: Action) -> str:
-    """``-o, --output FORMAT``, whichever Python formats it."""
+    """``-o, --output FORMAT``, the same on every version of Python."""
     if not action.option_strings:
         return str(action.metavar)
     names = ", ".join(action.option_strings)
@@ -175,7 +186,7 @@ def invocation(action: Action) -> str:
 
 
 class _Formatter(HelpFormatter):
-    """Help with the lines of an epilog kept as they are written."""
+    """Formats help, and keeps an epilog's lines as they are."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=96)

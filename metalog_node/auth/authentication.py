@@ -1,9 +1,9 @@
 """The server's side of SASL: who a client is, by SCRAM or by PLAIN.
 
-An unknown user is led through the same exchange as a known one, with the same work and the
-same answer at its end, so that nobody learns which names exist. Names are taken as they come,
-without SASLprep, as Kafka takes them, up to ``MOST_NAME_BYTES``. This module must not know how
-tokens travel, nor show what is secret.
+The exchange for an unknown user is the same as for a known one, with the same work and the same
+answer at its end, so that nobody learns which names exist. As in Kafka, names are used without
+SASLprep; they may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are
+transferred, nor show what is secret.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _SHOWN: Final = 100
 
 
 class LoginRefused(InvalidRequest):
-    """The one answer to every login that fails, in Kafka's words; the reason is for the log."""
+    """The same answer, in Kafka's words, to every login that fails; only the log has the
+    reason."""
 
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -58,9 +59,9 @@ class LoginRefused(InvalidRequest):
 
 
 class NotReadyForLogins(InvalidRequest):
-    """The node has not replayed its log, so nobody can say yet whether a password is right.
+    """The node has not replayed its log, so it cannot check a password yet.
 
-    Clients close the connection at any error here; unlike a refused login, this one makes them
+    Clients close the connection at any error here; after this one, unlike a refused login, they
     try again.
     """
 
@@ -73,26 +74,30 @@ class Login(Protocol):
     principal: KafkaPrincipal | None
 
     def answer(self, token: bytes) -> bytes:
-        """What to send for the client's next token; ``LoginRefused`` ends the exchange."""
+        """The answer to the client's next token.
+
+        Raises:
+            LoginRefused: the exchange has failed.
+        """
         ...
 
 
 class Users(CredentialLookup, Protocol):
-    """Those who may log in by SCRAM, and what everybody else is shown."""
+    """The users that may log in by SCRAM, and dummy credentials for all other names."""
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it is known who there is."""
+        """Whether the users are known."""
         ...
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """A dummy credential for ``user``: always the same, and nobody's password."""
+        """A dummy credential for ``user``: always the same, and without a matching password."""
         ...
 
 
 class Logins(NamedTuple):
-    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user;
-    ``sessions_ms`` says by mechanism how long a login holds, where it expires (KIP-368)."""
+    """The ways to log in on a listener. ``passwords`` are those of PLAIN, by user. ``sessions_ms``
+    is, by mechanism, how long a login lasts, if it expires (KIP-368)."""
 
     mechanisms: Sequence[str]
     users: Users
@@ -105,7 +110,7 @@ class Logins(NamedTuple):
         return f"Logins(mechanisms={self.mechanisms!r}, [hidden])"
 
     def begin(self, mechanism: str) -> Login | None:
-        """None for a mechanism that is not enabled."""
+        """A new exchange; None for a mechanism that is not enabled."""
         if mechanism not in self.mechanisms:
             return None
         if mechanism == PLAIN:
@@ -136,7 +141,7 @@ class _Plain:
 
 
 class _Scram:
-    """RFC 5802's server, by Kafka's reading of the messages."""
+    """RFC 5802's server; messages are read as Kafka reads them."""
 
     def __init__(self, mechanism: ScramMechanism, logins: Logins) -> None:
         self._mechanism = mechanism
@@ -178,7 +183,7 @@ class _Scram:
         return answer
 
     def _trouble(self, asked: ClientFirst, known: ScramCredential | None) -> str | None:
-        """Why nobody can log in so, whatever the password."""
+        """Why this login fails whatever the password is; None if it need not."""
         name = self._mechanism.mechanism_name
         if known is None:
             return f"nobody of that name logs in by {name}"

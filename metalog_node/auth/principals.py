@@ -1,9 +1,10 @@
-"""The principal of a client's certificate: its distinguished name, or what rules make of it.
+"""The principal of a client's certificate: its distinguished name, or what mapping rules make of
+it.
 
-The name is written as Java's ``X500Principal.getName()`` does (RFC 2253: the most specific part
-first), since ACLs and ``super.users`` hold it so; the rules are Kafka's
-``ssl.principal.mapping.rules`` (KIP-371). Both run before anybody is known, in bounded time.
-This module must not know connections.
+The name has the form of Java's ``X500Principal.getName()`` (RFC 2253: the most specific part
+first), as in ACLs and ``super.users``. The rules are Kafka's ``ssl.principal.mapping.rules``
+(KIP-371). Both run before the client is authenticated, in bounded time. This module must not know
+connections.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ T61, IA5, General and BMP. Java writes the bytes of any other value, even of a U
 
 
 class MappingRule(NamedTuple):
-    """Where ``pattern`` is all of a name, its matches become ``replacement``, in lower (``L``) or
-    upper (``U``) case; a ``pattern`` of None takes every name as it is."""
+    """If ``pattern`` matches the whole name, its matches are replaced by ``replacement``, and the
+    result is changed to lower (``L``) or upper (``U``) case. A ``pattern`` of None keeps every
+    name as it is."""
 
     pattern: Pattern | None
     replacement: Replacement | None
@@ -62,9 +64,10 @@ _DEFAULT: Final = MappingRule(None, None, "")
 
 
 def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
-    """None is ``DEFAULT``; an empty text is not a rule, which takes no name.
+    """The rules. None is ``DEFAULT``. An empty text has no rule, so no name is accepted.
 
-    ``ConfigException`` names what is not a rule, or cannot be carried out as Java does.
+    Raises:
+        ConfigException: a rule is malformed, or uses what is not supported here.
     """
     if text is None:
         return (_DEFAULT,)
@@ -83,7 +86,7 @@ def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
 
 
 def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
-    """None where nothing stands between two commas, as in Kafka."""
+    """The rule; None for nothing between two commas, as in Kafka."""
     pattern, replacement, case = match.group("pattern", "replacement", "case")
     if match["default"]:
         yield _DEFAULT
@@ -96,16 +99,18 @@ def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
 
 
 def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrincipal | None:
-    """Of a certificate in DER; None where no rule takes its name, which Kafka refuses too.
+    """The principal of a certificate in DER; None if no rule matches its name, which Kafka
+    refuses, too.
 
-    ``InvalidRequest`` where the name cannot be read, or the rules take too long for it.
+    Raises:
+        InvalidRequest: the name cannot be read, or the rules take too long for it.
     """
     name = mapped_name(distinguished_name(certificate), rules)
     return None if name is None else KafkaPrincipal("User", name)
 
 
 def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
-    """What the first rule that takes ``name`` makes of it."""
+    """The result of the first rule that matches ``name``."""
     steps = Steps(MOST_STEPS)
     for pattern, replacement, case in rules:
         if pattern is None or replacement is None:
@@ -117,7 +122,7 @@ def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
 
 
 def distinguished_name(certificate: bytes) -> str:
-    """Its subject, as Java writes it."""
+    """The certificate's subject as Java writes it."""
     try:
         subject: bytes = x509.Certificate.load(certificate).subject.dump()
         return name_text(subject)
@@ -126,9 +131,10 @@ def distinguished_name(certificate: bytes) -> str:
 
 
 def name_text(name: bytes) -> str:
-    """A name in DER, whose parts stand from the least specific on, by RFC 2253.
+    """A name in DER (the least specific part first) as RFC 2253 writes it.
 
-    ``ValueError`` where it is not one.
+    Raises:
+        ValueError: it is not a name.
     """
     parts = [
         "+".join(_attribute(attribute) for attribute in _elements(part)) for part in _elements(name)
@@ -137,7 +143,7 @@ def name_text(name: bytes) -> str:
 
 
 def _elements(value: bytes) -> Iterator[bytes]:
-    """What a SEQUENCE or a SET holds."""
+    """The elements of a SEQUENCE or a SET."""
     contents = parser.parse(value, strict=True)[4]
     at = 0
     while at < len(contents):

@@ -41,7 +41,7 @@ class SecurityProtocol(StrEnum):
 
 
 class Listener(NamedTuple):
-    """An empty ``host`` is every address of the machine; port 0 any free one."""
+    """An empty ``host`` is every address of the machine; port 0 is any free one."""
 
     name: str
     host: str
@@ -62,7 +62,7 @@ class Listener(NamedTuple):
 def parse_listeners(
     text: str, protocols: Mapping[str, SecurityProtocol], controller_names: Sequence[str]
 ) -> tuple[Listener, ...]:
-    """``listeners``; ``protocols`` is what ``parse_protocols`` made of the map."""
+    """The listeners in ``listeners``; ``protocols`` is the result of ``parse_protocols``."""
     found: list[Listener] = []
     for name, address in named_addresses(LISTENERS, text):
         is_controllers = name in controller_names
@@ -85,8 +85,8 @@ def parse_listeners(
 def parse_protocols(
     text: str | None, controller_names: Sequence[str]
 ) -> dict[str, SecurityProtocol]:
-    """``listener.security.protocol.map``. Where nothing is said each protocol's name is a
-    listener of it, and a controller's listener is PLAINTEXT."""
+    """The protocols in ``listener.security.protocol.map``. Without the map, each protocol's name
+    is also a listener's, and a controllers' listener is PLAINTEXT."""
     defaults = {each.value: each for each in SecurityProtocol}
     if not text:
         return defaults | {
@@ -106,8 +106,8 @@ def parse_protocols(
 
 
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
-    """Where clients find each listener; what is not said is where it listens, and no host at all
-    is this machine's name."""
+    """Each listener's address for clients. By default it is the address on which it listens; an
+    empty host becomes this machine's name."""
     advertised = {each.name: Address(each.host, each.port) for each in listeners}
     told = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:
@@ -128,7 +128,7 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
 
 
 def parse_metrics(text: str | None) -> Address | None:
-    """``metrics.listener``: where metrics and probes are read, if anywhere."""
+    """``metrics.listener``: the address of metrics and probes, if any."""
     if not text:
         return None
     match = _URL.fullmatch(text)
@@ -139,7 +139,7 @@ def parse_metrics(text: str | None) -> Address | None:
 
 
 def named_addresses(key: str, text: str) -> list[tuple[str, Address]]:
-    """``NAME://HOST:PORT`` each, of what ``key`` says."""
+    """The addresses ``NAME://HOST:PORT`` in the value of ``key``."""
     urls = []
     for part in filter(None, map(str.strip, text.split(","))):
         match = _URL.fullmatch(part)

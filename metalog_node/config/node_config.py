@@ -1,8 +1,8 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
-An error names the file, the line and the key, and never a value that may be a password. What
-decides (``authorizer.config``) and KIP-506's keys are read by those that know them. This module
-must not open anything but the file it is given.
+An error names the file, the line and the key, and never a value that may be a password. Other
+modules read the keys that decide requests (``authorizer.config``) and those of KIP-506. This
+module must not open anything but the file it is given.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class _Reading:
     def _controllers(
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
-        """Those that a broker follows. A controller is a quorum of its own."""
+        """The controllers that a broker follows. A controller is a quorum of one."""
         given = self._given
         voters = given.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:
@@ -285,7 +285,8 @@ class _Reading:
         return upper & {each.name for each in listeners}
 
     def _not_used(self, told: Sequence[str]) -> list[str]:
-        """``told`` are the notes that there are already, each beginning with its key."""
+        """Notes about unused keys; ``told`` are the notes so far, each of which begins with its
+        key."""
         given = self._given
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),
@@ -310,7 +311,7 @@ class _Reading:
 
 
 def _said(error: Any) -> str:
-    """What pydantic found, in words that say what to give."""
+    """pydantic's error in our words, with what to give."""
     said = _SAID.get(error["type"])
     return str(error["msg"]) if said is None else said.format(**error.get("ctx", {}))
 

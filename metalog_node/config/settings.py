@@ -1,7 +1,7 @@
 """The keys of a node's configuration: Kafka's name, default, bounds and meaning of each.
 
-``Settings`` are the node's own; ``READ_ELSEWHERE`` are those that other parts read. What
-follows from several keys together is ``node_config``'s. This module must not open anything.
+``Settings`` are the node's own; ``READ_ELSEWHERE`` are keys that other parts read. ``node_config``
+handles combinations of keys. This module must not open anything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The keys of a node whose log is a Kafka topic: which topic, and how its cluster is reached.
+"""The keys of a node whose log is a Kafka topic: which topic, and how to connect to its cluster.
 
-``metadata.log.dir=topic://HOST:PORT/TOPIC``, and a client's own keys behind a prefix. This
-module must not connect.
+``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys with a prefix. This module must not
+connect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLIENT_KEYS: Final = "metadata.log.topic."
 
 
 class TopicLocation(NamedTuple):
-    """Where the log is; ``settings`` are librdkafka's, and may hold secrets."""
+    """The topic of the log; ``settings`` are librdkafka's, and may contain secrets."""
 
     address: str
     snapshots: Path | None
@@ -33,7 +33,11 @@ class TopicLocation(NamedTuple):
 
 
 def topic_place(properties: Mapping[str, str]) -> TopicLocation | None:
-    """None where the log is not a topic; ``InvalidRequest`` begins with the key that is wrong."""
+    """The topic; None if the log is not a topic.
+
+    Raises:
+        InvalidRequest: a key is wrong; the message begins with it.
+    """
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
         return None
@@ -62,7 +66,11 @@ def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
-    """``ConfigException`` where the other nodes could not be told where to find this one."""
+    """Check that the other nodes can be told this node's address.
+
+    Raises:
+        ConfigException: they cannot.
+    """
     controllers = [each.name for each in listeners if each.is_controllers]
     if not controllers:
         raise ConfigException(

@@ -1,10 +1,10 @@
 """Both ends of an Envelope: a broker forwards a client's request, a controller answers it.
 
-It is judged and carried out as the client's own. The broker needs CLUSTER_ACTION; the request
-in the Envelope is asked as the principal and the address that it names (KIP-590). Where the
-broker had better try again, here or at another controller, the Envelope's own error code says
-so, since the client would not know what to do (KIP-801). Whether the client came over TLS
-cannot be known here, and counts as no.
+The controller authorizes and carries out the request as the client's own. The broker needs
+CLUSTER_ACTION; the inner request is authorized for the principal and the address in the Envelope
+(KIP-590). If the broker should try again, here or at another controller, the Envelope's own error
+code says so, since the client could not handle that error (KIP-801). Whether the client uses TLS
+is not known here, so it counts as not encrypted.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
 
 
 class ForwardedUnreadable(InvalidRequest):
-    """The Envelope is whole, what is in it is not: Kafka has this code for that."""
+    """The Envelope is valid, but the request in it cannot be read; Kafka uses this code for
+    that."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
@@ -67,7 +68,8 @@ _TOLD_TO_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnread
 
 
 class _ForwardedRequest(UnreadRequest):
-    """``ForwardedUnreadable``: a client's broken bytes are no reason to hang up on its broker."""
+    """Raises ``ForwardedUnreadable`` for a client's malformed bytes: they are no reason to close
+    the broker's connection."""
 
     def read(self) -> WireRequest:
         try:
@@ -119,8 +121,13 @@ def refuse_envelope(question: IncomingRequest, error: ApiError) -> Body:
 
 
 def _inner(forwarded: Forwarded) -> UnreadRequest:
-    """``InvalidRequest`` for what is not forwarded, ``UnsupportedVersion`` for what is not known,
-    ``ForwardedUnreadable`` where there is not even a header."""
+    """The request in an Envelope.
+
+    Raises:
+        InvalidRequest: this API is not forwarded.
+        UnsupportedVersion: the API or version is unknown.
+        ForwardedUnreadable: there is no complete header.
+    """
     try:
         head = read_head(forwarded.request)
     except Malformed as error:
@@ -143,8 +150,8 @@ def _sealed(question: IncomingRequest, inner: UnreadRequest, body: Body) -> Body
 
 
 def forward(services: Services, question: IncomingRequest) -> Answer:
-    """Hand the request on as it came, with whose it is; the answer goes back as it comes.
-    Where this node is the active one there is nobody to hand it on to."""
+    """Forward the request unchanged, with its client's principal and address, and return the
+    response unchanged. If this node is the active controller, there is nobody to forward to."""
     if services.replica.is_active:
         return _FORWARDABLE[question.request.head.api_key].handle(services, question)
     if services.forwarder is None:

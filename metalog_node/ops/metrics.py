@@ -1,8 +1,7 @@
 """A node's metrics for Prometheus: one registry for each node.
 
-What happens is counted when it happens; what is so is looked up when somebody asks. Names of
-Kafka's metrics are those that Kafka's users know from its JMX exporter. This module must not
-know sockets, nor change what it counts.
+Events are counters; state is a gauge, read at scrape time. Metrics that Kafka has, too, have the
+names of its JMX exporter. This module must not know sockets, nor change what it counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A node's pages for operators: metrics and probes.
 
-It is read from the thread of ``http_endpoint``, whatever the node's own loop is at. This module
-must not know HTTP, nor change what it reads.
+The thread of ``http_endpoint`` reads it at any time, whatever the node's own loop does. This
+module must not know HTTP, nor change what it reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metalog_node.ops.probes import Probed, health, readiness
 
 
 class NodeState:
-    """``opened`` has each listener by its name from when it is open on."""
+    """``opened`` has each open listener, by name."""
 
     def __init__(
         self,

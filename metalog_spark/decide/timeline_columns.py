@@ -18,7 +18,7 @@ Numbers = NDArray[np.int64]
 BEFORE_LIVES: Final = 2
 """Offset of an ACL lifetime's number in columns: UNMATCHED and UNREACHED come first."""
 SLOT_BITS: Final = 20
-"""The cache has a slot for so many questions, a power of two."""
+"""The cache has ``2 ** SLOT_BITS`` slots, one question each."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 """An odd multiplier with random-looking bits: it spreads neighbours over the slots."""
 

@@ -1,4 +1,4 @@
-"""A year of a small company, made up: its metadata log and what its brokers logged.
+"""A made-up year of a small company: its metadata log and its brokers' audit logs.
 
-Pure but for the files at its end, and the same for the same seed. Nothing here knows Spark.
+Pure until it writes files at its end, and deterministic for a seed. Nothing here knows Spark.
 """

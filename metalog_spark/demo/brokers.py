@@ -1,8 +1,8 @@
 """The demo brokers' audit logs, with their planned errors.
 
-There are times at which one logs denials only, or nothing; one's clock is behind for a
-day; a client's name for a topic forges a line; a full disk tears one.
-This module must not know how an answer comes about.
+Planned errors: times at which a broker logs only denials, or nothing; a day with a slow clock; a
+line that a client forges by a topic name; a line that a full disk tears. This module must not know
+how an answer comes about.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOTHING: Final = "NOTHING"
 
 
 class LoggingGap(NamedTuple):
-    """``broker`` logs only ``state`` from an hour on, before another; None is each of them."""
+    """``broker`` logs only ``state`` from one hour until before another; None is every broker."""
 
     broker: int | None
     begin: int
@@ -36,7 +36,7 @@ HOLES: Final = (
     LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
     LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
 )
-"""DEBUG was not on yet; a disk was full; an upgrade brought the old logging back."""
+"""DEBUG was not enabled yet; a disk was full; an upgrade restored the old logging."""
 
 SLOW_BROKER: Final = 2
 SLOW_BY: Final = 90 * SECOND
@@ -58,7 +58,7 @@ BROKEN_LINES: Final = (
         " (kafka.server.BrokerServer)\n",
     ),
 )
-"""A broker, an hour, and what stands at its beginning that is not an audit line."""
+"""A broker, an hour, and the text at its beginning that is not an audit line."""
 
 _IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
 _IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]
@@ -66,7 +66,7 @@ _COMPRESSION: Final = 6
 
 
 class Disagreement(NamedTuple):
-    """A line that says otherwise than what was in force at the time that it says."""
+    """A line that contradicts the ACLs in force at the time it states."""
 
     time: str
     broker: str
@@ -77,7 +77,7 @@ class Disagreement(NamedTuple):
 
 
 class LineTally:
-    """How many lines there are of each kind, and which of them a pipeline is to doubt."""
+    """The number of lines of each kind, among them those that a pipeline should doubt."""
 
     def __init__(self) -> None:
         self.requests = self.unlogged = 0
@@ -86,7 +86,7 @@ class LineTally:
 
 
 class _File:
-    """The log of one broker, in a compressed file a month."""
+    """One broker's log, with one compressed file per month."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -98,7 +98,7 @@ class _File:
 
     @property
     def lines(self) -> list[str]:
-        """To be added to."""
+        """The current file's lines, to append to."""
         return self._lines
 
     def hour_is_over(self, begin: int) -> None:
@@ -125,7 +125,8 @@ def write_audit(
     asked: Sequence[Activity],
     hours: Iterable[tuple[int, list[Request]]],
 ) -> LineTally:
-    """``hours`` are when each begins, in order, and its requests."""
+    """Write the audit logs to ``folder``. ``hours`` are the start of each hour, in order, and its
+    requests."""
     tally = LineTally()
     files = [_File(folder / broker_name(number)) for number in range(BROKER_COUNT)]
     for begin, requests in hours:
@@ -191,7 +192,8 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, asked: Activity) -> None:
-    """Each is read in two ways, and one is read as two lines, of which the second lies."""
+    """Count a probe's lines: each has two readings, and one is read as two lines, of which the
+    second is false."""
     tally.ambiguous += 1
     if "\n" in asked.name:
         tally.allowed += 1

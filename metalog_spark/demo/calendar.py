@@ -1,4 +1,4 @@
-"""The year of the demo, in epoch milliseconds, UTC.
+"""The demo's year, in epoch milliseconds, UTC.
 
 This module must not know what happens in it.
 """
@@ -25,7 +25,7 @@ def moment(text: str) -> int:
 
 
 def stamp(time_ms: int) -> str:
-    """As log4j's ``%d`` writes it."""
+    """The time as log4j's ``%d`` writes it."""
     text = datetime.fromtimestamp(time_ms // SECOND, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return f"{text},{time_ms % SECOND:03d}"
 
@@ -35,7 +35,11 @@ END: Final = START + DAYS * DAY
 
 
 def days_from(date: str, count: int) -> range:
-    """``count`` days of the year from ``date`` on, which ``InvalidRequest`` says there are not."""
+    """``count`` days of the year from ``date`` on.
+
+    Raises:
+        InvalidRequest: the year does not have them.
+    """
     first = (moment(date) - START) // DAY
     if not 0 < count <= DAYS - first:
         raise InvalidRequest(f"--days {count}: the year has 1 to {DAYS - first} from {date} on")
@@ -47,7 +51,7 @@ _FIRST_WEEKDAY: Final = 2
 
 
 def weekday(day: int) -> int:
-    """Of the year's day ``day``, from 0 on: Monday is 0."""
+    """The weekday of the year's day number ``day`` (from 0): Monday is 0."""
     return (_FIRST_WEEKDAY + day) % 7
 
 
@@ -56,7 +60,7 @@ def is_weekend(day: int) -> bool:
 
 
 def office_hour(random: Random, day: int) -> int:
-    """A moment on ``day``, or on the Friday before, at which people change things."""
+    """A moment in office hours on ``day``, or on the Friday before a weekend."""
     while is_weekend(day):
         day -= 1
     return START + day * DAY + 8 * HOUR + random.randrange(9 * HOUR)

@@ -1,8 +1,7 @@
-"""Who there is: teams, their topics, and the services that read and write them.
+"""The demo company: teams, their topics, and the services that read and write them.
 
-Names follow one convention, ``team.entity.v1``; a service is ``team-role`` and is known to
-Kafka by that name or, where it logs in with a certificate, by a distinguished name.
-This module must not know ACLs.
+Names follow one convention, ``team.entity.v1``. A service is ``team-role``; Kafka knows it by that
+name or, if it logs in with a certificate, by a distinguished name. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -35,23 +34,24 @@ _ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "
 _WITH_CERTIFICATES: Final = ("fraud", "payments")
 TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
 UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
-"""Topics for which nobody ever wrote an ACL, as long as that was enough."""
+"""Topics without any ACL, as long as the default rule allowed that."""
 MOVED: Final = (
     "orders.placed.v1",
     "payments.charges.v1",
     "catalog.products.v1",
     "customers.profiles.v1",
 )
-"""Topics that get a second version, ``.v2``, to which everybody moves."""
+"""Topics that get a second version, ``.v2``, to which every client migrates."""
 _LATER: Final = 0.35
 _LEAVING: Final = 0.12
-"""Which part of the services begins after the first day, and which ends before the last."""
+"""The share of services that start after the first day, and the share that end before the last."""
 
 
 class Service(NamedTuple):
-    """``reads`` are the topics that it was granted; it really reads the first ``used`` of them.
+    """A service. ``reads`` are the topics that it was granted; it uses only the first ``used`` of
+    them.
 
-    It works from day ``begins`` of the year on, before day ``ends``.
+    It runs from day ``begins`` of the year until before day ``ends``.
     """
 
     name: str
@@ -109,13 +109,13 @@ def topic(team: str, entity: str) -> str:
 
 
 def topics() -> list[str]:
-    """All that the company ever had, in the order of their making."""
+    """All topics the company ever had, in the order of their creation."""
     first = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
     return [*first, *TILLS, *UNPROTECTED, *(f"{first[:-1]}2" for first in MOVED)]
 
 
 def hired(random: Random) -> list[Service]:
-    """The services that ever ran, the four above among them."""
+    """All services that ever ran, among them the four above."""
     named = [TRACKER, LOADER, TILL_COLLECTOR, INTRANET]
     everything = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
     drawn = [

@@ -1,6 +1,6 @@
-"""The demo brokers' answers, decided by the authorizer's own code as of the request's time.
+"""The demo brokers' answers, decided by the authorizer's own code as of each request's time.
 
-This module must not know who asks how often, nor where an answer is logged.
+This module must not know who sends how many requests, nor where an answer is logged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
 
 _PLACE: Final = "{name}"
-"""Stands for the resource's name, which Kafka writes as it came, line feeds and all."""
+"""A placeholder for the resource's name, which Kafka writes unescaped, with line feeds."""
 _REMEMBERED: Final = 4
 _NEVER: Final = 2**63
 
@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 
 class Answer(NamedTuple):
-    """``text`` is the line behind its time, as Kafka's own layout writes it."""
+    """``text`` is the audit line behind its time, in Kafka's own layout."""
 
     is_allowed: bool
     text: str
 
 
 class Answers:
-    """To the ``asked``, by number, before ``until`` changes them."""
+    """The answers to the activities ``asked``, by number, valid before the time ``until``."""
 
     def __init__(self, decider: DecisionContext, asked: Sequence[Activity], until: int) -> None:
         self.until = until
@@ -68,9 +68,9 @@ class Answers:
 
 
 class BrokerDecider:
-    """Decides as a broker does, by an index that each change moves on; and remembers each.
+    """Decides as a broker does, and caches each answer. Each change of ACLs makes a new index.
 
-    ``configurations`` say from when on each holds, in order.
+    ``configurations`` are in order, each with the time from which it holds.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class BrokerDecider:
         self._answers: dict[int, Answers] = {}
 
     def at(self, time_ms: int) -> Answers:
-        """What is answered then, after the first configuration began."""
+        """The answers at ``time_ms``, which must not be before the first configuration."""
         place = bisect_right(self._begins, time_ms) - 1
         answers = self._answers.get(place)
         if answers is None:

@@ -1,8 +1,8 @@
-"""Writes what happened to the company's cluster as a metadata log that Kafka can replay.
+"""Writes the history of the company's cluster as a metadata log that Kafka can replay.
 
-Brokers and topics are registered, users get credentials, ACLs come and go: each request a
-batch with its own time, by the writer that a node has, which is restarted once a quarter.
-This module must not know why anything happens.
+It registers brokers and topics, sets users' credentials, and adds and removes ACLs. Each request
+is a batch with its own time, written by a node's writer, which restarts once a quarter. This
+module must not know why anything happens.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Records = list[tuple[Message, int]]
 
 
 class _Node:
-    """The controller, and the time that its clock shows."""
+    """The controller, and the time on its clock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +58,7 @@ class _Node:
         self._claim()
 
     def append(self, time_ms: int, records: Records) -> int:
-        """The offset of the first of ``records``."""
+        """Append ``records``; returns the offset of the first."""
         while self._restarts and self._restarts[0] <= time_ms:
             self._now_ms = self._restarts.pop(0)
             self.close()
@@ -85,7 +85,8 @@ def write_log(
     topics: Mapping[str, int],
     users: Mapping[str, int],
 ) -> list[TimelineChange]:
-    """The changes of ACLs in it; ``topics`` and ``users`` have the times of their making."""
+    """Write the log; returns the changes of ACLs in it. ``topics`` and ``users`` have their
+    creation times."""
     _format(folder, random)
     node = _Node(folder)
     try:
@@ -171,7 +172,7 @@ def _topic(random: Random, name: str, directories: list[Uuid]) -> Records:
 
 
 def _user(random: Random, name: str) -> tuple[Message, int]:
-    """With a credential that no password fits."""
+    """A user with a credential that no password matches."""
     return (
         UserScramCredentialRecord(
             name=name,

@@ -1,9 +1,12 @@
 """Makes the whole year: a metadata log, the brokers' audit logs, their configurations.
 
-``OUT/log`` is a ``metadata.log.dir``, ``OUT/audit/BROKER/`` has compressed files, a month each,
-``OUT/config`` the brokers' ``server.properties`` before and after the middle of the year,
-``OUT/owners.yaml`` which team answers for what, and ``OUT/truth.json`` what is to be found in
-all that. This module must not know Spark.
+- ``OUT/log``: a ``metadata.log.dir``;
+- ``OUT/audit/BROKER/``: compressed audit files, one per month;
+- ``OUT/config``: the brokers' ``server.properties`` before and after the middle of the year;
+- ``OUT/owners.yaml``: the owners of principals and topics;
+- ``OUT/truth.json``: the findings that the data contains.
+
+This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -37,11 +40,11 @@ LEAST_REQUESTS: Final = 2_000
 SEED: Final = 7
 
 Said = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Called with the current step, how much of it is done, and how much there is."""
 
 
 class Made(NamedTuple):
-    """Where the parts of a year lie; ``configs`` are from when on (ISO 8601) each holds."""
+    """The paths of a year's parts; ``configs`` have the ISO 8601 time from which each holds."""
 
     log: Path
     audit: Path
@@ -53,9 +56,9 @@ class Made(NamedTuple):
 def make(
     out: Path, *, requests: int = REQUESTS, seed: int = SEED, days: range = YEAR, said: Said
 ) -> Made:
-    """Into ``out``, which exists and is empty; of the audit logs only those of ``days``."""
+    """Make the year in ``out``, an empty folder; audit logs only for ``days``."""
     check_requests(requests)
-    random = Random(seed)  # noqa: S311  nothing depends on its being hard to guess
+    random = Random(seed)  # noqa: S311  the values need not be hard to guess
     services = hired(random)
     moved = moves(random, services)
     events = story(random, services, moved, CHANGES)
@@ -76,13 +79,18 @@ def make(
 
 
 def check_requests(number: int) -> None:
-    """``InvalidRequest`` where so few make no year."""
+    """Refuse a number of requests that is too small for a year.
+
+    Raises:
+        InvalidRequest: it is too small.
+    """
     if number < LEAST_REQUESTS:
         raise InvalidRequest(f"--requests {number}: a year has at least {LEAST_REQUESTS:,} of them")
 
 
 def _topics(moved: Iterable[TopicMigration]) -> dict[str, int]:
-    """When each was made: the first versions at first, the second just before their first use."""
+    """Each topic's creation time: first versions at the start, second versions shortly before
+    their first use."""
     first = dict.fromkeys(topics(), START + HOUR)
     for move in sorted(moved, reverse=True, key=lambda each: each.time_ms):
         first[move.second] = move.time_ms - HOUR
@@ -123,7 +131,7 @@ def _write_configs(
 
 
 def _owners(services: Iterable[Service]) -> Iterator[str]:
-    """Each team answers for its services and for the topics that bear its name."""
+    """Each team owns its services, and the topics with its name."""
     for team in TEAMS:
         principals = [each.principal for each in services if each.team == team]
         yield f"{team}:\n"

@@ -1,8 +1,8 @@
 """The changes of the demo company's ACLs over the year.
 
-Grants are made by a wizard that gives more than is used, stay when a service leaves, are
-widened in a hurry, and are cleaned up once a quarter. This module must not know offsets,
-nor who asked for what.
+A wizard grants more than a service uses; grants stay when a service leaves; some are widened in a
+hurry; and some are cleaned up once a quarter. This module must not know offsets, nor which
+requests are sent.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EVERYTHING_READ: Final = moment("2025-06-18T13:37:00")
 
 
 class Event(NamedTuple):
-    """One request to Kafka: the ACLs that it takes away, then those that it adds."""
+    """One request to Kafka: the ACLs that it removes, then those that it adds."""
 
     time_ms: int
     removed: tuple[Acl, ...]
@@ -79,9 +79,10 @@ def acl(
 def story(
     random: Random, services: Sequence[Service], moved: Sequence[TopicMigration], changes: int
 ) -> list[Event]:
-    """In the order of time, so that exactly ``changes`` ACLs come or go.
+    """The events in order of time, in which exactly ``changes`` ACLs are added or removed.
 
-    ``ValueError`` if more than so many do by themselves.
+    Raises:
+        ValueError: the fixed events alone have more changes.
     """
     wanted = [
         *_first_day(),
@@ -98,7 +99,8 @@ def story(
 
 
 def _possible(wanted: Iterable[Event]) -> list[Event]:
-    """As Kafka carries them out: what is there is not added, what is not is not removed."""
+    """The events as Kafka carries them out: it adds no ACL that exists, and removes none that does
+    not."""
     bound: set[Acl] = set()
     done = []
     for time_ms, removed, added in sorted(wanted, key=lambda event: event.time_ms):
@@ -116,7 +118,7 @@ def _changes_in(events: Iterable[Event]) -> int:
 
 
 def _first_day() -> Iterator[Event]:
-    """What the platform team and everybody's defaults need."""
+    """The grants of the platform team, and the defaults for everybody."""
     yield _added(
         START + 2 * HOUR,
         acl(DEPLOYER, Op.ALTER, _CLUSTER, CLUSTER_NAME),
@@ -150,7 +152,7 @@ def _of_services(random: Random, services: Sequence[Service]) -> Iterator[Event]
 
 
 def wizard(random: Random, service: Service) -> Iterator[Acl]:
-    """What the form for new services asks for: all boxes are ticked."""
+    """The ACLs that the form for new services creates with all boxes ticked."""
     who = service.principal
     is_generous = random.random() < 0.3
     for name in service.writes:
@@ -175,7 +177,7 @@ def wizard(random: Random, service: Service) -> Iterator[Acl]:
 
 
 class TopicMigration(NamedTuple):
-    """``service`` goes over from the topic ``first`` to its second version."""
+    """``service`` migrates from the topic ``first`` to its second version."""
 
     service: Service
     first: str
@@ -188,7 +190,8 @@ class TopicMigration(NamedTuple):
 
 
 def moves(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
-    """Whoever touches a topic moves to its second version; few give the first one back."""
+    """Every client of a topic migrates to its second version; few give up the grants on the
+    first."""
     moved = []
     for number, first in enumerate(MOVED):
         for service in services:
@@ -216,7 +219,7 @@ def _of_moves(moved: Sequence[TopicMigration]) -> Iterator[Event]:
 
 
 def _in_a_hurry() -> Iterator[Event]:
-    """What seemed quickest at the time, and what was said against it."""
+    """Broad grants that were the quickest solution, and DENYs against some of them."""
     everybody = acl(WILDCARD_PRINCIPAL, Op.READ, _TOPIC, "catalog.prices.v1")
     debugging = acl(WILDCARD_PRINCIPAL, Op.READ, _TOPIC, "support.tickets.v1")
     yield _added(moment("2025-02-20T16:48:03.010"), everybody)
@@ -258,7 +261,7 @@ def _in_a_hurry() -> Iterator[Event]:
 
 
 def _broken_and_mended() -> Iterator[Event]:
-    """Twice a grant that was in use was taken away."""
+    """Twice, a grant that is in use is removed, and added again."""
     for service, name, broken, mended in (
         (TRACKER, TRACKER.reads[0], TRACKER_BROKEN, TRACKER_MENDED),
         (LOADER, LOADER.reads[0], LOADER_BROKEN, LOADER_MENDED),
@@ -269,7 +272,7 @@ def _broken_and_mended() -> Iterator[Event]:
 
 
 def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
-    """Once a quarter somebody goes through some of the grants that a wizard made too many of."""
+    """Once a quarter, some of the wizard's unneeded grants are removed."""
     for day in (92, 183, 275):
         for service in random.sample(services, 8):
             needless = tuple(
@@ -281,7 +284,8 @@ def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
 
 
 def _on_call(random: Random, changes: int) -> Iterator[Event]:
-    """Whoever is on call gets to read a topic from one host for a day; the last one kept it."""
+    """The person on call may read a topic from one host for a day; the last of them keeps the
+    grant."""
     lendable = [name for name in topics() if name not in (*UNPROTECTED, *TRACKER.reads)]
     for number in count():
         if 2 * number >= changes:

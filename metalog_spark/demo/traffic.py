@@ -1,7 +1,7 @@
 """The requests of the demo's year: principals, resources, rates and times.
 
-Few ask for most (Zipf), less at night and on weekends, more towards the end of the year.
-This module must not know what is answered, nor what a broker logs.
+Few clients send most of the requests (Zipf); there are fewer at night and on weekends, and more
+towards the end of the year. This module must not know what is answered, nor what a broker logs.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ BROKER_PRINCIPALS: Final = tuple(
 )
 BROKER_COUNT: Final = 3
 _LOADS: Final = (5, 4, 3)
-"""How the requests are spread over the brokers."""
+"""Each broker's share of the requests."""
 _STORM: Final = 0.006
-"""What a denied storm adds, of all requests."""
+"""The requests that a storm of denials adds, as a share of all requests."""
 _RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
-"""When a client that was just denied tries again, in seconds."""
+"""When a denied client tries again, in seconds after the denial."""
 _ZIPF: Final = 1.1
 _WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
 
@@ -56,7 +56,7 @@ _TAIL: Final = " for request = Fetch with resourceRefCount = 1 based on rule Mat
 
 
 class Forged(NamedTuple):
-    """What a line that a client forged says, as it is read."""
+    """The content of a line that a client forged."""
 
     time: str
     principal: str
@@ -67,7 +67,7 @@ FORGED: Final = Forged("2025-11-19 03:14:07,000", "User:intranet-web", f"finance
 
 
 class Activity(NamedTuple):
-    """One thing that somebody does again and again from ``begins`` on, before ``ends``."""
+    """A request that a principal repeats from ``begins`` on, until before ``ends``."""
 
     principal: str
     host: str
@@ -82,7 +82,7 @@ class Activity(NamedTuple):
 
 
 Request = tuple[int, int, int]
-"""When, and the numbers of an activity and of a broker."""
+"""The time, and the numbers of an activity and of a broker."""
 
 
 def _probe(name: str) -> Activity:
@@ -97,7 +97,7 @@ PROBES: Final = (
         f" from host = 192.0.2.66 on resource = Topic:LITERAL:{FORGED.resource_name}"
     ),
 )
-"""Names that a client asked for so that the lines about them say what is not so."""
+"""Names that a client requested so that the audit lines about them can be misread."""
 _CHANGES_OF_ACLS: Final = tuple(
     Activity(DEPLOYER, "10.20.0.30", name, Op.ALTER, _CLUSTER, CLUSTER_NAME, 0.0)
     for name in ("CreateAcls", "DeleteAcls")
@@ -111,9 +111,10 @@ _BEAT: Final = Activity(
     CLUSTER_NAME,
     0.0,
 )
-"""One of an hour's many, by which the first broker's log shows that it is the active controller."""
+"""One of a broker's many heartbeats: it shows that the first broker's log is the active
+controller's."""
 _BEATS_FROM: Final = 50
-"""So many requests an hour leave room for it."""
+"""With at least this many requests per hour, a heartbeat is added to them."""
 _PROBED: Final = moment("2025-11-19T03:14:05")
 
 
@@ -194,7 +195,7 @@ def _doing(
 
 
 def _of_others() -> Iterator[Activity]:
-    """People and machines that are not services."""
+    """The activities of people and of machines that are not services."""
     for number, principal in enumerate(BROKER_PRINCIPALS, 1):
         host = f"10.20.0.{number}"
         yield Activity(principal, host, "Fetch", Op.CLUSTER_ACTION, _CLUSTER, CLUSTER_NAME, 0.05)
@@ -232,10 +233,13 @@ def hours(
     requests: int,
     days: Container[int],
 ) -> Iterator[tuple[int, list[Request]]]:
-    """When each hour of those ``days`` of the year begins, and its requests in the order of time:
-    ``requests`` in all.
+    """For each hour of ``days``: its start, and its requests in order of time; ``requests`` in
+    total.
 
-    ``asked`` are ``activities``. ``ValueError`` if ``requests`` are too few.
+    ``asked`` are the ``activities``.
+
+    Raises:
+        ValueError: ``requests`` is too small.
     """
     planned = _planned(random, asked, events, requests)
     if requests >= _BEATS_FROM * 24 * sum(day in days for day in range(DAYS)):
@@ -265,7 +269,7 @@ def hours(
 def _planned(
     random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
 ) -> defaultdict[int, list[Request]]:
-    """By hour of the year, what does not happen by chance."""
+    """By hour of the year, the requests that are not random."""
     found: defaultdict[int, list[Request]] = defaultdict(list)
     creates, deletes = map(asked.index, _CHANGES_OF_ACLS)
     for event in events:
@@ -297,7 +301,8 @@ def _plan(found: defaultdict[int, list[Request]], request: Request) -> None:
 
 
 def _counts(random: Random, requests: int, days: Container[int]) -> Iterator[int]:
-    """Of each hour of the year, ``requests`` in all, and none but on ``days``."""
+    """How many requests each hour of the year has: ``requests`` in total, and none outside of
+    ``days``."""
     weights = [
         _weight(random, day, hour) if day in days else 0.0
         for day in range(DAYS)

@@ -1,6 +1,7 @@
-"""What differs between the ACLs of two clusters, or of one at two moments.
+"""The differences between the ACLs of two clusters, or of one cluster at two moments.
 
-The first is what is meant to be, the second what is: a remedy makes the second like the first.
+The first is the desired state, the second the actual one: a remedy makes the second like the
+first.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
-"""``change`` is ADDED where only the second has the ACL, REMOVED where only the first has it."""
+"""``change`` is ADDED if only the second has the ACL, REMOVED if only the first has it."""
 
 
 def drift(
     meant: Tables, found: Tables, *, meant_at: int | None = None, found_at: int | None = None
 ) -> DataFrame:
-    """``SCHEMA``, the most severe first. The moments are offsets (exclusive) of each one's own
-    log, None where its history ends; one folder may be given twice."""
+    """Rows of ``SCHEMA``, the most severe first.
+
+    ``meant_at`` and ``found_at`` are offsets (exclusive), each in its own log; None is the end of
+    the history. Both folders may be the same.
+    """
     before, after = (
         lives_in(tables).at(offset) for tables, offset in ((meant, meant_at), (found, found_at))
     )
@@ -56,6 +60,6 @@ def _added(acl: Acl, danger: Severity) -> tuple[Severity, str, Acl, CommandKind]
 
 
 def _removed(acl: Acl) -> tuple[Severity, str, Acl, CommandKind]:
-    """A DENY that is gone opens something; an ALLOW that is gone closes it."""
+    """A removed DENY gives access; a removed ALLOW takes it away."""
     severity = Severity.INFO if is_allow(acl) else Severity.WARNING
     return severity, "REMOVED", acl, CommandKind.ADD

@@ -1,7 +1,7 @@
 """Permissions in force today, the dangerous ones among them, and their use.
 
-What lint says of the ACLs is taken from there, with the use that was made of it beside; what
-only traffic tells (super users at work, pairs of grants in one hand) is added.
+Lint's findings about the ACLs come with their use. Findings that need traffic are added: active
+super users, and pairs of grants that one principal has.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ TOXIC_PAIRS: Final = (
         "it may write to every topic, and have what was written deleted by retention",
     ),
 )
-"""Two powers that nobody should have alone, and what they come to together."""
+"""Two powers that no principal should have both, and what they allow together."""
 
 
 class Use(NamedTuple):
@@ -151,8 +151,8 @@ Row = tuple[Any, ...]
 
 
 def exposure(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
-    """``EXPOSURE``, the most severe first, of the ACLs in force where the history ends.
-    ``requests`` is what ``counted`` gives of the same, for those who have it already."""
+    """Rows of ``EXPOSURE`` for the ACLs in force at the end of the history, the most severe first.
+    ``requests`` is the result of ``counted`` for the same input, if the caller has it already."""
     acls, uses = _used(tables, window, requests)
     config = config_now(tables)
     rows = [
@@ -166,8 +166,8 @@ def exposure(tables: Tables, window: Window, *, requests: Counted | None = None)
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls`` by what they allow to whom; those of several hosts are together
-    only where they allow the same."""
+    """The ALLOWs among ``acls`` by principal and content. ALLOWs for several hosts are merged only
+    if they allow the same."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
@@ -180,7 +180,7 @@ def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
 
 
 def access(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
-    """``ACCESS``, by principal and name, of the ACLs in force where the history ends;
+    """Rows of ``ACCESS`` for the ACLs in force at the end of the history, by principal and name;
     ``requests`` as for ``exposure``."""
     acls, uses = _used(tables, window, requests)
     config = config_now(tables)
@@ -223,7 +223,7 @@ def access(tables: Tables, window: Window, *, requests: Counted | None = None) -
 def _used(
     tables: Tables, window: Window, requests: Counted | None
 ) -> tuple[list[Acl], dict[Acl, Use]]:
-    """Today's ACLs, and what each decided in the window."""
+    """Today's ACLs, and the number of requests that each decided in the window."""
     known = counted(tables, window) if requests is None else requests
     uses = {acl: Use(count.requests, count.last_us) for acl, count in known.uses.items()}
     return known.lives.at(None), uses
@@ -248,7 +248,8 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """Pairs in one hand, of which User:* may hold one half; of both its own row is told."""
+    """Pairs of powers of one principal; one of the two may be User:*'s. If both are, User:* has a
+    row of its own."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:
@@ -272,8 +273,8 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
 
 
 def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """ALLOWs of which DENYs of the principal, or of User:*, take away some: what is left is hard
-    to see."""
+    """ALLOWs that DENYs of the principal, or of User:*, limit: it is hard to see what they still
+    allow."""
     denies = _denies_by_principal(acls)
     everyones = denies.get(WILDCARD_PRINCIPAL, ())
     for acl in acls:

@@ -73,7 +73,7 @@ _LAST: Final = "# last of all: others live by it until they have ACLs of their o
 
 
 class Share(NamedTuple):
-    """What is proposed for one principal: ``plan`` makes ``least`` of its ALLOWs ``today``."""
+    """The proposal for one principal: ``plan`` replaces its ALLOWs ``today`` by ``least``."""
 
     principal: str
     today: tuple[Acl, ...]
@@ -90,8 +90,8 @@ class Share(NamedTuple):
 
 
 class LeastSet(NamedTuple):
-    """``acls`` are all as they would be, DENYs too; ``closes``: with
-    allow.everyone.if.no.acl.found set to false, which today is true."""
+    """``acls`` is the complete proposed set, DENYs too. ``closes``: the proposal sets
+    allow.everyone.if.no.acl.found to false, which is true today."""
 
     shares: tuple[Share, ...]
     acls: tuple[Acl, ...]
@@ -102,7 +102,7 @@ class LeastSet(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What the rows of one principal came to."""
+    """The result for the rows of one principal."""
 
     acls: list[Acl]
     used: int
@@ -117,7 +117,7 @@ def least_privilege(
     tolerated: float = 0.0,
     used: ClassifiedAcls | None = None,
 ) -> DataFrame:
-    """``SCHEMA``, the most excess first; see ``least_set``."""
+    """Rows of ``SCHEMA``, those with the most excess first; see ``least_set``."""
     found = least_set(tables, window, limits, tolerated=tolerated, used=used)
     rows = [_row(each, found.dangers) for each in found.shares]
     return frame_of(tables.session, rows, SCHEMA)
@@ -131,9 +131,13 @@ def least_set(
     tolerated: float = 0.0,
     used: ClassifiedAcls | None = None,
 ) -> LeastSet:
-    """``InvalidRequest`` where more than ``tolerated`` of the window's broker-hours have no
-    allowed line: what was done in them is not known. ``used`` is what ``judged`` gives of the
-    same, for those who have it already."""
+    """The least-privilege ACLs for the requests in the window. ``used`` is the result of
+    ``judged`` for the same input, if the caller has it already.
+
+    Raises:
+        InvalidRequest: more than ``tolerated`` of the window's broker-hours have no allowed line,
+            so the requests in them are unknown.
+    """
     used = judged(tables, window, tolerated=tolerated) if used is None else used
     seen = used.seen
     if seen.missing > tolerated:
@@ -162,24 +166,24 @@ def least_set(
 
 
 def _unknown(used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in force of which it is not known what for; of those that came after the window
-    nothing is."""
+    """The ALLOWs in force whose use is unknown. ALLOWs that were added after the window are not
+    among them."""
     stay = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
     looked_at = {verdict.acl for verdict in used.verdicts if verdict.is_alive}
     return stay + [acl for acl in used.today if is_allow(acl) and acl not in looked_at]
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because nobody knows its use, or all of its uses. That it keeps the
-    default rule away is no reason, since that rule goes; nor that producers may start by it, for
-    which less will do."""
+    """Whether an ALLOW is kept because its use, or a part of its use, is unknown. Two reasons do
+    not keep it: that the default rule would apply without it, since that rule goes; and that
+    producers may start by it, since a narrower ACL suffices."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
 def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:
-    """The names on which something was allowed or that an ACL names, by type, in order."""
+    """The names on which something was allowed or that an ACL names, by type, sorted."""
     allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
     found: dict[ResourceType, set[str]] = {}
     for kind, name in allowed.distinct().collect():
@@ -193,7 +197,7 @@ def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:
 def _parts(
     questions: DataFrame, now: Rules, unknown: Sequence[Acl], names: Names, limits: CoverLimits
 ) -> dict[str, _Part]:
-    """By principal; what one did is looked at in one place, however many did something."""
+    """The proposal for each principal; all rows of one principal are processed together."""
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*ASKED, "requests")
@@ -216,7 +220,7 @@ def _parts(
 
 
 def _let_start(parts: dict[str, _Part], used: ClassifiedAcls, unknown: Iterable[Acl]) -> None:
-    """Adds what lets those start producers of whom no line tells whether they do."""
+    """Add ACLs that let principals start producers, if no audit line can show whether they do."""
     denies = (acl for acl in used.today if not is_allow(acl))
     least = [*denies, *unknown, *(acl for part in parts.values() for acl in part.acls)]
     for acl in narrowest(used.unseen, used.today, least, used.config.kafka):
@@ -226,7 +230,8 @@ def _let_start(parts: dict[str, _Part], used: ClassifiedAcls, unknown: Iterable[
 
 
 def _needing(now: Rules) -> Mapped:
-    """Keeps what today's ACLs allow to others than super users, and says by which."""
+    """Keep the requests that today's ACLs allow, except those of super users, with the deciding
+    ACL."""
 
     def needing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         acls, index, config, decider, _ = now.opened

@@ -1,8 +1,8 @@
 """Principals that may start an idempotent producer, which Kafka's audit log mostly omits.
 
-InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic (KIP-679), and what
-the latter allows by a topic's name is logged nowhere. So whoever asked brokers anything may have
-used any such grant. docs/reference/unused-acls.md has the rules.
+InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic (KIP-679). Kafka
+does not log the decision if a topic's ACL allows it. So any principal that sent any request may
+have used such an ACL. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
-"""The topic by whose name Kafka asks first, and logs it where that is allowed."""
+"""The topic name that Kafka checks first; it logs that check if it is allowed."""
 _BY_NAME: Final = Action(Operation.WRITE, topic(HARDCODE))
 _ON_CLUSTER: Final = Action(Operation.IDEMPOTENT_WRITE, cluster())
 _ASKERS: Final = "principal STRING, host STRING"
 
 
 class Asker(NamedTuple):
-    """Who asked brokers something, and from where. ``*`` is any host, and ``User:*`` any
-    principal, that no ACL in question names."""
+    """A principal that sent requests, and its host. ``*`` is any host, and ``User:*`` any
+    principal, that none of the ACLs names."""
 
     principal: str
     host: str
 
 
 class Starts:
-    """Those of some ACLs that say who may start an idempotent producer."""
+    """The ACLs of a set that decide who may start an idempotent producer."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._kafka = kafka
@@ -64,12 +64,12 @@ class Starts:
             self._by_principal.setdefault(acl.principal, []).append(acl)
 
     def of(self, who: Asker) -> list[Acl]:
-        """Those that mean the principal, from whatever host."""
+        """Those for the principal, from any host."""
         names = dict.fromkeys((who.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
     def may(self, who: Asker, *more: Acl) -> bool:
-        """Whether InitProducerId is allowed by them and by ``more``."""
+        """Whether they, together with ``more``, allow InitProducerId."""
         authorizer, context = self._asked(who, more)
         if authorizer.is_allowed(context, _ON_CLUSTER):
             return True
@@ -77,7 +77,7 @@ class Starts:
         return of_any is ALLOWED
 
     def would_show(self, who: Asker) -> bool:
-        """Whether Kafka logs that it was allowed."""
+        """Whether Kafka logs that InitProducerId was allowed."""
         authorizer, context = self._asked(who, ())
         return any(authorizer.is_allowed(context, each) for each in (_ON_CLUSTER, _BY_NAME))
 
@@ -101,15 +101,18 @@ class Starts:
 
 
 def starts_producers(acl: Acl) -> bool:
-    """Whether it says anything of who may start one."""
+    """Whether the ACL matters for InitProducerId."""
     if acl.resource_type is ResourceType.TOPIC:
         return concerns(acl, Operation.WRITE)
     return acl.resource_type is ResourceType.CLUSTER and concerns(acl, Operation.IDEMPOTENT_WRITE)
 
 
 def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
-    """Those who asked something in ``window``, or wait, and today's ACLs let start a producer, of
-    whom it would not show in the audit logs. Who left no line at all is not among them."""
+    """The clients that today's ACLs let start a producer without an audit line.
+
+    These are clients with a request in ``window`` or waiting. A client without any audit line is
+    not among them.
+    """
     lives = lives_in(tables)
     kafka = config_now(tables).kafka
     today = Starts(lives.at(None), kafka)
@@ -126,8 +129,8 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
 
 
 def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
-    """Whether the default rule, as long as there is a history, allowed WRITE on HARDCODE, which is
-    logged, as no ACL ever reached it."""
+    """Whether the default rule allowed WRITE on HARDCODE during the whole history, since no ACL
+    ever matched it. Kafka logs that."""
     return tables.once(CONFIGURATION, _is_always_open) and not any(
         AclIndex.of(tuple(acls)).reaching(ResourceType.TOPIC, HARDCODE)
     )
@@ -139,7 +142,8 @@ def _is_always_open(configuration: DataFrame) -> bool:
 
 
 def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
-    """As many as the ACLs have principals and hosts, however many asked."""
+    """The clients, merged to at most one for each combination of principal and host in the
+    ACLs."""
     asked = with_waiting(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
@@ -151,7 +155,7 @@ def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
 def _naming(
     principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
-    """Each host of an asker is a client of the region in which it lies, or the wildcard."""
+    """Replace each host by a client of its region, or by the wildcard."""
     clients = {region.host: region.client for region in regions}
     blocks = HostBlocks.of(clients)
     by_block = {block: host for host in clients if (block := host_block(host)) is not None}
@@ -186,8 +190,8 @@ def spared(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """Those of ``going`` without which one of ``unseen`` could start no producer any more, if all
-    others of them went: at most one for each, that which matches the most requests."""
+    """The ACLs of ``going`` to keep so that each of ``unseen`` can still start a producer after
+    all others are removed: at most one for each, the one that matches the most requests."""
     rest = Starts((acl for acl in today if acl not in going), kafka)
     candidates = Starts(going, kafka)
     kept = set()
@@ -208,8 +212,9 @@ def narrowest(
     least: Iterable[Acl],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """What ``least`` lacks for all of ``unseen`` to start producers: of what one ALLOW of today's
-    allows as little as will do, rather on a topic that the principal has in ``least``."""
+    """The ACLs to add to ``least`` so that all of ``unseen`` can start producers. Each is the
+    narrowest part of one of today's ALLOWs that suffices; a topic that the principal has in
+    ``least`` is preferred."""
     has, enough, topics = Starts(today, kafka), Starts((), kafka), dict[str, set[str]]()
     for acl in least:
         enough.add(acl)
@@ -229,14 +234,15 @@ def narrowest(
 
 
 def losing(unseen: Iterable[Asker], proposed: Iterable[Acl], config: AuthorizerConfig) -> list[str]:
-    """The principals among ``unseen`` who could start no producer by ``proposed``."""
+    """The principals among ``unseen`` that could not start a producer with ``proposed``."""
     then = Starts(proposed, config.kafka)
     lost = {who.principal for who in unseen if not then.may(who)}
     return sorted(lost.difference(config.super_users))
 
 
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
-    """What of ``acl`` lets a producer start, the lower the number the less else that allows."""
+    """The parts of ``acl`` that let a producer start, each with a rank: a lower one allows less
+    else."""
     if acl.resource_type is ResourceType.CLUSTER:
         yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
         return

@@ -1,8 +1,8 @@
-"""How severe a finding is, and what to do about it: the columns ``severity`` and ``remedy``.
+"""The severity of a finding, and what to do: the columns ``severity`` and ``remedy``.
 
-Severities are lint's, by name. A remedy is kafka-acls' commands, one a line, or where it has
-none a sentence or a comment, without names: safe to print and to paste. This module must not
-know Spark.
+Severities are lint's, by name. A remedy is kafka-acls commands, one per line; if there is none, it
+is a sentence or a comment. Texts contain no names, so they are safe to print and to paste. This
+module must not know Spark.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
-    """The commands for ``changes``, in their order; then a comment for each change that has
-    no command, with the reason."""
+    """The commands for ``changes``, in order; then a comment for each change without a command,
+    with the reason."""
     said = kafka_acls_commands(changes)
     return "\n".join([*said.lines, *(_comment(*change) for change in said.unsayable)])
 
@@ -41,8 +41,8 @@ def _comment(change: CommandKind, acl: Acl) -> str:
 
 
 def danger_of_question(question: Question) -> str | None:
-    """What it would make of the principal to be allowed ``question``, in words; None where that is
-    an ordinary grant."""
+    """What power the principal gets if ``question`` is allowed, in words; None for an ordinary
+    grant."""
     principal, operation, kind, name, *_ = question
     return danger(
         Acl(
@@ -58,7 +58,7 @@ def danger_of_question(question: Question) -> str | None:
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
-    """The ACLs by which lint finds that too much is open, and how severe it takes that."""
+    """The ACLs that lint reports as too open, and the severity of each."""
     subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
     found: dict[Acl, Severity] = {}
     for check in _OPENING:

@@ -1,7 +1,7 @@
-"""Requests whose decision another set of ACLs would change.
+"""The requests whose decision another set of ACLs would change.
 
-Today's ACLs are those in force where the history ends, whatever changed within the window: so
-a proposal that is what there is changes nothing.
+Today's ACLs are those in force at the end of the history, not those at the time of a request. So a
+proposal that equals today's ACLs changes nothing. A remedy is what keeps the answer.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ def what_if(
     proposed: Collection[Acl],
     config: AuthorizerConfig | None = None,
 ) -> DataFrame:
-    """``SCHEMA``, most requests first, those that break before those that open. ``config`` is
-    the one proposed with the ACLs, if not today's."""
+    """Rows of ``SCHEMA``: requests that break before those that open, the most frequent first.
+    ``config`` is the proposed configuration, if it is not today's."""
     now = config_now(tables)
     before, after = rules(acls_now(tables), now), rules(proposed, config or now)
     return turned(questions_in(tables, window), before, after)
 
 
 def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
-    """``SCHEMA`` of two sets of ACLs."""
+    """Rows of ``SCHEMA`` for two sets of ACLs."""
     from pyspark.sql import functions as f
 
     asked = questions.groupBy(*ASKED).agg(
@@ -137,7 +137,7 @@ def _row(
 
 
 def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
-    """The ACL by which the answer turns, and what would keep it as it is."""
+    """The ACL that makes the difference, and what would keep the answer."""
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
     turns = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]

@@ -1,1 +1,2 @@
-"""What happens now: requests decided as their lines come in, and alerts, each exactly once."""
+"""Follows a cluster: decides requests as their audit lines arrive, and raises each alert exactly
+once."""

@@ -1,8 +1,8 @@
-"""Alerts: dangerous new grants, storms of denials, and losses of an audit topic.
+"""Alerts: dangerous new grants, storms of denials, and lost lines of an audit topic.
 
-A grant is judged as ``lint`` judges it, when it comes. A storm is a principal that was denied
-so many times within one window of ``WINDOW_MS``; the windows after that one go on with the same
-storm. Pure. This module must not know Spark, nor where lives and counts come from.
+A grant is checked as ``lint`` checks it, when it is added. A storm is a principal with many
+denials within one window of ``WINDOW_MS``; the windows that follow continue the same storm. Pure.
+This module must not know Spark, nor where lifetimes and counts come from.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ LINES_LOST: Final = "lines-lost"
 NO_AUDIT: Final = "no-audit-log"
 NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
-"""The offset up to which a log was looked at that was not looked at yet."""
+"""The offset of a log that was not looked at yet."""
 _NAMED: Final = 3
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
-"""By epoch milliseconds."""
+"""The configuration at a time in epoch milliseconds."""
 
 
 class Alert(NamedTuple):
-    """``kind`` is the check that found it, as in ``lint``, or one of ours; ``principal`` and
-    ``subject``, an ACL, are None where it is about none; ``log_offset`` the first (exclusive)
-    whose state has the grant."""
+    """``kind`` is the lint check, or a kind of this module. ``principal`` and ``subject`` (an ACL)
+    are None if the alert concerns none. ``log_offset`` is the first offset (exclusive) at which
+    the grant exists."""
 
     time_ms: int
     kind: str
@@ -50,7 +50,8 @@ class Alert(NamedTuple):
 
 
 class StormSubject(NamedTuple):
-    """What a storm was denied most, in Kafka's names."""
+    """The resource and operation that a storm's requests were denied most often, in Kafka's
+    names."""
 
     operation: str
     resource_type: str
@@ -58,7 +59,8 @@ class StormSubject(NamedTuple):
 
 
 class Denials(NamedTuple):
-    """Of one principal in the window that begins at ``since_ms``; ``mostly`` is of the newest."""
+    """The denials of one principal in the window that begins at ``since_ms``; ``mostly`` describes
+    the newest."""
 
     principal: str
     since_ms: int
@@ -67,9 +69,11 @@ class Denials(NamedTuple):
 
 
 def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
-    """About the ACLs that the log had not at offset ``after`` (exclusive), as they came; one that
-    was there already under another id is none. After ``NOTHING`` that is the log's whole past, of
-    which only counts what is in force still."""
+    """Alerts about the ACLs added after offset ``after`` (exclusive), in order.
+
+    An ACL that existed under another id is not new. After ``NOTHING`` the whole log is new, and
+    only the ACLs still in force count.
+    """
     lives = list(lives)
     new = [each for each in lives if each.begin is not None and each.begin.at > after]
     by_acl: dict[Acl, list[AclLifetime]] = {each.acl: [] for each in new}
@@ -92,14 +96,14 @@ def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> 
 def _in_force(
     came: Iterable[tuple[Edge, Acl]], lives: Iterable[AclLifetime]
 ) -> set[tuple[Edge, Acl]]:
-    """Each ACL that lasts, as it came the last time."""
+    """Each ACL that is still in force, with its latest lifetime."""
     last = {acl: begin for begin, acl in sorted(came)}
     lasting = {each.acl for each in lives if each.end is None}
     return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
 def _was_there(begin: Edge, lives: Iterable[AclLifetime]) -> bool:
-    """Just before ``begin``, and not gone by then."""
+    """Whether one of ``lives`` began before ``begin`` and had not ended by then."""
     return any(
         (each.begin is None or each.begin.at < begin.at)
         and (each.end is None or each.end.at > begin.at)
@@ -119,8 +123,8 @@ def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity
 def of_denials(
     before: Iterable[Denials], added: Iterable[Denials], storm_from: int
 ) -> tuple[list[Denials], list[Alert]]:
-    """What both come to, and an alert for each window that ``added`` made one of ``storm_from``
-    denials, unless the one before it was such a window already."""
+    """The updated counts, and alerts: one for each window that ``added`` raised to ``storm_from``
+    denials, unless the window before it was a storm already."""
     counted = {(each.principal, each.since_ms): each for each in before}
     risen: dict[tuple[str, int], Denials] = {}
     for each in added:
@@ -160,8 +164,8 @@ def _storm(window: Denials) -> Alert:
 
 
 def of_lost_lines(time_ms: int, lost: Sequence[str], *, topic: bool) -> Alert:
-    """About what a topic deleted before it was read, or what could not be read of files, as was
-    seen then; ``lost`` says what."""
+    """An alert about lines that a topic deleted unread, or that could not be read in files;
+    ``lost`` describes them."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
@@ -172,7 +176,7 @@ def of_lost_lines(time_ms: int, lost: Sequence[str], *, topic: bool) -> Alert:
 
 
 def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
-    """About files without an audit line that can be read, of which ``files`` says so."""
+    """An alert about files without any readable audit line; ``files`` describes them."""
     return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _first(files))
 
 
@@ -182,7 +186,7 @@ def _first(said: Sequence[str]) -> str:
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
-    """About ``lines`` of which it is not known whose they are."""
+    """An alert about ``lines`` whose broker is unknown."""
     said = (
         f"{topic}: lines name no broker ({lines:,} so far), and coverage takes all such for one"
         " broker that is called like the topic; have records keyed by the broker, or find it by"

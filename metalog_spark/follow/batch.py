@@ -1,9 +1,9 @@
-"""One batch: what came in is decided as far as the log is known, written at one moment, or waits.
+"""One batch of ``follow``: decides new requests as far as the log is known; the others wait.
 
-All that a batch does is one commit of the pipeline's folder, which has the batch's number. Spark
-gives a batch again that it does not know to be done, with the same files or offsets; if the
-folder has it, nothing happens, and if not, whatever it left there is overwritten. So each line
-counts once, wherever the process was killed. This module must not know how batches come about.
+A batch is one commit of the pipeline's folder, under the batch's number. Spark repeats a batch
+that it does not know to be finished, with the same files or offsets. If the folder has the batch,
+nothing happens; if not, what the first attempt left is overwritten. So each line counts once,
+wherever the process was killed. This module must not know how batches come about.
 """
 
 from __future__ import annotations
@@ -71,26 +71,25 @@ if TYPE_CHECKING:
     from metalog_spark.store.commit_log import CommittedState
 
 FOLLOW: Final = "follow"
-"""The fact under which a folder has its ``Progress``."""
+"""The folder's fact that holds its ``Progress``."""
 CAME: Final = f"path STRING, {SPANS}"
-"""A row of a batch: the file that came, or the range of a topic's offsets; all is null in news of
-the log."""
+"""A row of a batch: a new file, or a range of a topic's offsets; all null for news of the log."""
 AT: Final = "at_ms"
-"""The column beside these with the time of the batch, which is the same if it is given again."""
+"""The column with the batch's time, which a repeated batch keeps."""
 _GONE: Final = "the file was gone before it was read"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""So many batches' rows lie apart before they are joined."""
+"""How many batches' rows are stored separately before they are merged."""
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Denials are counted on for so long behind the newest."""
+"""Denials are counted for this long before the newest one."""
 
 
 class Progress(NamedTuple):
-    """What was committed: up to which batch, and up to which offset of the log (exclusive) grants
-    were looked at; ``waits_from_ms`` is the time of the first request that waits; ``unnamed``
-    is whether it was told already that lines name no broker; ``alerted`` is the last batch with
-    alerts. ``decided``, ``rejected`` and ``alerts`` count since the folder began, ``waiting`` are
-    requests that wait now."""
+    """What was committed: the last ``batch``, the log offset (exclusive) up to which grants were
+    checked (``looked_to``), and the last batch with alerts (``alerted``). ``waits_from_ms`` is the
+    time of the first waiting request; ``unnamed``: the alert about lines without a broker was
+    raised. ``decided``, ``rejected`` and ``alerts`` are totals since the folder was made,
+    ``waiting`` counts the requests that wait now."""
 
     batch: int = -1
     looked_to: int = NOTHING
@@ -103,7 +102,7 @@ class Progress(NamedTuple):
     waiting: int = 0
 
     def counting(self, looked: Row) -> Progress:
-        """With what a batch has of each."""
+        """This progress with a batch's counts added."""
         return self._replace(
             decided=self.decided + looked["due"],
             rejected=self.rejected + looked["rejected"],
@@ -112,7 +111,7 @@ class Progress(NamedTuple):
 
 
 class Came(NamedTuple):
-    """What a batch that began at ``at_ms`` has to read."""
+    """The new input of a batch that began at ``at_ms``."""
 
     files: Sequence[str]
     spans: Sequence[Span]
@@ -141,9 +140,11 @@ def progress_of(folder: Tables | CommittedState) -> Progress:
 
 
 class Following(NamedTuple):
-    """What is followed, and how: a ``topic`` with its client's settings, or files. A request
-    waits until the log is known ``lateness_ms`` past its time; ``storm_from`` denials within a
-    window are a storm."""
+    """What is followed: a ``topic`` with its client settings, or files.
+
+    A request waits until the log is known up to ``lateness_ms`` after the request's time.
+    ``storm_from`` denials within a window are a storm.
+    """
 
     out: str
     log: FollowedLog
@@ -156,7 +157,7 @@ class Following(NamedTuple):
     storm_from: int = 100
 
     def carry_out(self, batch: DataFrame, number: int) -> None:
-        """For ``foreachBatch``."""
+        """Run a batch; the function for Spark's ``foreachBatch``."""
         session = batch.sparkSession
         tables = Tables.open(session, self.out)
         done = progress_of(tables)
@@ -182,7 +183,8 @@ class Following(NamedTuple):
 
 
 class _Batch:
-    """What one batch writes; ``progress`` is that after it, and ``alerts`` are not all yet."""
+    """What one batch writes. ``progress`` is the state after it; ``alerts`` are those found so
+    far."""
 
     def __init__(
         self,
@@ -218,7 +220,8 @@ class _Batch:
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
     def commit_lines(self, came: Came, horizon_ms: int) -> None:
-        """With the lines of what ``came`` and of what waited, as far as the log is known."""
+        """Commit the batch with the lines of ``came`` and those that waited, decided as far as the
+        log is known."""
         from pyspark.sql import functions as f
 
         lines = self._read(came).persist()
@@ -260,7 +263,7 @@ class _Batch:
             answers.unpersist()
 
     def _read(self, came: Came) -> DataFrame:
-        """Rows of ``READ``, with those of what waited."""
+        """Rows of ``READ``: the new ones and those that waited."""
         of = self._following
         there = [file for file in came.files if not file.startswith("/") or Path(file).is_file()]
         if of.topic is not None and came.spans:
@@ -278,7 +281,7 @@ class _Batch:
         return read
 
     def _look(self, read: DataFrame, is_known: Column) -> Row:
-        """What there is of what, counted in one go: each is a look at all lines."""
+        """All counts of the lines, in one pass over them."""
         from pyspark.sql import functions as f
 
         topic = self._following.topic
@@ -301,8 +304,8 @@ class _Batch:
         return row
 
     def _alert_of_what_is_missing(self, looked: Row, at_ms: int) -> None:
-        """Of lines that are gone or lie behind damage, whenever that is, and of lines of a topic
-        without a broker once."""
+        """Alert about lost or damaged lines each time, and about a topic's lines without a broker
+        once."""
         topic = self._following.topic
         if looked["lost"]:
             said = [f"{row['file']}: {row['reason']}" for row in sorted(looked["lost"])]
@@ -345,7 +348,7 @@ class _Batch:
 
 
 def _denials(answers: DataFrame) -> list[Denials]:
-    """As the brokers denied, whatever we would have answered."""
+    """The denials as the brokers logged them, whatever our decision is."""
     from pyspark.sql import functions as f
 
     since = f.floor(f.unix_millis("time") / f.lit(WINDOW_MS)) * f.lit(WINDOW_MS)

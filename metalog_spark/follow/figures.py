@@ -1,7 +1,7 @@
-"""What ``follow`` has done and where it is at, as Prometheus reads it.
+"""Metrics of ``follow`` in Prometheus' format: what it has done, and how far it is.
 
-Counters are kept in the folder with each batch, so a restart goes on with them. Nothing here asks
-Spark: the caller brings the newest. This module must not know HTTP.
+The folder keeps the counters with each batch, so they survive a restart. Nothing here asks Spark:
+the caller supplies the newest state. This module must not know HTTP.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
 class FollowState(NamedTuple):
-    """``looked_s`` is when Spark last looked for something new, in seconds since 1970; ``posted``
-    is None without a webhook, and ``pending`` what is left to post of a batch."""
+    """``looked_s`` is when Spark last looked for new input, in seconds since 1970. ``posted`` is
+    None without a webhook; ``pending`` counts a batch's alerts that are not posted yet."""
 
     progress: Progress = Progress()
     looked_s: float | None = None
@@ -32,7 +32,7 @@ class FollowState(NamedTuple):
 
 
 class Figures(Collector):
-    """``state`` gives what there is at a scrape."""
+    """The metrics; ``state`` is called at each scrape."""
 
     def __init__(self, state: Callable[[], FollowState]) -> None:
         self._state = state
@@ -40,7 +40,7 @@ class Figures(Collector):
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:

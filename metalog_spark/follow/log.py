@@ -1,7 +1,7 @@
 """The followed log: its current ACLs, and the time up to which it is known.
 
-Only the last piece of it grows, so the others are scanned once. This module must not know
-Spark, nor what is decided.
+Only the log's last split grows, so all others are scanned once. This module must not know Spark,
+nor what is decided.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from metalog_spark.history.splits import LogHole, LogSplit
 class FollowedLog:
     """The log that ``text`` names, a SOURCE or a pattern of folders.
 
-    What is not proven to be committed is left out, unless not ``committed``: what was decided by
-    it would stay decided when its quorum takes it back.
+    With ``committed``, records that are not proven to be committed are left out: a decision based
+    on them would stay, even if the quorum truncates them.
     """
 
     def __init__(
@@ -41,11 +41,15 @@ class FollowedLog:
         self._closed: dict[tuple[int, int], ScannedSplit] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without connections, for a server that runs the batches."""
+        """The state without connections, for a Spark Connect server that runs the batches."""
         return self.__dict__ | {"_logs": None, "_closed": {}}
 
     def look(self) -> ArchiveHistory:
-        """``CorruptLog`` where it is damaged: nothing is decided by half of a log."""
+        """Read the log's new records.
+
+        Raises:
+            CorruptLog: the log is damaged; no decision is based on a part of a log.
+        """
         archive = self._opened().look()
         pieces = {number: part for number, part in enumerate(archive.parts) if _is_piece(part)}
         scanned = {number: self._scan(piece) for number, piece in pieces.items()}
@@ -58,7 +62,11 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """What is left out, if anything is. ``CorruptLog`` where the log's end is damaged."""
+        """The records that are left out, if any.
+
+        Raises:
+            CorruptLog: the log's end is damaged.
+        """
         logs = self._opened()
         archive = logs.look()
         check_ends(archive)
@@ -80,7 +88,8 @@ class FollowedLog:
 
 
 def known_until_ms(history: ArchiveHistory) -> int | None:
-    """The time of the last record, up to which nothing of ACLs is hidden but by the clocks."""
+    """The time of the last record. Up to it all changes of ACLs are known, as far as the clocks
+    agree."""
     ends = (each.end_ms or 0 for each in history.stretches if each.kind == KNOWN)
     return max(ends, default=0) or None
 

@@ -1,8 +1,8 @@
-"""Starts following: one streaming query over a metadata log and an audit folder or topic.
+"""Starts ``follow``: one streaming query over a metadata log and an audit folder or topic.
 
-The query only says that something came, files or offsets; what is made of it is a batch's.
-Its checkpoint lies in the pipeline's folder, and neither is of use without the other.
-This module must not know what a batch does.
+The query only reports that files or offsets have arrived; a batch processes them. Its checkpoint
+is in the pipeline's folder, and neither can be used without the other. This module must not know
+what a batch does.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content
 _FOR_GOOD: Final = "36500d"
 FILES_AT_ONCE: Final = 1_000
 OFFSETS_AT_ONCE: Final = 500_000
-"""What a batch takes at most where nobody says otherwise."""
+"""The default of how many of a topic's records one batch reads at most."""
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
-    """The folder to follow into, new or as it was left; ``InvalidTarget`` where it is another's."""
+    """The folder to follow into, new or from an earlier run.
+
+    Raises:
+        InvalidTarget: something else filled the folder.
+    """
     tables = Tables.make(session, out)
     check_it_follows(out, tables.contents, source, audit)
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
@@ -52,8 +56,11 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 
 
 def check_it_follows(out: str, contents: CommittedState, source: str, audit: str) -> None:
-    """``InvalidTarget`` where the folder ``out`` has what was made otherwise, or ``audit`` has it
-    among its files."""
+    """Check the folder ``out``.
+
+    Raises:
+        InvalidTarget: it was filled from other input, or ``audit`` would read it.
+    """
     check_is_outside(out, "--audit", audit)
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
@@ -67,15 +74,15 @@ def check_it_follows(out: str, contents: CommittedState, source: str, audit: str
 
 
 def _followed(log: str, audit: str) -> dict[str, str]:
-    """By names that mean the same wherever they are said."""
+    """The log and the audit input, under names that do not depend on the current folder."""
     return {"log": log if log.startswith("@") else placed(log), "audit": placed(audit)}
 
 
 def start(
     following: Following, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
-    """Looks every ``every_s`` seconds; None: reads all that there is, and ends. A batch has
-    ``at_once`` files, or offsets of a topic, at most."""
+    """Start the query. It polls every ``every_s`` seconds; with None it reads everything there is,
+    and ends. A batch has at most ``at_once`` files, or offsets of a topic."""
     from pyspark.sql import functions as f
 
     session = tables.session
@@ -124,7 +131,7 @@ def _by_config(reader: DataStreamReader, command_config: Path | None) -> DataStr
 
 
 def _as_came(rows: DataFrame) -> DataFrame:
-    """With all columns of ``CAME``."""
+    """The rows with all columns of ``CAME``."""
     from pyspark.sql import functions as f
 
     named = (column.split() for column in CAME.split(", "))

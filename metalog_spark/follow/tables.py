@@ -1,7 +1,8 @@
-"""Fills the tables that follow from what was committed, so that every finding reads the folder.
+"""Fills the tables that are derived from the committed ones, so that every finding can read the
+folder.
 
-They are remade whole from the others and the log, at one moment.
-This module must not know batches.
+They are recomputed whole from the other tables and the log, in one commit. This module must not
+know batches.
 """
 
 from __future__ import annotations
@@ -38,12 +39,16 @@ from metalog_spark.store.tables import (
 
 _ALWAYS_US: Final = -(1 << 63)
 _NEVER_US: Final = (1 << 63) - 1
-"""Before and behind all times."""
+"""A time after all others."""
 
 
 def keep(tables: Tables, configuration: Configuration) -> None:
-    """By which requests are decided from now on; ``InvalidTarget`` where those that are decided
-    already were by another, which the folder could not say of them any more."""
+    """Store the configuration that decides requests from now on.
+
+    Raises:
+        InvalidTarget: earlier requests were decided by another configuration, which the folder
+            would then no longer show.
+    """
     from pyspark.sql import functions as f
 
     if tables.has(CONFIGURATION):
@@ -64,15 +69,19 @@ def keep(tables: Tables, configuration: Configuration) -> None:
 
 
 def _differ_from(one: Configuration, other: Configuration) -> int | None:
-    """The first moment; None where both say the same of all times."""
+    """The first time at which the two differ; None if they are equal at all times."""
     edges = sorted({_ALWAYS_US, *one.starts, *other.starts})
     return next((each for each in edges if one.at(each) != other.at(each)), None)
 
 
 def _lost(tables: Tables) -> list[Lost]:
-    """When an audit topic was asked what it deleted unread. A broker's lines come in order, those
-    of several do not: what was lost of one lies between its last line before and its first behind,
-    in that partition. Nor is anybody else's sure between the last and the first of all."""
+    """The time ranges in which an audit topic deleted lines unread.
+
+    Lines of one broker are in order in a partition, those of several brokers are not. So a
+    broker's lost lines lie between its last line before the loss and its first behind it. For a
+    broker without lines, they lie between the latest of these starts and the earliest of these
+    ends.
+    """
     from pyspark.sql import functions as f
 
     if not is_topic(tables.facts[FOLLOWED]["audit"]):
@@ -100,14 +109,15 @@ def _lost(tables: Tables) -> list[Lost]:
 
 
 def _of_all(spans: Sequence[Lost]) -> Lost:
-    """In order, though brokers' lines are not."""
+    """The range for all other brokers; its ends are put in order, since lines of several brokers
+    are not."""
     begin = max((begin for _, begin, _ in spans), default=_ALWAYS_US)
     end = min((end for *_, end in spans), default=_NEVER_US)
     return None, min(begin, end), max(begin, end)
 
 
 def _take_halves_back(tables: Tables) -> None:
-    """Rejects the lines that were decided before a line showed that they are only half there."""
+    """Reject lines that were decided before a later line showed that they are only halves."""
     half = is_half(tables.facts.get(FORMS, {}))
     requests = tables.read(REQUESTS)
     halves = requests.where(half)
@@ -125,7 +135,7 @@ def _take_halves_back(tables: Tables) -> None:
 
 
 def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
-    """All but CONFIGURATION, which ``keep`` has written before anything was decided."""
+    """Fill all tables but CONFIGURATION, which ``keep`` wrote before the first decision."""
     session = tables.session
     with tables.at_once():
         _take_halves_back(tables)

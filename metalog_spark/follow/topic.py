@@ -1,7 +1,7 @@
-"""The topic that audit lines come by: which offsets are news, and the lines in them.
+"""The topic with audit lines: which offsets are new, and the lines in them.
 
-A stream of it has one row for each range of offsets that came, and not what lies in them:
-that is read by whoever carries out the batch. This module must not know what a line says.
+Its stream has one row per range of new offsets, without the records: the batch reads those. This
+module must not know what a line says.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ _TASK_OFFSETS: Final = 100_000
 
 
 class Span(NamedTuple):
-    """The offsets of a partition from ``first`` up to ``past``."""
+    """The offsets of a partition from ``first`` up to ``past``, exclusive."""
 
     partition: int
     first: int
     past: int
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        """``most`` offsets each, but one for all below ``kept``, which are gone."""
+        """Parts of ``most`` offsets each, and one for all offsets below ``kept``, which are
+        deleted."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)
@@ -56,7 +57,7 @@ class Span(NamedTuple):
 
 
 def opened_topic(audit: str, command_config: Path | None) -> PartitionedTopic:
-    """Nothing is asked of its cluster yet."""
+    """The topic; its cluster is not contacted yet."""
     settings, _ = client_settings(command_config, LOCAL_FILES)
     return PartitionedTopic(parse_address(audit), settings)
 
@@ -68,7 +69,7 @@ def read_topic(
     broker: re.Pattern[str] | None,
     zone: Zone,
 ) -> DataFrame:
-    """All lines in ``spans``, rows of ``READ``."""
+    """All lines in ``spans``, as rows of ``READ``."""
     kept = {number: ends.start for number, ends in (topic.ends() if spans else {}).items()}
     pieces = [piece for span in spans for piece in span.pieces(kept.get(span.partition, 0))]
 
@@ -81,8 +82,8 @@ def read_topic(
 def records_in(
     topic: PartitionedTopic, span: Span, broker: re.Pattern[str] | None
 ) -> Iterator[Record]:
-    """The records of ``span``: a line has the number of its offset, and where a record has
-    several, they are lines of a file that is called by the offset."""
+    """The records of ``span``. A line's number is its offset; a record with several lines is a
+    file of its own, named after the offset."""
     name = f"{topic.address}/{span.partition}"
     unnamed = topic.address.topic
     for each in topic.read(span.partition, span.first, span.past):
@@ -99,8 +100,9 @@ def records_in(
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
-    """Whose line it is: by its key; by ``pattern``, its first group or all of it, in the key,
-    in a header as ``NAME=VALUE``, or in a field of JSON around the line as ``host.name=VALUE``."""
+    """The broker that wrote the record: its key; or with ``pattern``, its first group or whole
+    match in the key, in a header as ``NAME=VALUE``, or in a field of the JSON around the line as
+    ``host.name=VALUE``."""
     key = _text(record.key)
     if pattern is None:
         return key or None
@@ -120,8 +122,11 @@ def _text(value: bytes | None) -> str:
 
 
 class AuditTopicSource(DataSource):
-    """What Spark calls for the format ``NAME``. Options: ``path``, the address;
-    ``commandConfig``, a client's settings; ``maxOffsetsPerTrigger``."""
+    """The class that Spark calls for the format ``NAME``.
+
+    Options: ``path``, the address; ``commandConfig``, a client's settings;
+    ``maxOffsetsPerTrigger``.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -142,9 +147,9 @@ class _SpansPartition(InputPartition):
 
 
 class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The offset of the stream is the topic's id and, by its number as text, the offset of each
-    partition, exclusive. It begins with what the topic has; a partition that comes later is
-    read from offset 0."""
+    """The stream's reader. Its offset has the topic's id and, for each partition number as text,
+    an exclusive offset. The stream begins with everything in the topic; a partition that is added
+    later is read from offset 0."""
 
     def __init__(self, topic: PartitionedTopic, most: int) -> None:
         self._topic = topic
@@ -198,7 +203,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
-    """``spans``, of what is there, none of them longer than its share of ``limit``."""
+    """``spans``, limited to what exists, each to its share of ``limit``."""
     if not isinstance(limit, ReadMaxRows):
         yield from spans
         return

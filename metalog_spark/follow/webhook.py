@@ -1,10 +1,9 @@
-"""Posts alerts to an HTTP endpoint, on a thread of its own: each at least once.
+"""Posts alerts to an HTTP endpoint, on a thread of its own, each at least once.
 
-The caller gives one batch of alerts at a time, so the alerts of one batch are all that waits here;
-the table of alerts keeps the rest. An alert is tried until the endpoint takes it, with longer
-waits in between, unless the endpoint refuses that very alert. A message names the endpoint's host
-alone, since its path and the headers may hold a token. This module must not know Spark, nor what
-an alert says.
+The caller passes one batch of alerts at a time, so only those are queued here; the table of alerts
+keeps the rest. An alert is repeated, with growing pauses, until the endpoint accepts it or refuses
+that very alert. Messages name only the endpoint's host, since its path and the headers may contain
+a token. This module must not know Spark, nor what an alert says.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from urllib.parse import urlsplit
 from metalog.errors import InvalidRequest
 
 ID: Final = "id"
-"""The key of an alert by which a receiver finds that it has it already."""
+"""The key by which a receiver recognizes an alert that it already has."""
 _STEP_S: Final = 10.0
-"""How long to connect, or to wait for the next bytes, may take at most."""
+"""The most seconds to connect, or to wait for the next bytes."""
 _WHOLE_S: Final = 30.0
-"""How long one attempt may take."""
+"""The most seconds for one attempt."""
 _LAST_S: Final = 1.0
-"""How long the end waits for an attempt that is under way."""
+"""The most seconds that closing waits for an attempt in progress."""
 _FIRST_WAIT_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
 _REFUSED: Final = frozenset(
@@ -40,12 +39,12 @@ _REFUSED: Final = frozenset(
         HTTPStatus.UNPROCESSABLE_ENTITY,
     }
 )
-"""What an endpoint answers that will never take this alert."""
+"""Statuses with which an endpoint refuses this very alert for good."""
 _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e\t]*)")
 
 
 class WebhookEndpoint(NamedTuple):
-    """Where alerts go; ``headers`` are sent with each."""
+    """The endpoint's address; ``headers`` are sent with each alert."""
 
     is_tls: bool
     host: str
@@ -69,7 +68,7 @@ class WebhookEndpoint(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Alerts that were taken and refused, and attempts that failed."""
+    """The numbers of accepted and refused alerts, and of failed attempts."""
 
     delivered: int = 0
     refused: int = 0
@@ -77,7 +76,11 @@ class Counts(NamedTuple):
 
 
 def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
-    """Of a URL, and of lines ``NAME: VALUE``; ``InvalidRequest``, which repeats neither."""
+    """The endpoint of a URL and of header lines ``NAME: VALUE``.
+
+    Raises:
+        InvalidRequest: one of them is malformed; the message repeats neither.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -107,8 +110,8 @@ def _headers(text: str) -> Mapping[str, str]:
 
 
 class Webhook:
-    """Posts what ``send`` gives it; ``delivered`` is the last batch of which nothing is left to
-    post, ``trouble`` why nothing goes out now, if so."""
+    """Posts the alerts passed to ``send``. ``delivered`` is the last batch that was posted
+    completely; ``trouble`` says why nothing can be posted now, if so."""
 
     def __init__(self, endpoint: WebhookEndpoint, delivered: int) -> None:
         self._endpoint = endpoint
@@ -123,11 +126,11 @@ class Webhook:
 
     @property
     def pending(self) -> int:
-        """How many alerts of the batch are left to post."""
+        """How many alerts of the batch are still to be posted."""
         return len(self._left)
 
     def send(self, batch: int, alerts: Sequence[Mapping[str, Any]]) -> None:
-        """The alerts of a batch, once those of the one before are posted."""
+        """Post a batch's alerts; call it only when the batch before is posted."""
         with self._changed:
             if self._left:
                 raise ValueError("the batch before is not posted yet")
@@ -137,7 +140,8 @@ class Webhook:
             self._changed.notify_all()
 
     def settle(self, patience_s: float) -> bool:
-        """Waits until all is posted, or nothing goes out, or for so long; whether all is."""
+        """Wait until all is posted, posting fails, or ``patience_s`` is over; returns whether all
+        is posted."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._left or self.trouble is not None, timeout=patience_s
@@ -145,7 +149,7 @@ class Webhook:
             return not self._left
 
     def close(self) -> None:
-        """Ends the thread; what is left to post is for the next process."""
+        """End the thread; the next process posts what is left."""
         self._closing.set()
         with self._changed:
             self._changed.notify_all()
@@ -183,7 +187,7 @@ class Webhook:
             self._changed.notify_all()
 
     def _post(self, alert: Mapping[str, Any]) -> str | None:
-        """Why the endpoint has not taken it; None where it has, or never will."""
+        """Why the endpoint did not accept the alert; None if it did, or refused it for good."""
         connection = self._endpoint.connection()
         too_long = Timer(_WHOLE_S, _break_off, [connection])
         too_long.daemon = True

@@ -1,9 +1,9 @@
 """The log of a pipeline's SOURCE: one log, or several folders of one log.
 
-A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep
-it. A pattern (``/archive/*``) names many of them, which are put in order here: each offset is
-read from one folder, and a hole between two is told, never passed over. This module must not
-know Spark, nor how a piece is read.
+A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep it.
+A pattern (``/archive/*``) names many such folders. This module orders them: each offset is read
+from one folder, and gaps are reported, never skipped. This module must not know Spark, nor how a
+split is read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PATTERN: Final = re.compile(r"[*?\[]")
 
 
 class Member(NamedTuple):
-    """One log of an archive, read from ``start`` up to ``end``."""
+    """One log of an archive, read from offset ``start`` up to ``end``, exclusive."""
 
     source: Source
     start: int
@@ -53,13 +53,13 @@ class Member(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, whatever it was named by."""
+        """Its path or address, independent of the name it was given by."""
         return str(self.log.path)
 
 
 class Archive(NamedTuple):
-    """``parts``, from ``start`` up to ``end``, in the order of their offsets and none of them
-    twice; ``snapshots`` are those of all members, with where they lie, oldest first."""
+    """``parts`` in order of offsets, without overlaps, from ``start`` up to ``end``. ``snapshots``
+    are those of all members, each with its member, oldest first."""
 
     text: str
     start: int
@@ -69,22 +69,22 @@ class Archive(NamedTuple):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether it is a snapshot's file alone, of which nothing goes on."""
+        """Whether it is a single snapshot file, which has no log after it."""
         return any(
             isinstance(part, LogSplit) and isinstance(part.split, SnapshotSplit)
             for part in self.parts
         )
 
     def who_has(self) -> Callable[[int], str]:
-        """Tells of an offset that a piece has of what ``source`` that is."""
+        """Returns a function from an offset to the ``source`` of the split that contains it."""
         pieces = [part for part in self.parts if isinstance(part, LogSplit)]
         starts = [piece.start for piece in pieces]
         return lambda offset: pieces[bisect_right(starts, offset) - 1].source
 
 
 class Unproven(NamedTuple):
-    """A log of which the records from ``offset`` up to ``end`` are left out, since they may not
-    be committed; ``why`` is what proves the others."""
+    """A log whose records from ``offset`` up to ``end`` are left out, since they may not be
+    committed; ``why`` says what proves the records before."""
 
     text: str
     offset: int
@@ -98,8 +98,8 @@ class Unproven(NamedTuple):
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be looked at again as it is. Told by what it can, so that nobody who reads
-    a folder must load what reads a quorum, which takes a worker longer than its work."""
+    """A log that can be read again for new records. A protocol, so that reading a folder does not
+    import what reads a quorum: a worker's import would take longer than its work."""
 
     def refresh(self) -> None: ...
 
@@ -110,10 +110,10 @@ class _Connected(Protocol):
 
 
 class Logs:
-    """The logs that ``text`` names, a SOURCE or a pattern of folders, opened when first looked at.
+    """The logs that ``text`` names, a SOURCE or a pattern of folders, opened at the first look.
 
-    What is none of ``kinds`` is refused. With ``committed`` what none of them proves to be
-    committed is left out.
+    A log that is not one of ``kinds`` is refused. With ``committed``, records that no log proves
+    to be committed are left out.
     """
 
     def __init__(
@@ -133,7 +133,11 @@ class Logs:
         self._sources: dict[str, Source] = {}
 
     def look(self) -> Archive:
-        """What there is now. ``InvalidSource`` where the logs are not of one cluster."""
+        """The archive as it is now.
+
+        Raises:
+            InvalidSource: the logs belong to different clusters.
+        """
         known, self._sources = self._sources, {}
         for name in _named(self.text):
             self._sources[name] = self._looked_at(name, known.get(name))
@@ -150,8 +154,8 @@ class Logs:
         )
 
     def unproven(self) -> list[Unproven]:
-        """Those, of the logs as they were last looked at, of which something is left out that no
-        other of them holds; of several with the same lack the one that goes on furthest."""
+        """The logs of the last look with records that are left out and that no other log proves.
+        Of several with the same gap, the one that goes furthest."""
         members = sorted(map(self._member, self._sources.values()), key=lambda each: each.start)
         found: dict[int, Unproven] = {}
         for member in members:
@@ -162,7 +166,7 @@ class Logs:
         return list(found.values())
 
     def close(self) -> None:
-        """Let go of what they are connected to."""
+        """Close the connections."""
         for source in self._sources.values():
             if isinstance(source.log, _Connected):
                 source.log.close()
@@ -190,7 +194,7 @@ class Logs:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether ``text`` names what matches it, rather than a file or an address."""
+    """Whether ``text`` is a pattern of paths rather than a file or an address."""
     return "://" not in text and bool(_PATTERN.search(text)) and not Path(text).exists()
 
 
@@ -228,8 +232,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
 ) -> Iterator[LogHole]:
-    """What is wrong from ``start`` up to ``end``: damage, or what a folder has and does not prove
-    to be committed, and then what none has."""
+    """The gaps from ``start`` up to ``end``: damage, then records that a folder has but does not
+    prove to be committed, then offsets that no folder has."""
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return
@@ -247,7 +251,7 @@ def _holes(
 
 
 def _reached(offset: int, members: Sequence[Member]) -> int:
-    """Up to where ``members``, in the order in which they begin, go on from ``offset``."""
+    """The offset up to which ``members``, sorted by their start, continue from ``offset``."""
     for each in members:
         if each.start <= offset:
             offset = max(offset, each.end)
@@ -304,7 +308,7 @@ def _refuse_what_is_not_one_log(sources: Sequence[Source]) -> None:
 
 
 def cluster_of(source: Source) -> str | None:
-    """The cluster's id, where a folder says it."""
+    """The cluster's id, if the folder has one."""
     log = source.log
     if isinstance(log, FoldersLog):
         log = log.source
@@ -312,7 +316,8 @@ def cluster_of(source: Source) -> str | None:
 
 
 def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
-    """Two logs that have the same epoch at an offset have the same records below it (KIP-595)."""
+    """Check that two logs are the same: logs with the same epoch at an offset have equal records
+    below it (KIP-595)."""
     both = f"{earlier.source.text} and {later.source.text} are not of one log"
     epochs = [_epoch_before(offset, each.log) for each in (earlier, later)]
     if None not in epochs and epochs[0] != epochs[1]:
@@ -336,7 +341,7 @@ def _epoch_before(offset: int, log: OpenedLog) -> int | None:
 
 
 def _sum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
-    """Where the batch that holds the record before ``offset`` begins, and its checksum."""
+    """The base offset and the checksum of the batch with the record before ``offset``."""
     if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
         return None
     with suppress(CorruptLog):

@@ -1,9 +1,9 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
-A stretch begins at the log's beginning or at a snapshot, and ends at a hole, at damage or at the
-log's end. Between two of them something was changed that nobody has: what lived before
-and is gone after ended somewhere in between. Pieces are scanned apart from each other, wherever
-they lie, and put together here. This module must not know Spark.
+A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
+log's end. Changes between two ranges are missing from the archive: an ACL that exists before a gap
+and not after it ended somewhere in it. Splits are scanned separately, on any worker, and combined
+here. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could 
 
 
 class RelevantRecord(NamedTuple):
-    """A record of a piece that tells of ACLs, or of another Kafka; ``time_ms`` is the latest time
-    of the piece so far."""
+    """A record of a split that concerns ACLs, or another Kafka. ``time_ms`` is the latest time of
+    the split up to it."""
 
     offset: int
     time_ms: int
@@ -54,8 +54,8 @@ class RelevantRecord(NamedTuple):
 
 
 class ScannedSplit(NamedTuple):
-    """What a piece holds: ``found`` in it, up to offset ``reached``, where ``damage`` is if
-    there is any; ``first_ms`` and ``latest_ms`` are times of its batches, None without any."""
+    """The scan of a split: the records ``found`` up to offset ``reached``, where ``damage`` is, if
+    any. ``first_ms`` and ``latest_ms`` are times of its batches, None without any."""
 
     found: Sequence[RelevantRecord]
     reached: int
@@ -65,7 +65,7 @@ class ScannedSplit(NamedTuple):
 
 
 class KnownRange(NamedTuple):
-    """A row of the table HISTORY, but for the source; times are in milliseconds."""
+    """A row of the table HISTORY without its source; times are in milliseconds."""
 
     kind: str
     start: int
@@ -76,8 +76,8 @@ class KnownRange(NamedTuple):
 
 
 class AclLife(NamedTuple):
-    """A row of ACL_CHANGELOG. An edge of None is open; one that is not known lies somewhere in
-    the gap whose end or start it has."""
+    """A row of ACL_CHANGELOG. An end of None is open; an end that is not known lies somewhere in
+    the gap whose start or end it has."""
 
     id: Uuid
     acl: Acl
@@ -89,8 +89,8 @@ class AclLife(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """``foreign`` are lines about what in the log is another Kafka's; ``metadata_version`` is the
-    last one, None where no record says one."""
+    """The result. ``foreign`` are lines about records of another Kafka; ``metadata_version`` is
+    the last one, None if no record has one."""
 
     stretches: Sequence[KnownRange]
     lives: Sequence[AclLife]
@@ -99,7 +99,7 @@ class ArchiveHistory(NamedTuple):
 
 
 def scan(piece: LogSplit) -> ScannedSplit:
-    """Reads ``piece`` up to its end, or to what cannot be read in it."""
+    """Read ``piece`` (a split) up to its end, or to its first unreadable record."""
     found: list[RelevantRecord] = []
     reached = piece.start
     first_ms: int | None = None
@@ -124,7 +124,11 @@ def scan(piece: LogSplit) -> ScannedSplit:
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
-    """``CorruptLog`` where a log is damaged at its end; what is before that shows in a ``scan``."""
+    """Check the logs' ends; a ``scan`` finds damage before them.
+
+    Raises:
+        CorruptLog: a log is damaged at its end.
+    """
     for hole in (part for part in archive.parts if isinstance(part, LogHole)):
         _check_is_no_damage(hole, advice)
 
@@ -141,10 +145,13 @@ def history_of(
     skip_damaged: bool = False,
     advice: str = ADVICE,
 ) -> ArchiveHistory:
-    """All that ``archive`` tells, its pieces ``scanned`` by their number among its parts.
+    """The history of ``archive``. ``scanned`` has the scan of each split, by its number among the
+    parts.
 
-    ``CorruptLog`` at the first damage, with ``advice``, unless it is to be skipped: then a
-    stretch says what is wrong and up to where nothing is known.
+    With ``skip_damaged``, a damaged range gets a row that says what is wrong and how far it goes.
+
+    Raises:
+        CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
     """
     stretches: list[KnownRange] = []
     followed: list[_Followed] = []
@@ -184,7 +191,7 @@ def history_of(
 
 
 class _Run(NamedTuple):
-    """What can be read in one go, of one piece or of several that follow each other."""
+    """A readable range of one split, or of several consecutive ones."""
 
     start: int
     end: int
@@ -194,8 +201,8 @@ class _Run(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """The ACLs at ``offset``, from which a stretch is followed, as ``source`` has them;
-    ``time_ms`` is that of the last record before it, None where there is none."""
+    """The ACLs at ``offset``, from which a known range starts, according to ``source``.
+    ``time_ms`` is the time of the last record before, None without one."""
 
     offset: int
     time_ms: int | None
@@ -205,7 +212,7 @@ class _Base(NamedTuple):
 
 
 class _Followed(NamedTuple):
-    """A stretch that is known, and the records in it that tell of ACLs."""
+    """A known range, and its records that concern ACLs."""
 
     base: _Base
     start_ms: int | None
@@ -248,7 +255,7 @@ def _joined(run: _Run, held: ScannedSplit) -> _Run:
 def _with_whole_transactions(
     run: _Run, held: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
-    """``held``, or what of it stands before a transaction's marker that cannot be there."""
+    """``held``, cut before the first transaction marker that cannot be valid."""
     is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(held.found):
         message = decode_value(value)[1]
@@ -268,7 +275,7 @@ def _with_whole_transactions(
 
 
 def _is_open(run: _Run) -> bool | None:
-    """Whether a transaction is open after ``run``; None where it may have begun before it."""
+    """Whether a transaction is open after ``run``; None if it may have begun before ``run``."""
     for each in reversed(run.found):
         message = decode_value(each.value)[1]
         if isinstance(message, BeginTransactionRecord):
@@ -281,8 +288,8 @@ def _is_open(run: _Run) -> bool | None:
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[KnownRange]]:
-    """From where ``run`` can be followed, and what of it cannot be; with ``advice`` damage is
-    raised."""
+    """The first known ACLs in ``run``, and the ranges before them that cannot be followed. With
+    ``advice``, damage raises an error."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
@@ -339,7 +346,7 @@ def _lost(is_damage: bool, start: int, end: int, why: str) -> KnownRange:
 
 
 def _with_times(stretches: Sequence[KnownRange]) -> list[KnownRange]:
-    """What is lost gets the times of what is known beside it."""
+    """Give unknown ranges the times of the known ones beside them."""
     timed: list[KnownRange] = []
     for number, each in enumerate(stretches):
         if each.kind != KNOWN:
@@ -351,7 +358,7 @@ def _with_times(stretches: Sequence[KnownRange]) -> list[KnownRange]:
 
 
 def _lives(followed: Sequence[_Followed], who_has: Callable[[int], str]) -> Iterator[AclLife]:
-    """Those that ended, as they did, then those that last."""
+    """The lifetimes that ended, in order of their ends; then those that have not."""
     lasting: dict[Uuid, AclLife] = {}
     before: _Followed | None = None
     for stretch in followed:

@@ -1,8 +1,8 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
-Each piece of the log is scanned by a task of its own, and what tells of ACLs, little beside
-the rest, is put together on the driver. The same SOURCE gives the same rows. This module must
-not know how a history is put together.
+Each split of the log is scanned by a task of its own. Records about ACLs are few, and are combined
+on the driver. The same SOURCE gives the same rows. This module must not know how a history is put
+together.
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ def read_changelog(
     skip_damaged: bool = False,
     warn: Callable[[str], None] = lambda line: None,
 ) -> tuple[pa.Table, pa.Table, int | None]:
-    """The rows of ACL_CHANGELOG and HISTORY by what ``logs`` tell, and the last metadata.version.
+    """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
-    ``warn`` is told what in the log is another Kafka's, a line each.
+    ``warn`` is called with a line for each record of another Kafka. With ``skip_damaged``, damage
+    becomes a row of HISTORY.
+
+    Raises:
+        CorruptLog: names the first damage.
     """
     try:
         archive = logs.look()
@@ -67,21 +70,25 @@ def read_changelog(
 
 
 def replace_changelog(tables: Tables, lives: pa.Table, stretches: pa.Table) -> None:
-    """By the rows of ``read_changelog``."""
+    """Replace both tables by the rows of ``read_changelog``."""
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:
-    """Looks at ``logs``; ``CorruptLog`` where they are damaged at an end, unless that is to be
-    skipped. What is damaged before shows when all is read."""
+    """Check the ends of ``logs``; damage before an end shows only when all is read.
+
+    Raises:
+        CorruptLog: a log is damaged at its end, and ``skip_damaged`` is false.
+    """
     archive = logs.look()
     if not skip_damaged:
         check_ends(archive, _ADVICE)
 
 
 def scan_archive(session: SparkSession, archive: Archive) -> dict[int, ScannedSplit]:
-    """What is in each piece, by its number among the parts; one piece alone is read here."""
+    """The scan of each split, by its number among the parts. A single split is read on the
+    driver."""
     pieces = {
         number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
     }
@@ -93,7 +100,7 @@ def scan_archive(session: SparkSession, archive: Archive) -> dict[int, ScannedSp
 
 
 def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """On an executor: a row for each record found, and one at the end of each piece."""
+    """On an executor: a row for each relevant record, and one at the end of each split."""
     for batch in batches:
         for sent in batch.to_pylist():
             number = sent["piece"]
@@ -151,7 +158,7 @@ def changelog_rows(session: SparkSession, lives: Iterable[AclLife]) -> DataFrame
 
 
 def changelog_table(lives: Iterable[AclLife]) -> pa.Table:
-    """Rows of the table ACL_CHANGELOG, in the order in which the ACLs came."""
+    """Rows of the table ACL_CHANGELOG, in the order in which the ACLs were added."""
     rows = [
         (
             uuid_text(life.id),

@@ -1,7 +1,8 @@
-"""The super users, the default rule and the Kafka version over time, which the log does not hold.
+"""The super users, the default rule and the Kafka version over time, which the log does not
+contain.
 
-``--config FILE`` holds from the beginning, ``--config MOMENT=FILE`` from a time on, until
-the next one. This module must not know what is decided by it.
+``--config FILE`` holds from the beginning, ``--config MOMENT=FILE`` from a time until the next
+one. This module must not know what is decided by it.
 """
 
 from __future__ import annotations
@@ -33,16 +34,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 ASSUMED: Final = "assumed"
-"""The source of what no file says."""
+"""The source of settings that no file has."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Era(NamedTuple):
-    """``config`` held from ``from_us`` (microseconds since 1970; None is the beginning) on,
-    until the next one; ``source`` is the file that says so, or ``ASSUMED``.
+    """A configuration period: ``config`` is in force from ``from_us`` (microseconds since 1970;
+    None is the beginning) until the next period. ``source`` is its file, or ``ASSUMED``.
 
-    ``config`` has what decides a request, super users, the default rule and the version of Kafka,
-    and the defaults of all other keys: those are a broker's own, and the tables do not keep them.
+    ``config`` has only what decides requests: super users, the default rule and the version of
+    Kafka. All other keys have their defaults: they differ between brokers, and the tables do not
+    keep them.
     """
 
     from_us: int | None
@@ -54,7 +56,7 @@ NOTHING_SAID: Final = Era(None, AuthorizerConfig(), ASSUMED)
 
 
 class Configuration:
-    """The eras, in order; the first has no beginning."""
+    """The configuration periods in order; the first has no beginning."""
 
     def __init__(self, eras: Iterable[Era] = (NOTHING_SAID,)) -> None:
         self.eras = tuple(eras)
@@ -83,7 +85,7 @@ class Configuration:
         return table_of(rows, CONFIGURATION.schema)
 
     def deciding_as(self, default: KafkaVersion) -> Configuration:
-        """The same, where ``default`` decides in the eras that no version is said of."""
+        """The same with the version ``default`` in periods without a version."""
         return Configuration(
             era._replace(
                 config=era.config._replace(kafka_version=era.config.kafka_version or default)
@@ -93,7 +95,7 @@ class Configuration:
 
     @staticmethod
     def of(table: DataFrame) -> Configuration:
-        """What CONFIGURATION says; where it has no row, nothing is said."""
+        """The configuration in the table CONFIGURATION. Settings without a row are unknown."""
         columns = ("super_users", "allow_everyone", "kafka_version", "source")
         rows = table.selectExpr("unix_micros(from_time) from_us", *columns).collect()
         eras = [Era(row["from_us"], deciding_config(row), row["source"]) for row in rows]
@@ -103,7 +105,7 @@ class Configuration:
 def read_configuration(
     texts: Sequence[str], *, files: Files = LOCAL_FILES
 ) -> tuple[Configuration, list[str]]:
-    """From what was given as ``--config``, with what is odd about it, a line each."""
+    """The configuration of the arguments of ``--config``, and lines about its oddities."""
     found: dict[int | None, Era] = {}
     warnings: list[str] = []
     for text in texts:
@@ -129,7 +131,7 @@ def read_configuration(
 
 
 def _parts(text: str) -> tuple[int | None, Path]:
-    """When it begins to hold, and the file; a file may have ``=`` in its name."""
+    """The start and the file of an argument; a file's name may contain ``=``."""
     moment, equals, file = text.partition("=")
     if not equals or Path(text).exists():
         return None, Path(text)
@@ -146,7 +148,7 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
-    """What decides requests in the file at ``path``, and its oddities, a line each."""
+    """The settings that decide requests in the file at ``path``, and lines about its oddities."""
     properties = _properties(path, files)
     try:
         config, warnings = from_properties(properties)

@@ -1,9 +1,9 @@
 """A metadata log as a Spark data source: ``spark.read.format("metalog").load(SOURCE)``.
 
 SOURCE is what the verbs read (a folder, a file, ``topic://``, ``quorum://``) or a pattern of
-folders. One partition is a segment, or a range of a topic's offsets; a stream goes
-on from its last offset, at most ``maxOffsetsPerTrigger`` at a time. The reading runs in Spark's
-Python workers, by our own code. This module must not know what records mean.
+folders. A partition is a segment, or a range of a topic's offsets. A stream continues from its
+last offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in
+Spark's Python workers. This module must not know what records mean.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _OFFSET: Final = "offset"
 
 
 class Options(NamedTuple):
-    """What a reader was asked for; the names that Spark's user writes are in ``_NAMES``.
+    """The options of a reader; ``_NAMES`` has the names that Spark's users write.
 
-    ``committed`` leaves out what is not proven to be committed; with ``skip_damaged`` a row that
-    says what is wrong stands for what cannot be read; ``secrets`` shows salts, keys and
-    passwords. ``first`` (an offset, ``EARLIEST`` or ``LATEST``) and ``most`` are a stream's.
+    ``committed`` leaves out records that are not proven to be committed. With ``skip_damaged``,
+    unreadable records become a row that says what is wrong. ``secrets`` shows salts, keys and
+    passwords. ``first`` (an offset, ``EARLIEST`` or ``LATEST``) and ``most`` are for streams.
     """
 
     source: str
@@ -81,14 +81,19 @@ _NAMES: Final = (
 
 
 def register(session: SparkSession) -> None:
-    """Make the format ``metalog`` known to a session, and our packages to its Python workers."""
+    """Register the format ``metalog`` in a session, and send our packages to its Python
+    workers."""
     ship(session)
     session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     session.dataSource.register(MetalogDataSource)
 
 
 def read_options(given: Mapping[str, str]) -> Options:
-    """``InvalidRequest`` where one is not known or cannot be used."""
+    """The options.
+
+    Raises:
+        InvalidRequest: one is unknown or invalid.
+    """
     known = {name.lower(): name for name in _NAMES}
     options: dict[str, str] = {}
     for name, value in given.items():
@@ -126,7 +131,7 @@ def _number(name: str, value: str, least: int) -> int:
 
 
 class MetalogDataSource(DataSource):
-    """What Spark calls for the format ``metalog``."""
+    """The class that Spark calls for the format ``metalog``."""
 
     @classmethod
     def name(cls) -> str:
@@ -139,7 +144,7 @@ class MetalogDataSource(DataSource):
         return LogReader(read_options(self.options), schema)
 
     def unfiltered_reader(self, schema: StructType) -> UnfilteredLogReader:
-        """One that a session takes where Spark's filters are not pushed to Python sources."""
+        """A reader for sessions that do not push filters down to Python sources."""
         return UnfilteredLogReader(read_options(self.options), schema)
 
     def streamReader(self, schema: StructType) -> LogStreamReader:  # noqa: N802 - Spark's name
@@ -147,7 +152,7 @@ class MetalogDataSource(DataSource):
 
 
 class LogPartition(InputPartition):
-    """What one task reads."""
+    """The input of one task."""
 
     def __init__(self, part: LogSplit | LogHole, wanted: RecordFilter) -> None:
         self.part = part
@@ -155,7 +160,7 @@ class LogPartition(InputPartition):
 
 
 class _RowReader:
-    """Reads the rows of a partition; what both readers have in common."""
+    """Reads the rows of a partition: the common part of both readers."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.options = options
@@ -199,7 +204,7 @@ class _RowReader:
 
 
 class UnfilteredLogReader(_RowReader, DataSourceReader):
-    """A log as it is when the query begins."""
+    """Reads the log as of the query's start."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
@@ -210,7 +215,7 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
 
 class LogReader(UnfilteredLogReader):
-    """The same, without the records that filters leave out, as far as the reader can tell."""
+    """The same without records that filters exclude, as far as the reader can evaluate them."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
         self._wanted, left = push(filters, self._wanted)
@@ -218,7 +223,7 @@ class LogReader(UnfilteredLogReader):
 
 
 class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A log that goes on. The offset of a stream is that of the log, exclusive."""
+    """Reads a growing log. The stream's offset is the log's, exclusive."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
@@ -226,7 +231,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         self._target: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without connections, for the tasks that read."""
+        """The state without connections, for tasks."""
         return self.__dict__ | {"_logs": None}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name

@@ -1,6 +1,7 @@
-"""Filters of a query that a log's reader carries out itself, before anything is decoded.
+"""Filters of a query that a log's reader applies itself, before it decodes anything.
 
-Those on offset, timestamp and type by a constant; Spark carries out the rest.
+These are comparisons of offset, timestamp and type with a constant; Spark applies the rest. This
+is Spark's filter pushdown.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def push(filters: Iterable[Filter], wanted: RecordFilter) -> tuple[RecordFilter, list[Filter]]:
-    """What of ``wanted`` all ``filters`` leave, and those that Spark has to carry out."""
+    """``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters left for
+    Spark."""
     left = []
     for each in filters:
         narrowed = _narrowed(each, wanted)
@@ -66,7 +68,7 @@ def _typed(wanted: RecordFilter, names: Iterable[str]) -> RecordFilter:
 
 
 def _bounds(filter: Filter) -> tuple[str, int | None, int | None] | None:
-    """The column, and the least and the greatest value that passes, both included."""
+    """The column, and the least and greatest value that passes, both inclusive."""
     match filter:
         case EqualTo((column,), value) if (number := _number(column, value)) is not None:
             return column, number, number
@@ -82,7 +84,7 @@ def _bounds(filter: Filter) -> tuple[str, int | None, int | None] | None:
 
 
 def _number(column: str, value: object) -> int | None:
-    """An offset, or microseconds since 1970."""
+    """The value as an offset, or as microseconds since 1970."""
     if column == "offset" and isinstance(value, int):
         return value
     if column == "timestamp" and isinstance(value, datetime) and value.tzinfo is not None:

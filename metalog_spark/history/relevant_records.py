@@ -1,7 +1,7 @@
-"""Which records of a batch a history rests on: those that tell of ACLs, or of another Kafka.
+"""The records of a batch that a history needs: those that concern ACLs, or another Kafka.
 
-A record that a strict loader would stop at for the sake of ACLs is a ``CorruptLog`` here too.
-This module must not know Spark, nor what is made of the records.
+A record at which a strict loader would stop because of ACLs raises ``CorruptLog`` here, too. This
+module must not know Spark, nor what is made of the records.
 """
 
 from __future__ import annotations
@@ -37,11 +37,15 @@ _TELLING: Final = frozenset(
     )
 )
 _PASSED: Final = METADATA.keys() - _TELLING - {FeatureLevelRecord.API_KEY}
-"""Types of records that tell nothing of ACLs, nor of another Kafka."""
+"""Types of records that concern neither ACLs nor another Kafka."""
 
 
 def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
-    """Those of ``batch``, each with its offset; ``CorruptLog`` where Kafka refuses one."""
+    """The relevant records of ``batch``, each with its offset.
+
+    Raises:
+        CorruptLog: Kafka would refuse a record.
+    """
     if batch.is_control:
         deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
         return
@@ -54,7 +58,11 @@ def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
 
 
 def check_telling(value: bytes, batch: Batch, offset: int) -> None:
-    """``UnreadableRecord`` where a strict loader would stop for the sake of ACLs."""
+    """Check one record.
+
+    Raises:
+        UnreadableRecord: a strict loader would stop at it because of ACLs.
+    """
     message = decode_value(value)[1]
     if isinstance(message, Undecodable):
         if message.api_key is None or message.api_key in _TELLING:

@@ -1,8 +1,8 @@
 """Records of a log as Arrow rows: columns and values.
 
-The columns are those of ``metalog dump --json``, with a struct of its own for each record
-that ACLs and SCRAM users are made of; only the asked ones are filled, and only the records
-that are ``RecordFilter`` are decoded. This module must not know where records are read from.
+The columns are those of ``metalog dump --json``, and a struct for each record type of ACLs and
+SCRAM users. Only the requested columns are filled, and only records that pass the ``RecordFilter``
+are decoded. This module must not know where records are read from.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _KEYS: Final = ("salt", "stored_key", "server_key")
 
 
 class RecordFilter(NamedTuple):
-    """Rows with an offset from ``start`` up to ``end``, a timestamp from ``since_us`` to
-    ``until_us`` (both included), and one of ``types``; None is any."""
+    """Rows with an offset from ``start`` up to ``end`` (exclusive), a timestamp from ``since_us``
+    to ``until_us`` (both inclusive), and one of ``types``; None is any."""
 
     start: int = 0
     end: int = 1 << 63
@@ -58,14 +58,14 @@ class RecordFilter(NamedTuple):
 
     @property
     def api_keys(self) -> frozenset[int] | None:
-        """Those of ``types``."""
+        """The API keys of ``types``."""
         if self.types is None:
             return None
         return frozenset(key for key in METADATA if _type_name(key) in self.types)
 
 
 class _Row(NamedTuple):
-    """What a row is made of; ``why_missing`` instead of a message where records are not there."""
+    """The input of a row; ``why_missing`` replaces the message if records are missing."""
 
     offset: int
     epoch: int | None
@@ -76,13 +76,16 @@ class _Row(NamedTuple):
 
     @property
     def legible(self) -> Any:
-        """The message, or what Kafka makes of one that it should not read; or None."""
+        """The message, or what Kafka makes of a message that it should have refused; or None."""
         return self.message.lenient if isinstance(self.message, Undecodable) else self.message
 
 
 class Columns:
-    """Makes Arrow batches of ``schema``; without ``secrets`` salts, keys, passwords, and the
-    bytes of what cannot be decoded, which may hold any, are left out."""
+    """Makes Arrow batches of ``schema``.
+
+    Without ``secrets``, salts, keys and passwords are left out, and the bytes of records that
+    cannot be decoded, since they may contain any.
+    """
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
         unknown = [name for name in schema.names if name not in _COLUMNS]
@@ -92,8 +95,11 @@ class Columns:
         self._fill = [_COLUMNS[name].of(secrets) for name in schema.names]
 
     def of(self, batches: Iterable[Batch], wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
-        """The rows of ``batches`` that are ``wanted``, in their order; those before damage, and
-        then ``CorruptLog``."""
+        """The rows of ``batches`` that pass ``wanted``, in order.
+
+        Raises:
+            CorruptLog: at damage, after the rows before it.
+        """
         rows: list[_Row] = []
         size = 0
         keys = wanted.api_keys
@@ -114,7 +120,8 @@ class Columns:
             yield self._batch(rows)
 
     def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
-        """One row that says why there are none from ``offset`` on, if such a row is wanted."""
+        """One row that says why records are missing from ``offset`` on, if ``wanted`` lets it
+        pass."""
         unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
         if unlimited and wanted.start <= offset < wanted.end:
             yield self._batch([_Row(offset, None, None, None, None, why)])
@@ -153,8 +160,8 @@ def _decoded(batch: Batch, record: BatchRecord, value: bytes) -> _Row:
 
 
 def _has_key(value: bytes, keys: frozenset[int]) -> bool:
-    """Whether ``value`` begins as a record of one of these types does, all of whose keys are
-    varints of one byte."""
+    """Whether ``value`` begins like a record of one of these types. All their keys are one-byte
+    varints."""
     return len(value) > 1 and value[0] == FRAME_VERSION and value[1] in keys
 
 
@@ -249,7 +256,7 @@ def _json(row: _Row, shown: Callable[[Any, Any], object]) -> str | None:
 
 
 def _is_told_by_struct(message: Any) -> bool:
-    """Whether a struct of its own holds all that the record says."""
+    """Whether a struct of its own has everything in the record."""
     if message.unknown_tagged_fields:
         return False
     if isinstance(message, AccessControlEntryRecord):
@@ -270,7 +277,8 @@ def _value(row: _Row) -> bytes | None:
 
 
 class _Column(NamedTuple):
-    """``type`` in Spark's DDL, what stands in the column, and with secrets if that is more."""
+    """``type`` is Spark's DDL; ``value`` returns the column's value, ``with_secrets`` the value
+    with secrets, if it differs."""
 
     type: str
     value: Callable[[_Row], object]

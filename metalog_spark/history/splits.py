@@ -1,6 +1,6 @@
 """Input splits of a log, and the gaps between them: one task reads one split.
 
-This module must not know Spark, nor how pieces are put in order, and it applies no record.
+This module must not know Spark, nor how splits are ordered, and it applies no record.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
 OPEN_END: Final = 1 << 63
-"""Where a piece or a hole ends of which nobody knows it."""
+"""The end of a split or gap whose end is not known."""
 
 
 class LogSplit(NamedTuple):
-    """The records of ``split`` from offset ``start`` up to ``until``, to be read by one task.
+    """The records of ``split`` from offset ``start`` up to ``until``, read by one task.
 
-    Of a log whose batches keep to pieces, ``until`` is ``end`` and the piece is ``dense``: it
-    lacks no record, or is damaged. Of others a piece has the batches that begin before
-    ``end``, whole, and nothing of one that began before ``start``. ``source`` is the folder, the
-    file or the address that it is of.
+    If no batch crosses a boundary between splits, ``until`` is ``end`` and the split is ``dense``:
+    it has every record, or is damaged. Otherwise a split has all records of the batches that begin
+    in it. ``source`` is its folder, file or address.
     """
 
     split: Split
@@ -44,7 +43,11 @@ class LogSplit(NamedTuple):
     source: str
 
     def batches(self) -> Iterator[Batch]:
-        """Those with any of the records, whole; ``CorruptLog`` where the piece is damaged."""
+        """The batches with any of the records, whole.
+
+        Raises:
+            CorruptLog: the split is damaged.
+        """
         reached = self.start
         file = None
         for batch in self.split.read():
@@ -62,8 +65,8 @@ class LogSplit(NamedTuple):
             raise _missing(reached, self.end, file)
 
     def between(self, start: int, end: int) -> Sequence[LogSplit]:
-        """What of the piece holds records from offset ``start`` up to ``end``; what goes on from
-        a piece that ends before ``start`` is a piece of its own."""
+        """The splits with the records from offset ``start`` up to ``end``. An append that begins
+        before ``start`` and continues past it is a split of its own."""
         if self.start >= end or self.end <= start:
             return ()
         split, begin, until = self.split, max(self.start, start), min(self.until, end)
@@ -77,8 +80,8 @@ class LogSplit(NamedTuple):
 
 
 class LogHole(NamedTuple):
-    """Offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: one has, but it
-    cannot be read."""
+    """A gap: offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: a folder has
+    them, but they cannot be read."""
 
     start: int
     end: int
@@ -87,7 +90,7 @@ class LogHole(NamedTuple):
 
 
 class SnapshotSplit(NamedTuple):
-    """A snapshot's file as a log; its records have their places in the file for offsets."""
+    """A snapshot file as a log; its records' offsets are their positions in the file."""
 
     path: Path
 
@@ -98,7 +101,7 @@ class SnapshotSplit(NamedTuple):
 
 
 class BootstrapSplit(NamedTuple):
-    """The records with which a log begins that has none yet."""
+    """The bootstrap records with which a log begins before it has any record."""
 
     path: Path
 
@@ -107,7 +110,8 @@ class BootstrapSplit(NamedTuple):
 
 
 class HeadSplit(NamedTuple):
-    """The append in a topic that began before ``offset`` and goes on there, if one does."""
+    """The append in a topic that begins before ``offset`` and continues past it, if there is
+    one."""
 
     cluster: TopicCluster
     offset: int
@@ -122,8 +126,12 @@ class HeadSplit(NamedTuple):
 
 
 class WholeSplit(NamedTuple):
-    """A log that cannot be cut, such as a live quorum's, opened anew where it is read, up to
-    ``end``; ``InvalidSource`` where it does not reach that any more."""
+    """A log that cannot be split, such as a live quorum's, opened again by the task, up to
+    ``end``.
+
+    Raises:
+        InvalidSource: the log no longer reaches ``end``.
+    """
 
     text: str
     command_config: Path | None

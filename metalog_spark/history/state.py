@@ -1,8 +1,9 @@
-"""The ACLs of a pipeline's folder, and when each was in force, in the form that workers get.
+"""The ACLs of a pipeline's folder, and when each was in force, in the form that is sent to
+workers.
 
-They travel as one compressed Arrow stream, made on the driver from ACL_CHANGELOG, and from
-HISTORY where what nobody knows matters; no index is ever sent. This module must not know how
-anything is decided.
+The form is one compressed Arrow stream, which the driver makes from ACL_CHANGELOG, and from
+HISTORY if unknown ranges matter. No index is ever sent. This module must not know how anything is
+decided.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ _HISTORY: Final = ("kind", "from_offset", "from_time", "to_time")
 
 
 class FolderState(NamedTuple):
-    """``timeline`` is None where nothing of the log was seen. ``unknown`` are stretches of time
-    whose ACLs nobody knows: from a millisecond up to another, None is an open end."""
+    """``timeline`` is None if no record of the log was read. ``unknown`` are time ranges in
+    milliseconds whose ACLs are unknown; an end of None is open."""
 
     timeline: Timeline | None
     unknown: tuple[tuple[int | None, int | None], ...]
 
 
 def packed(changelog: DataFrame, history: DataFrame) -> bytes:
-    """What ``unpacked`` reads, of the tables ACL_CHANGELOG and HISTORY; equal rows in whatever
+    """The input of ``unpacked``, from the tables ACL_CHANGELOG and HISTORY. Equal rows in any
     order give equal bytes."""
     return packed_rows(changelog.toArrow(), history.toArrow())
 
 
 def packed_rows(changelog: pa.Table, history: pa.Table) -> bytes:
-    """The same of what is here already."""
+    """The same from rows that are already on the driver."""
     columns = (column.to_pylist() for column in _in_ms(history, _HISTORY).columns)
     stretches = sorted(zip(*columns, strict=True), key=repr)
     return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(stretches)}))
 
 
 def packed_lives(changelog: DataFrame) -> bytes:
-    """The same without what of the log was seen, for ``lives_of``."""
+    """The same without HISTORY, for ``lives_of``."""
     return _written(_table(changelog.select(*_CHANGELOG).toArrow()))
 
 
@@ -68,7 +69,7 @@ def unpacked(data: bytes) -> FolderState:
 
 
 def lives_of(data: bytes) -> Iterator[AclLifetime]:
-    """Every life of every ACL, of what ``packed_lives`` made."""
+    """Every lifetime of every ACL, from the bytes of ``packed_lives``."""
     return _lives(_read(data))
 
 
@@ -79,7 +80,7 @@ def _table(changelog: pa.Table) -> pa.Table:
 
 
 def _in_ms(table: pa.Table, names: Iterable[str]) -> pa.Table:
-    """Some columns, and for each time its milliseconds since 1970."""
+    """The columns ``names``, with times in milliseconds since 1970."""
     columns = {}
     for name in names:
         column = table[name]
@@ -115,7 +116,7 @@ def _edge(offset: int | None, ms: int | None) -> Edge | None:
 
 
 def _values(table: pa.Table, name: str) -> Iterable[Any]:
-    """A column as Python's values, of which equal words are one object."""
+    """A column as Python values; equal words are one object."""
     column = table[name]
     if not pa.types.is_dictionary(column.type):
         values: list[Any] = column.to_pylist()
@@ -127,7 +128,8 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
 
 
 def _encoded(table: pa.Table) -> pa.Table:
-    """Texts that repeat are sent, and made, once."""
+    """The table with repeated texts encoded as a dictionary, so that each is sent and decoded
+    once."""
     for name in Acl._fields:
         at = table.schema.get_field_index(name)
         table = table.set_column(at, name, table[name].dictionary_encode())

@@ -21,9 +21,9 @@ LONGEST_LINE: Final = 1 << 20
 SHOWN_BYTES: Final = 1_000
 TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; this begins it"
 PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
-"""How the names of packed files end."""
+"""File name suffixes of compressed files."""
 DAMAGE: Final = (zlib.error, EOFError, OSError)
-"""What unpacking raises where a file is damaged."""
+"""The exceptions of decompressing a damaged file."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _CODECS: Final = {b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -32,17 +32,19 @@ BrokerPattern = re.Pattern[str] | None
 
 
 class Block(NamedTuple):
-    """Whole lines, each but perhaps the file's last with its LF; or one that is not whole, or
-    none, and the ``fault`` that says why."""
+    """Whole lines, each with its LF except perhaps the file's last; or an incomplete line, or
+    none, and the ``fault`` that explains it."""
 
     lines: bytes
     fault: str | None = None
 
 
 def broker_of(path: str, pattern: BrokerPattern) -> str:
-    """Whose log ``path`` is: by ``pattern``, its first group or all of it; without one, the
-    folder's name if the file's is Kafka's own, ``kafka-authorizer``, else the file's, to its
-    first dot."""
+    """The broker whose log ``path`` is.
+
+    With ``pattern``, its first group, or else its whole match. Without one, the folder's name if
+    the file has Kafka's own name, ``kafka-authorizer``; else the file's name up to its first dot.
+    """
     if pattern is not None:
         found = pattern.search(path)
         if found is None:
@@ -54,8 +56,8 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """What was packed, up to the byte where damage shows, and then one of ``DAMAGE``. What is not
-    packed comes as it is."""
+    """The decompressed content up to the first damage, and then one of ``DAMAGE``. Content that is
+    not compressed is returned as it is."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(_GZIP_MAGIC):
@@ -80,7 +82,8 @@ def _gunzipped(file: pa.NativeFile) -> Iterator[bytes]:
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
-    """``chunks`` had better be no longer than a line may be: within one nothing is too long."""
+    """Split into lines. ``chunks`` should not be longer than the longest line: a line within one
+    chunk is never too long."""
     rest, is_within = b"", False
     try:
         for chunk in chunks:

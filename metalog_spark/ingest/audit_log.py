@@ -25,10 +25,10 @@ from metalog_spark.ingest.audit_lines import EMPTY, Possible, read_text, whole_r
 from metalog_spark.ingest.common_lines import Common, common_lines
 
 OTHERS: Final = (NOT_AUDIT, EMPTY)
-"""The reasons of lines that never meant to be audit lines."""
+"""The reasons of lines that are not audit lines at all."""
 LOST: Final = "deleted unread"
 LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
-"""The reason of a row that stands for so many records."""
+"""The reason of a row that stands for this range of records."""
 _TEXTS: Final = (
     "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
     "request_name",
@@ -64,8 +64,8 @@ of ``ReadSplit``, are null but in the one row that tells of the split itself."""
 
 
 class ReadSplit(NamedTuple):
-    """What is told of a split that was read: how many ``lines`` and ``bytes`` it has, each line
-    with its LF, the ``size`` of the file, and the fingerprints of how the file begins."""
+    """The facts about a split that was read: the number of ``lines``, their ``bytes`` with each
+    LF, the ``size`` of the file, and the fingerprints of the file's beginning."""
 
     lines: int
     bytes: int
@@ -79,8 +79,8 @@ ends within a line: Hadoop takes off the mark's three, and the last line has an 
 
 
 class Origin(NamedTuple):
-    """Where each of some lines is: by ``of`` among ``files`` and their ``brokers``, in the split
-    that begins at ``starts``, and its number there."""
+    """The position of lines: ``of`` is each line's index in ``files`` and their ``brokers``,
+    ``starts`` the start of its split, and then its number in the split."""
 
     files: Sequence[str]
     brokers: Sequence[str]
@@ -99,7 +99,7 @@ class Origin(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What lines came to that are read one by one, with the place of each."""
+    """The results of lines that are parsed one by one, with the place of each."""
 
     rows: list[tuple[int, Row, int]]
     rejected: list[tuple[int, str, str]]
@@ -115,10 +115,11 @@ def read_lines(
     unended: AbstractSet[int] = frozenset(),
     packed: AbstractSet[int] = frozenset(),
 ) -> list[pa.RecordBatch]:
-    """What ``lines`` say, which come from ``origin``: a batch of common ones, and others.
+    """Parse ``lines``, which come from ``origin``, into a batch of common ones and batches of
+    others.
 
-    Lines with ``faults`` are rejected. Those at ``unended`` have no LF, and are not requests unless
-    they are whole; those ``packed`` share a record with others, and are ambiguous.
+    Lines with ``faults`` are rejected. Lines at ``unended`` have no LF, and are requests only if
+    they are whole. ``packed`` lines share a record with others, and are ambiguous.
     """
     common = common_lines(lines, zone)
     is_odd = np.ones(len(lines), np.bool_)
@@ -138,13 +139,14 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """What several ``lines`` of one record may say together, at the ``place`` of the first."""
+    """The possible readings of several ``lines`` of one record together, at the ``place`` of the
+    first."""
     found = whole_readings(shown(lines), zone)
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 
 
 def split_batch(told: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBatch:
-    """The rows that tell of splits, each with its file, the broker and where it begins."""
+    """The rows about splits, each with its file, broker and start."""
     splits, files, brokers, starts = zip(*told, strict=True)
     values = {"file": files, "broker": brokers, "start": starts}
     values |= dict(zip(ReadSplit._fields, zip(*splits, strict=True), strict=True))

@@ -1,8 +1,8 @@
-"""Audit files as Spark's own sources have them: listed, split, packed together and read.
+"""Reads audit files as Spark's own sources do: listed, split, combined into tasks and read.
 
-Spark finds the files, wherever it can read: on a disk, in a store, by a pattern. It splits large
-plain files and puts small ones together; packed ones it hands over whole. Only the path, length
-and time of modification of each come to the driver. This module must not know what a line says.
+Spark finds the files wherever it can read: on a disk, in an object store, by a pattern. It splits
+large plain files, combines small ones, and passes compressed ones whole. Only each file's path,
+length and modification time come to the driver. This module must not know what a line says.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa  # Spark reads the hints of what a worker runs
+import pyarrow as pa  # Spark reads the type hints of functions for workers
 
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
 SPLITS: Final = "path STRING, start BIGINT, lines BIGINT"
-"""A split of a file: its path as a URI, where it begins, and a number of lines."""
+"""A split of a file: the file's path as a URI, the split's start, and a number of lines."""
 _OF_SPLIT: Final = ("_metadata.file_path AS path", "_metadata.file_block_start AS start")
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 _NO_JAR: Final = re.compile(r"\bNo FileSystem for scheme|\bClassNotFoundException: Class \S+ not")
@@ -41,22 +41,25 @@ _JARS: Final = {
 }
 _NO_ANSWER: Final = re.compile(r"\bjava\.(?:net|nio|io)\.\w+Exception\b")
 _WITH_A_COLON: Final = "Relative path in absolute URI: "
-"""Hadoop's error where a pattern meets a name with a colon."""
+"""Hadoop's error if a pattern is compared with a name that has a colon."""
 _AS_ON_THE_DISK: Final = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
-"""Options of a reader, so that they hold on Connect too: Hadoop's own file system of a disk looks
-for a file of checksums beside each file, and cannot name that of a file with a colon."""
+"""Options of a reader, so that they also apply on Connect. Hadoop's default file system for a disk
+looks for a checksum file beside each file, and cannot name that of a file with a colon."""
 _PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
-    """The files that ``patterns`` name, rows of ``LISTED``: files, folders with all below them,
-    and patterns as Spark has them, also ``FOLDER/**/NAME``. ``InvalidRequest`` where one names
-    nothing."""
+    """The files that ``patterns`` name, as rows of ``LISTED``: files, folders with everything
+    below them, and Spark's patterns, also ``FOLDER/**/NAME``.
+
+    Raises:
+        InvalidRequest: a pattern matches nothing.
+    """
     found = [_listed(session, pattern) for pattern in dict.fromkeys(patterns)]
     if not found:
         return frame_of(session, [], LISTED)
@@ -86,8 +89,8 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
 
 
 def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
-    """What to say where Spark has no file system for the scheme of ``place``, or reaches none; None
-    where ``error`` is another."""
+    """The message if Spark has no file system for the scheme of ``place``, or cannot reach it;
+    None if ``error`` is another error."""
     scheme, is_uri, _ = place.partition(":/")
     said = first_line(error)
     if not is_uri:
@@ -106,13 +109,13 @@ def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
 def read_audit(
     session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
 ) -> DataFrame:
-    """All lines of the files at ``paths``, rows of ``READ``; times without a zone are those of
-    ``zone``, and ``pattern`` finds the broker's name in a path."""
+    """All lines of the files at ``paths``, as rows of ``READ``. Times without a zone are in
+    ``zone``; ``pattern`` finds the broker's name in a path."""
     return AuditFiles(session, paths).read(zone, pattern)
 
 
 class AuditFiles:
-    """The files at ``paths``, which Spark looks for once."""
+    """The files at ``paths``, which Spark lists once."""
 
     def __init__(self, session: SparkSession, paths: Sequence[str]) -> None:
         self._session = session
@@ -122,8 +125,8 @@ class AuditFiles:
         self._contents = _contents_of(session, packed) if packed else None
 
     def splits(self) -> DataFrame:
-        """How many ``lines`` each split of plain files has, rows of ``SPLITS``. Nothing of this is
-        Python's work."""
+        """The number of ``lines`` in each split of plain files, as rows of ``SPLITS``. No Python
+        runs on a worker for it."""
         from pyspark.sql import functions as f
 
         if self._lines is None:
@@ -139,9 +142,9 @@ class AuditFiles:
         schema: str = READ,
         before: DataFrame | None = None,
     ) -> DataFrame:
-        """All lines, as rows of ``READ``, or as rows of ``schema`` that the worker makes of these
-        by ``then``. A line's number counts on from what is ``before`` its split, rows of
-        ``SPLITS``."""
+        """All lines, as rows of ``READ``; or as rows of ``schema``, which ``then`` makes of them
+        on the worker. ``before`` (rows of ``SPLITS``) has the number of lines before each split,
+        so that lines are numbered from the file's start."""
         found = []
         if self._lines is not None:
             read = _split_reader(zone, pattern, then)
@@ -195,5 +198,5 @@ def _packed_reader(zone: Zone, pattern: BrokerPattern, then: Mapped) -> Mapped:
 
 
 def _literal(path: str) -> str:
-    """``path`` as Spark takes it for no pattern."""
+    """``path``, escaped so that Spark does not read it as a pattern."""
     return _PATTERN.sub(r"\\\1", path)

@@ -1,9 +1,9 @@
 """The worker's part of reading audit files and a topic's records.
 
-A plain file comes as splits, line by line; a packed one comes whole, and is unpacked here, so that
-what is before its damage is read. Lines end at LF alone. After the lines of a split comes one row
-that tells of the split itself: a file's lines are numbered by it, and the file is known again.
-This module must not know what a line says, nor how Spark is asked for files.
+A plain file comes in splits, line by line. A compressed file comes whole and is decompressed here,
+so that the content before damage is read. Only LF ends a line. After the lines of a split comes
+one row about the split itself: it is used to number the file's lines, and to recognize the file
+later. This module must not know what a line says, nor how Spark is asked for files.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ LINES: Final = (
     f" 1, {SHOWN_BYTES}), CAST(concat('\\n', octet_length(value)) AS BINARY))"
     " ELSE CAST(value AS BINARY) END AS line"
 )
-"""A line; of one that is too long how it begins, LF, and how many bytes it has."""
+"""A line. For one that is too long: its beginning, LF, and its length in bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _GZIP: Final = b"\x1f\x8b"
 _HEAD_BYTES: Final = 16 << 10
-"""More than a container's start scripts print, which is the same each time."""
+"""More than a container's start scripts print, which is the same in each file."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
-"""Of lines that are held at once: a topic may have any that somebody sent there."""
+"""How many bytes of lines are in memory at once: a topic's records may be of any size."""
 
 
 class Record(NamedTuple):
-    """The ``lines`` of one record, what their rows have for file and broker, and the number of
-    the first; or none, and the ``fault`` that says why."""
+    """The ``lines`` of one record, the file and broker of their rows, and the number of the first
+    line; or no lines, and the ``fault`` that explains it."""
 
     file: str
     broker: str
@@ -66,8 +66,8 @@ class Record(NamedTuple):
 
 
 class _Head:
-    """Fingerprints of how a file begins, one at the end of each line of its first 16 KiB. By these
-    one file is seen to begin as all of another does."""
+    """Fingerprints of a file's beginning, one at the end of each line of its first 16 KiB. They
+    show that a file begins with the whole content of another."""
 
     def __init__(self) -> None:
         self.found: list[int] = []
@@ -96,7 +96,7 @@ def file_at(uri: str) -> str:
 
 
 class _Running:
-    """A split while its lines come."""
+    """A split while its lines are read."""
 
     def __init__(self, path: str, start: int, size: int, pattern: BrokerPattern) -> None:
         self.path, self.start, self.size = path, start, size
@@ -124,9 +124,8 @@ class _Running:
 def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Of batches of ``LINES``, the path of the file that each is of, where its split begins, the
-    file's size, and how many lines of it come before. A session may send texts with offsets of
-    32 bits or of 64."""
+    """Read batches of ``LINES``, each with its file's path and size, its split's start, and the
+    number of lines before it. Spark may send texts with 32-bit or 64-bit offsets."""
     running: _Running | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
@@ -176,7 +175,7 @@ def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]
 
 
 def _shortened(lines: pa.BinaryArray, faults: dict[int, str]) -> pa.BinaryArray:
-    """Without the lengths of those that are too long."""
+    """The lines without the lengths of those that are too long."""
     if TOO_LONG not in faults.values():
         return lines
     texts = lines.to_pylist()
@@ -188,7 +187,7 @@ def _shortened(lines: pa.BinaryArray, faults: dict[int, str]) -> pa.BinaryArray:
 def read_packed(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Of batches with the path and content of each file."""
+    """Read batches with each file's path and content."""
     gathered = _Gathered(zone)
     for batch in batches:
         for path, content in zip(batch.column(0), batch.column(1), strict=True):
@@ -220,8 +219,8 @@ def _read_packed(
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
-    """All lines of ``records``. One event is one record, and a name with LF in it makes it several
-    lines: they are ambiguous."""
+    """All lines of ``records``. One event is one record, but a name with LF in it makes several
+    lines of it: these are ambiguous."""
     gathered = _Gathered(zone)
     for record in records:
         if record.fault is not None:
@@ -284,7 +283,7 @@ class _Gathered:
         is_ended: bool = True,
         is_packed: bool = False,
     ) -> None:
-        """``texts`` are lines of ``file``, by the number of the ``first``."""
+        """Add lines of ``file``; the first has the number ``first``."""
         begin = len(self._lines)
         of = self._files.setdefault((file, broker), len(self._files))
         self._lines += texts
@@ -301,7 +300,8 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """What the lines of ``record``, which are the last that were added, say together."""
+        """Add the possible readings of the lines of ``record`` together; they must be the lines
+        that were added last."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

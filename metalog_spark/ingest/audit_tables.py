@@ -1,10 +1,10 @@
-"""Audit lines, or requests, in a table that Spark reads: Parquet, a table of its catalog, or any
-format by Spark's own name for files, such as ``table:json.`/logs```.
+"""Reads audit lines, or requests, from a table that Spark reads: Parquet, a table of its catalog,
+or files in any format under Spark's name for them, such as ``table:json.`/logs```.
 
-A table with the columns of requests is read as these. Of any other table each row is one audit
+A table with the columns of requests is read as requests. In any other table each row is one audit
 line: the column ``value``, or the only column, or else the row as JSON. Rows have no order, so a
-line of a table has no number, and no neighbours. This module must not know what a line says, nor
-which file is which.
+table's line has no number and no neighbours. This module must not know what a line says, nor which
+file is which.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa  # Spark reads the hints of what a worker runs
+import pyarrow as pa  # Spark reads the type hints of functions for workers
 
 from authorizer.audit.layouts import Zone, fields_around
 from metalog.errors import InvalidRequest
@@ -32,12 +32,16 @@ _TEXTS: Final = ("string", "binary")
 
 
 def is_table(audit: str) -> bool:
-    """Whether ``--audit`` names a table by its form."""
+    """Whether the form of ``--audit`` names a table."""
     return audit.startswith(PREFIX) or audit.rstrip("/").endswith(_PARQUET)
 
 
 def refuse_parquet(paths: Iterable[str]) -> None:
-    """``InvalidRequest`` where a pattern or a store's folder names Parquet, which is not lines."""
+    """Refuse files that are Parquet rather than lines.
+
+    Raises:
+        InvalidRequest: a pattern or a folder of an object store names Parquet.
+    """
     for path in paths:
         if path.endswith(_PARQUET):
             raise InvalidRequest(
@@ -46,15 +50,19 @@ def refuse_parquet(paths: Iterable[str]) -> None:
 
 
 def table_name(text: str) -> str:
-    """What its rows have for their file: a path made absolute, a table of Spark's as it is."""
+    """The name that the table's rows have as their file: an absolute path, or the name of Spark's
+    table."""
     return text if text.startswith(PREFIX) else placed(text)
 
 
 def read_audit_table(
     session: SparkSession, name: str, zone: Zone, pattern: BrokerPattern
 ) -> DataFrame:
-    """The table ``name`` as rows of ``READ``; ``InvalidRequest`` where Spark finds none, or where
-    it has neither requests nor lines."""
+    """The table ``name`` as rows of ``READ``.
+
+    Raises:
+        InvalidRequest: Spark does not find it, or it has neither requests nor lines.
+    """
     table, broker = _opened(session, name), _broker_named(name)
     if set(NEEDED).issubset(table.columns):
         return requests_in(table, name, broker)
@@ -73,7 +81,7 @@ def _opened(session: SparkSession, name: str) -> DataFrame:
 
 
 def _broker_named(name: str) -> str:
-    """The table's own name, without its database; a file's, to its first dot."""
+    """The table's own name without its database; for a file, its name up to the first dot."""
     last = name.removeprefix(PREFIX).rstrip("/`").replace("`", "/").rpartition("/")[2]
     return last.partition(".")[0] if "/" in name else last.rpartition(".")[2]
 
@@ -106,7 +114,7 @@ def _read_lines(
 
 
 def _line_of(table: DataFrame, name: str) -> Column:
-    """The column with lines as bytes, or whole rows as JSON."""
+    """The column with lines, as bytes; or whole rows as JSON."""
     from pyspark.sql import functions as f
 
     kinds = dict(table.dtypes)
@@ -135,8 +143,8 @@ def _as_json(table: DataFrame) -> Column:
 def _broker_around(
     around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
-    """By ``pattern``, in a column as ``NAME=VALUE``, in a field of JSON around the line, or in the
-    table's name."""
+    """The broker's name, found by ``pattern`` in a column as ``NAME=VALUE``, in a field of the
+    JSON around the line, or in the table's name."""
     if pattern is None:
         return broker
     fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)

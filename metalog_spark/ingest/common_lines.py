@@ -1,9 +1,10 @@
-"""Parses the most common audit lines as columns: Kafka 3.3 and later behind log4j's time.
+"""Parses the most common audit lines as columns: Kafka 3.3 and later, with log4j's time.
 
-Such a line has the sign `` = `` exactly six times, so each part of it lies between two known
-signs, and a name cannot pass for a part. Parts are coded, so each different text is read once a
-batch. Every other line is left to ``auditlines``, whose reading of these is the same. This module
-must not know files, Spark, nor what else a line may mean.
+Such a line has the separator `` = `` exactly six times. So each part lies between two known
+separators, and a name cannot be mistaken for a part. Parts are dictionary-encoded, so each
+distinct text is parsed once per batch. All other lines are left to ``audit_lines``, which parses
+these lines to the same result. This module must not know files, Spark, nor what else a line may
+mean.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _EQUALS, _SPACE, _BRACKET = b"= ["
 _MINUTE: Final = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}")
 _MINUTE_BYTES: Final = 16
 _SECONDS_END: Final = _MINUTE_BYTES + 7
-"""Behind a minute: ``:56,123``."""
+"""The end of the seconds behind a minute: ``:56,123``."""
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _SECONDS_END + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""More than a tail has up to its rule."""
+"""More than the bytes of a tail before its rule."""
 _REMEMBERED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
@@ -44,7 +45,7 @@ _PARTS: Final = (
         rb" (?:(SuperUser|DefaultAllow|DefaultDeny)|MatchingAcl\(acl=)(?s:.*)"
     ),
 )
-"""What lies behind each sign, up to what stands before the next one."""
+"""The text behind each separator, up to the key before the next one."""
 
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -52,8 +53,8 @@ Values = tuple[Any, ...] | None
 
 
 class Common(NamedTuple):
-    """``places`` are those of the lines that were read, ``micros`` their times, since 1970, and
-    ``columns`` what they say, in the names of ``Row``. In all of them ``ambiguous`` is false."""
+    """``places`` are the indexes of the parsed lines, ``micros`` their times since 1970, and
+    ``columns`` their content, named as in ``Row``. ``ambiguous`` is false in all of them."""
 
     places: Numbers
     micros: Numbers
@@ -90,13 +91,13 @@ _READ: Final[tuple[tuple[tuple[str, ...], Callable[[re.Match[bytes]], Values]], 
     (("request_name",), _text),
     (("resource_reference_count", "rule"), _tail),
 )
-"""The columns of each part, and what makes their values."""
+"""The columns of each part, and the function that makes their values."""
 _KINDS: Final = {"resource_reference_count": pa.int32()}
 _KNOWN: Final[tuple[dict[bytes, Values], ...]] = tuple({} for _ in _PARTS)
 
 
 def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
-    """What can be read so of ``lines``, none of which is null."""
+    """Parse the common lines among ``lines``, none of which is null."""
     data, edges = _bytes_of(lines)
     rows, signs = _with_six_signs(data, edges)
     rows, signs = _kept(rows, signs, _has_head(data, edges[rows], signs))
@@ -116,7 +117,7 @@ def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
 
 
 def _bytes_of(lines: pa.BinaryArray) -> tuple[NDArray[np.uint8], Numbers]:
-    """All bytes of the array's buffer, and where each line begins in it, and the last one ends."""
+    """All bytes of the array's buffer, each line's start in it, and the last line's end."""
     _, offsets, data = lines.buffers()
     edges = np.frombuffer(offsets, np.int32)[lines.offset :][: len(lines) + 1]
     found = np.frombuffer(data or b"", np.uint8)
@@ -124,7 +125,7 @@ def _bytes_of(lines: pa.BinaryArray) -> tuple[NDArray[np.uint8], Numbers]:
 
 
 def _with_six_signs(data: NDArray[np.uint8], edges: Numbers) -> tuple[Numbers, Numbers]:
-    """Which lines have so many, and where the ``=`` of each is."""
+    """Which lines have six separators, and the position of the ``=`` of each."""
     begin = int(edges[0])
     inside = data[begin : int(edges[-1])]
     equals = np.flatnonzero(inside == _EQUALS)
@@ -140,7 +141,7 @@ def _kept(rows: Numbers, signs: Numbers, mask: Truths) -> tuple[Numbers, Numbers
 
 
 def _has_head(data: NDArray[np.uint8], begins: Numbers, signs: Numbers) -> Truths:
-    """And no two signs share a space, as in `` = = ``."""
+    """Whether the head is right, and no two separators share a space, as in `` = = ``."""
     heads = signs[:, 0] - 1 - len(_HEAD)
     is_so = (heads >= begins) & (np.diff(signs, axis=1) > 2).all(axis=1)
     found = data[np.maximum(heads, 0)[:, None] + np.arange(len(_HEAD))]
@@ -166,7 +167,7 @@ def _is_utf8(
 def _times(
     data: NDArray[np.uint8], begins: Numbers, heads: Numbers, zone: Zone
 ) -> tuple[Numbers, Truths]:
-    """Microseconds since 1970 of what stands before the heads, and which of them are sure."""
+    """Microseconds since 1970 of the texts before the heads, and which of them are valid."""
     micros = np.zeros(len(begins), np.int64)
     is_timed = np.zeros(len(begins), np.bool_)
     lengths = heads - begins
@@ -181,7 +182,7 @@ def _times(
 
 
 def _time_of(prefixes: NDArray[np.uint8], zone: Zone) -> tuple[Numbers, Truths]:
-    """Of prefixes of one length, that begin with the time."""
+    """The times of prefixes that begin with the time and have the same length."""
     minutes, seconds, layout = np.split(prefixes, [_MINUTE_BYTES, _SECONDS_END], axis=1)
     digits = seconds[:, [1, 2, 4, 5, 6]].astype(np.int64) - ord("0")
     is_so = ((digits >= 0) & (digits <= 9)).all(axis=1) & (digits[:, 0] < 6)
@@ -206,7 +207,7 @@ def _minute(zone: Zone, text: bytes) -> int | None:
 def _by_value(
     texts: NDArray[np.uint8], value_of: Callable[[bytes], int | None]
 ) -> tuple[Numbers, Truths]:
-    """The value of each of ``texts``, of one length, and which have one."""
+    """The value of each of ``texts``, which have the same length, and which of them have one."""
     whole = np.ascontiguousarray(texts)
     width = whole.shape[1]
     coded = pa.Array.from_buffers(
@@ -222,7 +223,7 @@ def _by_value(
 def _parts(
     lines: pa.BinaryArray, edges: Numbers, rows: Numbers, signs: Numbers
 ) -> Iterator[pa.BinaryArray]:
-    """What lies behind each sign, a column for each."""
+    """The text behind each separator, one column for each."""
     offsets = np.empty((len(rows), 2 * _SIGNS), np.int32)
     offsets[:, ::2] = signs + 2
     offsets[:, 1:-1:2] = signs[:, 1:] - 1

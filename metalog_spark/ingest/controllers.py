@@ -1,8 +1,8 @@
 """Requests that only a controller logs, by Kafka 4.3.1's ControllerApis and KafkaApis.
 
-A broker passes most changes of the cluster on unasked, and the active controller's authorizer
-decides them. The log of an active controller can be told by requests that brokers ask nobody
-about: one beat of a broker's heart is enough. This module must not know Spark, nor files.
+A broker forwards most changes of the cluster without authorizing them; the active controller
+authorizes them. The log of an active controller is recognized by requests that are sent to no
+broker: one broker heartbeat is enough. This module must not know Spark, nor files.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _AMONG_NODES: Final = (
     "FetchSnapshot",
 )  # fmt: skip
 REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
-"""The requests that a line of an active controller's log may be about, and none of a broker's.
-Those by which voters elect it are not here: the others are asked them, too."""
+"""Requests that an active controller logs and a broker never does. Requests of the controllers'
+election are not among them, since other controllers log these, too."""
 
 _DECIDED: Final = {
     ResourceType.CLUSTER: frozenset(
@@ -50,10 +50,10 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""What a controller's authorizer is asked. Not here is DESCRIBE of a topic that is deleted, since
-whatever allows DELETE allows it, nor CREATE_TOKENS, which a broker asks before it passes it on."""
+"""What a controller authorizes. Left out: DESCRIBE of a deleted topic, since whatever allows
+DELETE allows it; and CREATE_TOKENS, which a broker authorizes before it forwards."""
 
 
 def may_decide_by(acl: Acl) -> bool:
-    """Whether a use of ``acl`` may stand in a controller's log alone."""
+    """Whether a use of ``acl`` may be only in a controller's log."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

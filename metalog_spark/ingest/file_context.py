@@ -1,7 +1,7 @@
-"""What the lines of one file tell of each other, however it was split: their numbers, the record
-that goes on behind a line feed in a name, and the line that the file ends in.
+"""What a file's lines show about each other, however the file was split: their numbers, the
+continuation of a record behind a line feed in a name, and an incomplete last line.
 
-All of it is found in rows that were read, so that each task reads its lines alone. This module
+All of it is derived from rows that were read, so each task reads only its own lines. This module
 must not know files, nor what is done with half lines.
 """
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES: Final = 1_024
-"""A name has no more line feeds than this; one of Kafka's has 249 characters."""
+"""More line feeds than any name has; one of Kafka's has at most 249 characters."""
 _MOST_SENT: Final = 200_000
-"""So many rows, at most, are sent to each task rather than sorted together."""
+"""Up to this many rows are broadcast to every task; more are joined by sorting."""
 _END: Final = " with resourceRefCount = "
 _ENDS_ONE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
 )
 IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK})"
-"""Of the splits of a file, whether it ends within a line."""
+"""For the splits of a file: whether the file ends within a line."""
 _BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
 class _Told(NamedTuple):
-    """``has_splits``: a file was split. ``has_ends``: a line ends a record that it does not begin.
-    ``may_be_cut``: a file may end within a line."""
+    """``has_splits``: a file was split. ``has_ends``: a line ends a record that begins in another
+    line. ``may_be_cut``: a file may end within a line."""
 
     has_splits: bool
     has_ends: bool
@@ -41,12 +41,12 @@ class _Told(NamedTuple):
 
 
 def ends_one(rejected: str) -> bool:
-    """Whether a line that was ``rejected`` ends a record that it does not begin."""
+    """Whether a ``rejected`` line ends a record that begins in another line."""
     return _END in rejected and HEAD not in rejected
 
 
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
-    """``read``, rows of ``READ``, with lines numbered from the beginning of their files and half
+    """``read`` (rows of ``READ``) with lines numbered from the start of their files, and half
     lines rejected; and the forms that brokers have shown, with those ``known`` before."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
@@ -84,8 +84,8 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """``file``, ``line`` and ``why`` of lines that their neighbours show to be broken, and null
-    for ``why`` of those that may be part of a name."""
+    """``file``, ``line`` and ``why`` of lines that their neighbours show to be broken; ``why`` is
+    null for lines that may be a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class FileRead(NamedTuple):
-    """How many lines of a file are what. ``why`` is what is wrong with a broken one, ``fault``
-    why not all of the file could be read. A file may be left out for the ``same`` one that is
-    given, or was before and then had ``longer`` as many lines."""
+    """How many lines of each kind a file has. ``why`` says what is wrong with a broken line,
+    ``fault`` why a part of the file could not be read. A file may be left out because another has
+    the ``same`` lines; if that one was read before, it had ``longer`` lines."""
 
     file: str
     requests: int
@@ -39,7 +39,7 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
     def said_of_none(self) -> str | None:
-        """What is wrong where it has lines, and none of them is an audit line that can be read."""
+        """What is wrong if the file has lines, and none is a readable audit line."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
             return None
@@ -49,8 +49,8 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """As in ``FileRead``, and how many ``lines`` and which ``heads`` its splits tell of, and the
-    ``days`` of its requests."""
+    """As in ``FileRead``; and by its splits, how many ``lines`` and which ``heads`` it has, and
+    the ``days`` of its requests."""
 
     requests: int = 0
     not_audit: int = 0
@@ -63,7 +63,7 @@ class FileFacts(NamedTuple):
 
     @property
     def sorted_by(self) -> tuple[int, Sequence[int], Sequence[date]]:
-        """What ``known_files`` wants to know."""
+        """The facts that ``known_files`` needs."""
         return self.lines, self.heads, self.days
 
     def told(self, file: str, same: Same | None) -> FileRead:
@@ -72,7 +72,7 @@ class FileFacts(NamedTuple):
 
 
 def facts_of(read: DataFrame) -> dict[str, FileFacts]:
-    """By the file, of rows of ``requests.READ``. A file without lines is not there."""
+    """By file, from rows of ``requests.READ``. A file without lines is missing."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")

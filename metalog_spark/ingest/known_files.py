@@ -1,10 +1,10 @@
-"""Which audit files are which: those that are read anew, the same lines by another name, and those
-whose rows give way.
+"""Which audit files are which: those that must be read, duplicates under another name, and those
+whose rows are replaced.
 
-A file is known by its path, length and time of modification, and then not read again. One that is
-read is the one that begins as it does, grown, wherever that lay: by fingerprints at the ends of
-its first lines. What is known lies in the table FILES: only what matches a file that is read comes
-to the driver. This module must not know lines.
+A file with the same path, length and modification time is not read again. A file that is read
+replaces the known file whose whole content it begins with, wherever that was: fingerprints at the
+ends of its first lines show it. The table FILES has the known files; only those that match a file
+that is read come to the driver. This module must not know lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _NUMBER: Final = r"' \\([0-9]+\\)$'"
-"""What is behind the path in the name of rows whose file has another content by now."""
+"""The number behind the path in the name of rows whose file has different content by now."""
 
 
 class ListedFile(NamedTuple):
@@ -31,7 +31,7 @@ class ListedFile(NamedTuple):
 
 
 class ReadFile(NamedTuple):
-    """``heads`` are the fingerprints at the ends of its first lines, ``days`` those of its
+    """``heads`` are the fingerprints at the ends of its first lines, ``days`` the days of its
     requests."""
 
     listed: ListedFile
@@ -59,35 +59,36 @@ class KnownFile(NamedTuple):
 
 
 class Same(NamedTuple):
-    """A file left out has its lines in ``file``, which has ``longer`` as many if it was known."""
+    """A file that is left out: ``file`` has its lines, ``longer`` of them if it was known
+    before."""
 
     file: str
     longer: int | None
 
 
 class ClassifiedFiles(NamedTuple):
-    """By their paths: what rows of the files ``taken`` are called, and which are the ``same`` as
-    others. ``gone`` are known files whose rows give way."""
+    """By path: ``taken`` has the names of the rows of files that count, ``same`` the duplicates.
+    ``gone`` are known files whose rows are replaced."""
 
     taken: Mapping[str, str]
     same: Mapping[str, Same]
     gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
-        """The paths whose rows are not called like them, and how they are; None: left out."""
+        """The paths whose rows have another name, with that name; None if they are left out."""
         others = [(path, name) for path, name in self.taken.items() if name != path]
         return [*others, *((path, None) for path in self.same)]
 
 
 def unread(listed: DataFrame, known: DataFrame) -> list[ListedFile]:
-    """The files in ``listed`` that are not ``known``, rows of FILES, or have changed."""
+    """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed."""
     seen = known.select(*ListedFile._fields)
     table = listed.join(seen, [*ListedFile._fields], "left_anti").toArrow()
     return [ListedFile(*row.values()) for row in table.to_pylist()]
 
 
 def sorted_out(read: Sequence[ReadFile], known: DataFrame) -> ClassifiedFiles:
-    """``known`` are rows of FILES."""
+    """Classify the files that were read; ``known`` are rows of FILES."""
     longest = _longest(read)
     same = {path: Same(other, None) for path, other in longest.items() if path != other}
     taken = [each for each in read if each.path not in same]
@@ -110,7 +111,7 @@ def sorted_out(read: Sequence[ReadFile], known: DataFrame) -> ClassifiedFiles:
 
 
 def after(read: Iterable[ReadFile], found: ClassifiedFiles, known: DataFrame) -> DataFrame:
-    """The rows of FILES from now on."""
+    """The rows of FILES after the build."""
     session = known.sparkSession
     rows = []
     for each in read:
@@ -127,7 +128,7 @@ def after(read: Iterable[ReadFile], found: ClassifiedFiles, known: DataFrame) ->
 
 
 def _longest(read: Sequence[ReadFile]) -> dict[str, str]:
-    """Of all files that begin as all of one does, the longest, for each that has lines."""
+    """For each file with lines: the longest of the files that begin with its whole content."""
     by_head: dict[int, list[str]] = {}
     for each in read:
         if each.head is not None:
@@ -143,7 +144,7 @@ def _longest(read: Sequence[ReadFile]) -> dict[str, str]:
 
 
 def _matching(read: Sequence[ReadFile], known: DataFrame) -> list[KnownFile]:
-    """What is known by the fingerprint of one of ``read``, or by its path."""
+    """The known files with a fingerprint or the path of one of ``read``."""
     session = known.sparkSession
     heads = {head for each in read for head in each.heads}
     by_head = frame_of(session, [(head,) for head in heads], "head BIGINT")
@@ -158,6 +159,6 @@ def _matching(read: Sequence[ReadFile], known: DataFrame) -> list[KnownFile]:
 
 
 def _unused(path: str, used: set[str]) -> str:
-    """``path``, or with a number where the rows of another file that had it are kept."""
+    """``path``; with a number if the rows of another file with that path are kept."""
     numbered = (f"{path} ({number})" for number in count(2))
     return path if path not in used else next(name for name in numbered if name not in used)

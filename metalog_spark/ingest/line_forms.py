@@ -1,10 +1,10 @@
-"""Which form the lines of a broker's log have, and which lines are therefore only half there.
+"""The form of the lines of a broker's log, and which lines are therefore only halves.
 
-Kafka's lines grew: before 2.4 they end behind the resource's name, before StandardAuthorizer
-behind the request, and since then they name a rule. So half a line looks like a whole one of an
-older Kafka. From the first line on by which a broker shows an end, each line of its without that
-end is half a line. It hangs on the times of lines alone, so that it is the same in whatever files,
-parts or order they are read. This module must not know findings.
+Kafka's lines became longer: before 2.4 they end behind the resource's name, before
+StandardAuthorizer behind the request, and since then they name a rule. So half a line looks like a
+whole line of an older Kafka. From the first line with a longer form on, each shorter line of the
+same broker is half a line. This depends only on the lines' times, so the result does not depend on
+files, splits or the order of reading. This module must not know findings.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The fact of since when a broker's lines have ends: by its name the first time of a line that
-names a request, and of one that names a rule, in microseconds since 1970, or null."""
+"""The fact that says since when a broker's lines are complete: by its name, the first times of a
+line with a request name and of one with a rule, in microseconds since 1970, or null."""
 HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
 Shown = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
@@ -29,8 +29,8 @@ _LACKS_REQUEST: Final = "request_name IS NULL"
 
 
 def look(read: DataFrame) -> tuple[Shown, bool]:
-    """What rows of ``requests.READ`` show, but those that a hostile name may have forged; and
-    whether any lines have no rule."""
+    """The forms that rows of ``requests.READ`` show, except rows that a hostile name may have
+    forged; and whether any line has no rule."""
     from pyspark.sql import functions as f
 
     time, has_rule = f.unix_micros("time"), f.col("rule").isNotNull()
@@ -50,7 +50,7 @@ def look(read: DataFrame) -> tuple[Shown, bool]:
 
 
 def earliest(*shown: Shown) -> Shown:
-    """All that is ``shown``, at its first time."""
+    """All of ``shown``, each form at its first time."""
     found: dict[str, list[int | None]] = {}
     for broker in sorted({name for each in shown for name in each}):
         pairs = [each[broker] for each in shown if broker in each]
@@ -63,8 +63,8 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 
 def is_half(shown: Shown) -> Column:
-    """Whether a row of REQUESTS is of half a line; false in rows of a table of requests, which is
-    not a log."""
+    """Whether a row of REQUESTS is from half a line; false for rows of a table of requests, which
+    is not a log."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]
@@ -84,9 +84,9 @@ def _by_broker(shown: Shown, place: int) -> Column:
 
 
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
-    """Rows of ``requests.READ``, with the half lines among them rejected, and what each of these
-    may have been. ``broken`` are others that are half lines, by their file and line, and ``why``;
-    those without a reason are ambiguous."""
+    """Rows of ``requests.READ`` with the half lines rejected, and the possible readings of each.
+    ``broken`` names other half lines by file and line, with ``why``; those without a reason are
+    ambiguous."""
     from pyspark.sql import functions as f
 
     half = is_half(shown) & f.expr(_LINE)
@@ -124,7 +124,7 @@ def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> D
 
 
 def _written() -> Column:
-    """The line that a row of REQUESTS was read from, as far as the row has it."""
+    """The line that a row of REQUESTS was read from, as far as the row has its parts."""
     from pyspark.sql import functions as f
 
     return f.expr(

@@ -15,8 +15,8 @@ Pattern = tuple[str, str, str]
 
 
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
-    """Of rows as those of ``unused``, in force; the principals of ``order`` come first, and of
-    patterns those of topics. What it says is the beginning of a sentence."""
+    """The matrix for rows of ``unused`` that are in force. Principals in ``order`` come first, and
+    topics come first among patterns. Its text is the beginning of a sentence."""
     found: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])

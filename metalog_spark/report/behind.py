@@ -1,4 +1,4 @@
-"""How a row of a report leads to its requests. Pure; see ``data``."""
+"""The requests behind a row of a report. Pure; see ``data``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BEHIND: Final = Column("Its requests", ColumnKind.LINES)
 
 
 def behind(row: Row) -> tuple[str, ...] | None:
-    """The command that prints all requests of a row, and the first of them, as remarks: names are
-    quoted, so that none of them ends its line. None where nobody looked for them."""
+    """The command that prints all requests of a row, and the first of them as comments. Names in
+    it are quoted, so none can end its line. None if the requests were not looked up."""
     if "command" not in row:
         return None
     if "requests_first" not in row:

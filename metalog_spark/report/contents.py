@@ -1,7 +1,7 @@
 """The contents of a report, before the page: words, numbers and rows.
 
-``data`` makes it of tables and ``page`` shows it; neither must compute what the other does.
-This module must not know Spark, nor HTML.
+``data`` makes the contents from tables, and ``page`` shows them; neither computes what the other
+does. This module must not know Spark, nor HTML.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ Cell = str | int | datetime | tuple[str, ...] | None
 
 
 class ColumnKind(Enum):
-    """How a column is set; the value is the class that the page gives its cells."""
+    """How a column is set; the value is the CSS class of its cells."""
 
     WORD = "w"
-    """Our own word, such as the name of an enum."""
+    """A word of this project, such as the name of an enum member."""
     NAME = "m"
-    """Somebody else's: it may hold anything."""
+    """A name from outside: it may contain anything."""
     ACLS = "a"
-    """ACLs in words, of such names: it is long."""
+    """ACLs in words, with names from outside: long."""
     NUMBER = "n"
     MOMENT = "t"
     SEVERITY = "s"
     LINES = "l"
-    """Commands or a file, to be opened and copied."""
+    """Commands or a file, to be expanded and copied."""
 
 
 class Column(NamedTuple):
@@ -47,12 +47,12 @@ SECTIONS: Final = (
 )
 """The ids of the tables under the charts, in their order."""
 CHANGES: Final = "changes"
-"""The id of what changed since the last report, which stands before them."""
+"""The id of the section before them: what changed since the last report."""
 
 
 class Section(NamedTuple):
-    """A table under a heading. ``found`` counts the rows that there are, ``rows`` are those
-    known, the gravest first."""
+    """A table under a heading. ``found`` counts all rows, ``rows`` are those collected, the most
+    severe first."""
 
     id: str
     title: str
@@ -63,7 +63,7 @@ class Section(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One of the four; ``value`` is None where the coverage does not let it be known."""
+    """One of the four headline numbers; ``value`` is None if the coverage is not sufficient."""
 
     value: int | None
     says: str
@@ -76,16 +76,16 @@ NOTHING: Final = "n"
 
 
 class Strip(NamedTuple):
-    """What was seen of one broker, or of the metadata log: a letter for each bar of time."""
+    """The coverage of one broker, or of the metadata log: a letter for each bar of time."""
 
     name: str
     states: str
     hours: tuple[int, int, int]
-    """In all, of both, denials only, and nothing."""
+    """The number of hours: all, with both, with denials only, with nothing."""
 
 
 class TimeBars(NamedTuple):
-    """Time in bars of ``step`` days from ``start`` on; each tuple has one number a bar."""
+    """Time in bars of ``step`` days from ``start`` on; each tuple has one number per bar."""
 
     start: date
     step: int
@@ -97,9 +97,8 @@ class TimeBars(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """One of those who are granted most beyond what they do. ``granted`` and ``used`` count pairs
-    of an operation and a name that is known; ``acls`` would be ``least`` if the ``commands``
-    were run."""
+    """One of the principals with the most unused grants. ``granted`` and ``used`` count pairs of
+    an operation and a known name. ``commands`` replace its ``acls`` ACLs by ``least``."""
 
     principal: str
     granted: int
@@ -110,7 +109,8 @@ class Excess(NamedTuple):
 
 
 class Access(NamedTuple):
-    """Who was granted what on which pattern, and used how much of it."""
+    """The access matrix: the grants of each principal on each pattern, and how much of them was
+    used."""
 
     principals: tuple[str, ...]
     patterns: tuple[tuple[str, str, str], ...]
@@ -120,22 +120,25 @@ class Access(NamedTuple):
 
 
 class AccessCell(NamedTuple):
-    """``principal`` and ``pattern`` are places in the tuples of ``Access``."""
+    """``principal`` and ``pattern`` are indexes into the tuples of ``Access``."""
 
     principal: int
     pattern: int
     granted: str
-    """Operations, as they are shown."""
+    """The granted operations as text."""
     used: str
     share: float | None
-    """Of the granted ACLs that were used; None where that is unknown."""
+    """The share of the granted ACLs that were used; None if it is unknown."""
     denies: bool
 
 
 class ReportContents(NamedTuple):
-    """``facts`` are a word and what it stands for; ``teams`` a name and its page's file;
-    ``whole`` is the command that prints all of a section, which it lacks the name of.
-    ``caveat`` is what else a reader of ``sentence`` must know, or nothing."""
+    """All contents of a page.
+
+    ``facts`` are pairs of a label and a value; ``teams`` are pairs of a name and its page's file.
+    ``whole`` is the command that prints all of a section, without the section's name at its end.
+    ``caveat`` limits what ``sentence`` says; it may be empty.
+    """
 
     cluster: str
     team: str | None

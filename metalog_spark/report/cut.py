@@ -14,8 +14,8 @@ from metalog_spark.report.contents import CHANGES, Access, Section, TimeBars
 
 
 class PageLimits(NamedTuple):
-    """How much a page takes: rows of a table, cells of the matrix, brokers of which is shown what
-    was seen, letters of a name, and lines of what is to be copied."""
+    """The limits of a page: rows of a table, cells of the matrix, brokers with a strip of their
+    coverage, characters of a name, and lines of a text to copy."""
 
     rows: int
     cells: int
@@ -25,7 +25,7 @@ class PageLimits(NamedTuple):
 
 
 class Cut:
-    """``visible`` makes a name one that is seen as it is, without letters that hide."""
+    """``visible`` makes invisible characters of a name visible."""
 
     def __init__(self, limits: PageLimits, visible: Callable[[str], str]) -> None:
         self._limits = limits
@@ -42,8 +42,8 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """What follows the first is a remark, so that what is copied still runs. Lines of long
-        names count as several; none is cut within."""
+        """The first lines. What follows them is a comment, so that what is copied still runs.
+        Lines with long names count as several; no line is cut."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)
@@ -59,8 +59,8 @@ class Cut:
         return section._replace(rows=rows)
 
     def window(self, window: TimeBars) -> TimeBars:
-        """The strips of the brokers of which the least is known, in their order, and the last,
-        the metadata log's."""
+        """The strips of the brokers with the least coverage, in their order, and the metadata
+        log's strip, which is the last."""
         most, strips = self._limits.brokers, window.strips
         brokers = len(strips) - 1
         if brokers <= most:
@@ -74,7 +74,7 @@ class Cut:
         return window._replace(strips=tuple(kept))
 
     def access(self, access: Access) -> Access:
-        """The first principals, and with them the patterns that they have anything to do with."""
+        """The first principals, and the patterns on which they have grants."""
         cells = access.cells[: self._limits.cells]
         if len(cells) == len(access.cells):
             return access
@@ -93,8 +93,8 @@ class Cut:
         )
 
     def said(self, whole: str, sections: Iterable[Section]) -> str:
-        """A line; call it when all else has been shown. ``whole`` followed by the name of one of
-        ``sections`` is the command that prints all of it."""
+        """A line about what was left out; call it after everything else. ``whole`` plus the name
+        of one of ``sections`` is the command that prints all of it."""
         parts = list(self._left_out)
         if self._shortened:
             names = "a name" if len(self._shortened) == 1 else counted(len(self._shortened), "name")

@@ -1,8 +1,8 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-Counts and findings come, and never requests: as much as there are ACLs, bars of time, and a
-bounded number of the most frequent, of all and of each team. This module must not know what is
-shown of it.
+It collects counts and findings, never requests. Their number is bounded by the number of ACLs, the
+bars of time, and a limit on the most frequent rows, overall and per team. This module must not
+know what is shown of it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
 
 class Most(NamedTuple):
-    """So many of the most frequent are brought of what has no bound of its own: pairs that were
-    ``denied``, each of which is looked into, and ``rows`` of anything else; ``denied_of_team``
-    are the pairs of one team."""
+    """How many of the most frequent rows are collected where nothing else limits them: ``denied``
+    pairs, each of which is explained; ``denied_of_team``, the pairs of one team; and ``rows`` of
+    anything else."""
 
     denied: int = 100
     denied_of_team: int = 20
@@ -61,7 +61,7 @@ class Most(NamedTuple):
 
     @classmethod
     def all_of(cls, section: str) -> Most:
-        """All that this section has, and of the others as much as a page has."""
+        """All rows of this section, and the usual number of the others."""
         if section == "denied":
             return cls(denied=_ALL)
         return cls(rows=_ALL) if section in ("disagreements", "unseen") else cls()
@@ -69,14 +69,14 @@ class Most(NamedTuple):
 
 _ALL: Final = (1 << 31) - 1
 _LED: Final = 100
-"""So many disagreements, and ACLs, show the first of their requests."""
+"""For this many disagreements, and ACLs, the first of their requests are shown."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
     "looking for what is exposed, denied and adrift": ("exposure", "may", "denied", "drift"),
     "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
 }
-"""What is said while which parts are found."""
+"""Names of steps, and the parts that each step finds."""
 OF_A_PAGE: Final = Most()
 
 
@@ -85,8 +85,8 @@ _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 
 class Parts:
-    """What the tables under a page's charts are made of, each found when it is first asked for.
-    ``meant`` is what the cluster should be like, None for itself where the window begins."""
+    """The content of the tables under a page's charts; each part is computed at its first use.
+    ``meant`` is the desired state of the cluster; None compares with the window's start."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Parts:
 
     @property
     def since(self) -> str:
-        """What ``drift`` compares with: a clause that follows "came or went"."""
+        """What ``drift`` compares with: a clause after "came or went"."""
         return "since the window began" if self._meant is None else f"against {self._meant.path}"
 
     @cached_property
@@ -210,7 +210,7 @@ class Parts:
 
 
 class Gathered(NamedTuple):
-    """``name`` is what somebody called the cluster; ``traffic`` is by team."""
+    """``name`` is the cluster's name as the caller gave it; ``traffic`` is by team."""
 
     parts: Parts
     name: str | None
@@ -234,8 +234,8 @@ def gathered(
     meant: Tables | None,
     doing: Callable[[str], None],
 ) -> Gathered:
-    """All that a page needs, ``parts`` too; ``meant`` is as there, and ``doing`` is told what
-    goes on."""
+    """All that a page needs, with its ``parts``. ``meant`` is as in ``Parts``; ``doing`` is called
+    with each step's name."""
     parts = Parts(tables, window, tolerated=tolerated, meant=meant, teams=teams)
     bars = Bars.of(window)
     doing("counting what was seen")
@@ -281,7 +281,7 @@ def _of_principal(row: Row) -> RequestFilter | None:
 
 
 def _offset_at(tables: Tables, time_us: int) -> int:
-    """Where the log was at a time, as far as the changes of ACLs tell."""
+    """The log's offset at a time, as far as changes of ACLs show it."""
     from pyspark.sql import functions as f
 
     reached = [
@@ -293,7 +293,7 @@ def _offset_at(tables: Tables, time_us: int) -> int:
 
 
 def _collected(rows: DataFrame) -> list[Row]:
-    """Times as microseconds since 1970, which mean the same in every zone."""
+    """The rows, with times as microseconds since 1970, which are independent of time zones."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import TimestampType
 
@@ -309,7 +309,7 @@ def _collected(rows: DataFrame) -> list[Row]:
 def _of_teams(
     found: DataFrame, teams: Sequence[Team], most: int, order: Sequence[Column]
 ) -> dict[str, Rows]:
-    """By team: the ``most`` first of its rows, and what there is of them in all."""
+    """By team: its first ``most`` rows, and the total number of its rows."""
     from pyspark.sql import Window as Ordered
     from pyspark.sql import functions as f
 
@@ -365,7 +365,7 @@ def _rejected(tables: Tables, most: int) -> list[Row]:
 
 
 def _ambiguous(tables: Tables, most: int) -> list[Row]:
-    """By file: the lines that cannot be told apart from forged ones."""
+    """By file: the lines that cannot be distinguished from forged ones."""
     from pyspark.sql import functions as f
 
     first = f.min("line").alias("first")

@@ -1,9 +1,9 @@
 """Renders a report's contents as one self-contained HTML file.
 
-Jinja2 escapes whatever it is given, the charts' numbers travel as JSON that cannot end its
-element, and the page's policy names its own scripts and style by their hashes and forbids
-all else: a topic may be called ``<script>``. What is too long for a page is cut, and the page
-says what. This module must not know Spark, nor work out any number of its own.
+A topic may be called ``<script>``. So Jinja2 escapes every value, the charts' numbers are JSON
+that cannot end its element, and the page's content security policy allows only its own scripts and
+style, by their hashes. Content that is too long for a page is cut, and the page says so. This
+module must not know Spark, nor compute any number.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ _ANSWERS: Final = (
 
 
 def page(contents: ReportContents, visible: Callable[[str], str]) -> bytes:
-    """The file, of at most ``MAX_BYTES``; of tables that are too long for it, the beginning.
+    """The file, of at most ``MAX_BYTES``; tables that are too long are cut.
 
-    ``visible`` makes a name one that is seen as it is, without letters that hide.
+    ``visible`` makes invisible characters of a name visible.
     """
     for limits in _LIMITS:
         made = _page(contents, Cut(limits, visible)).encode("utf-8", "replace")
@@ -124,7 +124,7 @@ def _hash(text: str) -> str:
 
 
 def _labels(section: Section) -> str:
-    """On a narrow page a row is a list, in which each cell says what it is."""
+    """On a narrow page a row becomes a list, in which each cell has its column's label."""
     return "".join(
         f"\n@media (max-width: 40rem) {{ #{section.id} td:nth-child({number})::before "
         f'{{ content: "{column.title}"; }} }}'
@@ -169,8 +169,8 @@ def _matrix(access: Access, cut: Cut) -> dict[str, Any]:
 
 
 def _breaking(name: str) -> Markup:
-    """With marks at which a browser breaks the line before it breaks a word; who copies the name
-    does not copy them."""
+    """The name with marks at which a browser may break the line; copying the name does not copy
+    the marks."""
     return Markup("<wbr>").join(map(escape, _AFTER_WHICH_TO_BREAK.split(name)))
 
 

@@ -1,4 +1,4 @@
-"""Rows of the pipeline's tables and findings, brought to the driver."""
+"""Rows of the pipeline's tables and findings, collected on the driver."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
-"""By name of the column; times are microseconds since 1970."""
+"""A row by column names; times are microseconds since 1970."""
 
 
 class Rows(NamedTuple):
-    """Rows of a finding, or in ``refused`` why there are none. ``found`` counts what there is,
-    ``requests`` what it stands for; ``of_teams`` is the same of each team's, where there is any."""
+    """Rows of a finding, or in ``refused`` why there are none. ``found`` counts all rows,
+    ``requests`` the requests behind them. ``of_teams`` has the same for each team."""
 
     rows: Sequence[Row] = ()
     found: int = 0

@@ -1,6 +1,6 @@
-"""Of which moment a statement holds: the window, or the log's end. Pure.
+"""Says to which moment a statement applies: the window, or the log's end. Pure.
 
-This module must not know where its words stand.
+This module must not know where its words are shown.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def log_end(history: Sequence[Row], window: Window) -> str:
-    """``the log's end, 20 December 2025, after this window``: a noun, with its day where that is
-    known; that the end lies within the window needs no word."""
+    """``the log's end, 20 December 2025, after this window``: a noun phrase, with the day if it is
+    known. An end within the window needs no addition."""
     ends = [row["to_time"] for row in history]
     if not ends or None in ends:
         return "the log's end"
@@ -34,7 +34,7 @@ def log_end(history: Sequence[Row], window: Window) -> str:
 
 
 def configuration_said(eras: Sequence[Era], window: Window) -> str:
-    """What held in the window and each change within it; and what holds today, if another."""
+    """The configuration in the window and each change within it; and today's, if it differs."""
     inside = list(_different(_touched(eras, window)))
     said = [_rules(inside[0].config)]
     said += [f"from {_at(era)} another: {_rules(era.config)}" for era in inside[1:]]
@@ -53,7 +53,7 @@ def _touched(eras: Sequence[Era], window: Window) -> Iterator[Era]:
 
 
 def _different(eras: Iterator[Era] | Sequence[Era]) -> Iterator[Era]:
-    """Without those that only say again what held before."""
+    """The configuration periods, without those equal to the one before."""
     found = list(eras)
     yield from found[:1]
     yield from (era for before, era in pairwise(found) if era.config != before.config)

@@ -1,8 +1,8 @@
 """Coverage and answers over time, for the charts: counted by Spark, a few thousand rows.
 
-A bar is so many days that a window of years is still some hundred bars. For each team the
-requests that its principals made, and those for what it owns, are counted in the same pass.
-This module must not know how it is shown.
+A bar spans enough days that a window of years has some hundred bars. One pass counts, for each
+team, the requests of its principals and the requests for what it owns. This module must not know
+how it is shown.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 EVERYBODY: Final = ""
-"""What stands for a team where all is counted."""
+"""Stands for the total in place of a team."""
 _BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
 
 
 class Bars(NamedTuple):
-    """``number`` bars of ``step`` days each; the first begins with the day ``first``, counted
-    from 1970."""
+    """``number`` bars of ``step`` days each, from the day ``first``, counted from 1970."""
 
     first: int
     step: int
@@ -71,7 +70,7 @@ class Bars(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """Requests a bar."""
+    """Requests per bar."""
 
     allowed: tuple[int, ...]
     denied: tuple[int, ...]
@@ -82,7 +81,7 @@ class Traffic(NamedTuple):
 
 
 def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, Traffic]:
-    """By team, and of ``EVERYBODY``."""
+    """The traffic by team, and of ``EVERYBODY``."""
     from pyspark.sql import functions as f
 
     whose = f.explode(f.array_append(teams_of(teams), EVERYBODY))
@@ -105,7 +104,7 @@ def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, T
 
 
 def teams_of(teams: Sequence[Team]) -> Column:
-    """The names of those whom a request concerns, an array."""
+    """The names of the teams that a request concerns, as an array."""
     from pyspark.sql import functions as f
 
     theirs = [f.when(_is_of(team), f.lit(team.name)) for team in teams]
@@ -117,7 +116,7 @@ def _is_of(team: Team) -> Column:
 
 
 def _is_owned(own: Own) -> Column:
-    """Whether a request is of what is owned: ``Own.covers``, of a name as it is asked for."""
+    """Whether a request's resource is owned: ``Own.covers`` of the requested name."""
     from pyspark.sql import functions as f
 
     holds = f.lit(True)
@@ -133,7 +132,7 @@ def _is_owned(own: Own) -> Column:
 
 
 def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
-    """The bar of each ACL that came or went, and the ACL, in the order of ``ACL_COLUMNS``."""
+    """The bar of each added or removed ACL, and the ACL, in the order of ``ACL_COLUMNS``."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     lives = tables.read(ACL_CHANGELOG)
@@ -147,7 +146,7 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
-    """Of each broker, the least seen first, and of the metadata log."""
+    """The coverage of each broker, the least covered first, and of the metadata log."""
     counts = _hours_seen(tables.read(COVERAGE), bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     found = [
@@ -166,8 +165,8 @@ def _broker_order(name: str) -> tuple[int, str]:
 
 
 def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int | None], tuple[int, int]]:
-    """By broker and bar: hours in which what was allowed is known, and those with any line. What
-    lies outside of the window is of no bar, and shows that there is such a broker."""
+    """By broker and bar: hours with allowed lines, and hours with any line. Rows outside of the
+    window have no bar; they only show that the broker exists."""
     from pyspark.sql import functions as f
 
     inside = touched_by(bars.window)
@@ -177,7 +176,7 @@ def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int | None],
 
 
 def _hours_known(history: DataFrame, bars: Bars) -> list[tuple[int, int]]:
-    """By bar: the hours of which the metadata log is known, twice."""
+    """By bar: the hours for which the metadata log is known, twice."""
     rows = history.selectExpr(
         "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
     ).collect()
@@ -198,7 +197,8 @@ def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
 
 
 def _strip(name: str, counts: Iterable[tuple[int, int]], bars: Bars) -> Strip:
-    """A bar has the state that most of its hours have, of equals the one that says less."""
+    """The strip. A bar has the state of most of its hours; among equals, the one with less
+    coverage."""
     states, sums = "", [0, 0, 0]
     for bar, (allowed, seen) in enumerate(counts):
         hours = (allowed, seen - allowed, len(bars.hours(bar)) - seen)

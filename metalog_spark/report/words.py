@@ -1,4 +1,7 @@
-"""Numbers, times and ACLs as a report says them. This module must not know where they stand."""
+"""Formats numbers, times and ACLs for a report.
+
+This module must not know where they are shown.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _LARGE = ((1_000_000_000, "bn"), (1_000_000, "million"))
 
 
 def roughly(count: int) -> str:
-    """``4.9 bn``, ``5.2 million``; smaller ones to the last digit."""
+    """``4.9 bn``, ``5.2 million``; smaller numbers exactly."""
     for size, word in _LARGE:
         if count >= size:
             return f"{count / size:.1f} {word}".replace(".0 ", " ")
@@ -20,7 +23,7 @@ def roughly(count: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """In percent; never 0% or 100% of what is only nearly so."""
+    """A percentage; 0% and 100% only if exact."""
     if part in (0, whole):
         return "0%" if part == 0 else "100%"
     return f"{min(99.9, max(0.1, 100 * part / whole)):.1f}%".replace(".0%", "%")
@@ -31,7 +34,7 @@ def moment(us: int) -> datetime:
 
 
 def stamp(value: datetime) -> str:
-    """For machines: ISO 8601."""
+    """The time in ISO 8601, for programs."""
     return f"{value:%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -41,13 +44,13 @@ def day(us: int) -> str:
 
 
 def resource(row: Mapping[str, Any]) -> str:
-    """``TOPIC``, and how its name is meant if not as it stands."""
+    """``TOPIC``, with the pattern type if it is not LITERAL."""
     kind: str = row["resource_type"]
     return kind if row["pattern_type"] == "LITERAL" else f"{kind} {row['pattern_type']}"
 
 
 def grant(row: Mapping[str, Any]) -> str:
-    """``ALLOW READ``, and from where if not from anywhere."""
+    """``ALLOW READ``, with the host if it is not any."""
     where = "" if row["host"] == "*" else f" from {row['host']}"
     return f"{row['permission_type']} {row['operation']}{where}"
 
@@ -59,11 +62,11 @@ def hosts_said(row: Mapping[str, Any]) -> str:
 
 
 def edge(offset: int | None) -> str:
-    """An offset of the metadata log, or that it is not known."""
+    """An offset of the metadata log, or a word that it is unknown."""
     return "?" if offset is None else f"{offset:,}"
 
 
 def between(row: Mapping[str, Any]) -> str:
-    """From when to when a stretch of the metadata log is."""
+    """The start and end of a range of the metadata log."""
     edges = [None if row[name] is None else day(row[name]) for name in ("from_time", "to_time")]
     return f"{edges[0] or 'the beginning'} to {edges[1] or 'the end'}"

@@ -1,5 +1,5 @@
-"""Writes the report of a pipeline's folder: one file, and beside it one for each team, and the
-findings as JSON, with which the next report is compared."""
+"""Writes the report of a pipeline's folder: one page, one page for each team, and the findings as
+JSON, which the next report compares with."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class KnownFindings(NamedTuple):
-    """What is known of findings beforehand: those ``accepted``, as of ``today``, and those of the
-    report ``before``, if any."""
+    """Input about findings: the ``accepted`` ones, as of ``today``, and those of the report
+    ``before``, if any."""
 
     accepted: Sequence[Accepted]
     today: date
@@ -37,8 +37,8 @@ NOTHING_KNOWN: Final = KnownFindings((), date.min)
 
 
 class ReportFile(NamedTuple):
-    """``team`` is None for the page of the whole cluster, which alone has the ``idle`` entries,
-    accepted and not found."""
+    """A written page. ``team`` is None for the page of the whole cluster; only that page has the
+    ``idle`` entries, which match no finding."""
 
     path: Path
     team: str | None
@@ -48,7 +48,7 @@ class ReportFile(NamedTuple):
 
 
 def findings_file(out: Path) -> Path:
-    """Where the findings of the page ``out`` are."""
+    """The JSON file with the findings of the page ``out``."""
     return out.with_suffix(".json")
 
 
@@ -67,11 +67,11 @@ def write_report(
     known: KnownFindings = NOTHING_KNOWN,
     doing: Callable[[str], None] = lambda _: None,
 ) -> list[ReportFile]:
-    """The file ``out`` and those of ``teams``, in this order.
+    """Write the file ``out`` and then those of ``teams``.
 
-    ``visible`` makes of a name one that hides no letter; ``whole`` is a command as in
-    ``Contents``; ``name`` is the cluster's; ``tolerated`` and ``meant`` are those of
-    ``gathered``, and ``doing`` is told what goes on.
+    ``visible`` makes invisible characters of a name visible. ``whole`` is as in
+    ``ReportContents``, ``name`` is the cluster's, and ``tolerated``, ``meant`` and ``doing`` are
+    as in ``gathered``.
     """
     found = gathered(
         tables, window, teams, name=name, tolerated=tolerated, meant=meant, doing=doing
@@ -111,8 +111,8 @@ def whole_section(
     meant: Tables | None = None,
     known: KnownFindings = NOTHING_KNOWN,
 ) -> tuple[Section, Sequence[Accepted]]:
-    """The section of this id of the whole cluster's page, with all rows that there are, and the
-    entries that match none of them."""
+    """One section of the whole cluster's page with all its rows, and the entries that match no
+    row."""
     most = Most.all_of(section)
     parts = Parts(tables, window, tolerated=tolerated, meant=meant, most=most)
     found = marked(section_of(parts, section, None), known.accepted, known.today)

@@ -1,7 +1,7 @@
-"""Rows of Python as Arrow, and as Spark's, by the same text of a schema.
+"""Converts Python rows to Arrow and to Spark's tables, by the same schema text.
 
-What goes to Spark as Arrow is part of the plan: to look at a few rows is not a job of Spark's,
-and no Python is started to hand them over. This module must not know what a row means.
+Arrow data is embedded in Spark's plan: reading a few rows needs no Spark job, and no Python worker
+is started to pass them. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _NESTED: Final = re.compile(r"(ARRAY|STRUCT)<(.+)>")
 
 
 def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) -> DataFrame:
-    """``rows`` as a table of Spark's; times are datetimes or microseconds since 1970."""
+    """``rows`` as a Spark table; times are datetimes or microseconds since 1970."""
     return in_spark(session, table_of(rows, schema), schema)
 
 
 def in_spark(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
-    """``table`` as one of Spark's; by Connect one without rows needs ``schema``."""
+    """``table`` as a Spark table. On Connect, one without rows needs ``schema``."""
     return session.createDataFrame(table, schema)
 
 

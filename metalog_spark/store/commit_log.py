@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from metalog.errors import InvalidSource
 
 LIST: Final = "changes"
-"""The list's place in the folder."""
+"""The path of the list in the folder."""
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 5
 

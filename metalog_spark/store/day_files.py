@@ -1,10 +1,9 @@
-"""Rows of a table written as Parquet by the worker that has them, a folder for each day, as Spark
-lays tables out.
+"""Workers write a table's rows as Parquet themselves, one folder per day, in Spark's layout.
 
-To hand a row to Spark's own writer takes longer than all else that is done for it. A worker may
-write itself where the folder is on the disk of its own machine, and where nobody reads the files
-before a commit puts them in force. A task that is run again writes the same names again. This
-module must not know Spark, nor what a row means.
+Passing a row to Spark's own writer takes longer than all other work on it. A worker may write
+itself if the folder is on its own machine's disk, and if nobody reads the files before a commit. A
+task that is run again writes the same file names again. This module must not know Spark, nor what
+a row means.
 """
 
 from __future__ import annotations
@@ -17,12 +16,13 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 MOST_WAITING: Final = 1 << 17
-"""So many rows, at most, wait for more of their days: a file of few rows costs as one of many."""
+"""How many rows wait, at most, for more rows of their days: a small file costs as much as a large
+one."""
 DAY: Final = "day"
 
 
 class DayFiles:
-    """The files that task number ``task`` writes below ``folder``."""
+    """The files that the task number ``task`` writes below ``folder``."""
 
     def __init__(self, folder: Path, task: int) -> None:
         self._folder, self._task = folder, task
@@ -31,7 +31,7 @@ class DayFiles:
         self._written = 0
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Each of ``rows`` has a day."""
+        """Add ``rows``, each of which has a day."""
         days = rows[DAY]
         different = days.unique()
         for day in different:

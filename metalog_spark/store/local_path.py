@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def local_path(named: str) -> str:
-    """The path of a file on this machine, or on a disk that all share.
+    """The path of a file on this machine's disk, or on a shared disk.
 
     Args:
-        named: the path as Spark has it, ``file:/x`` or ``file:///x``; others stay as they are.
+        named: the path as Spark writes it, ``file:/x`` or ``file:///x``; others are returned as
+            they are.
     """
     return re.sub(r"^file:/+", "/", named)
 

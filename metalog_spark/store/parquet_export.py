@@ -1,7 +1,7 @@
-"""Writes the tables in force as plain Parquet elsewhere, a folder a table.
+"""Writes the tables in force as plain Parquet elsewhere, one folder per table.
 
-On this machine's disk the whole export appears by one rename. Elsewhere Spark's committers alone
-say what is whole: a table is when it has ``_SUCCESS``. This module must not know what a row means.
+On this machine's disk the whole export appears by one rename. Elsewhere only Spark's committers
+show what is complete: a table with ``_SUCCESS``. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ class Exported(NamedTuple):
 
 
 def check_target(folder: str, out: str, *, is_here: bool) -> None:
-    """``InvalidTarget`` where ``out`` lies in the folder of the tables, or, if it ``is_here``, on
-    this machine's disk, has files."""
+    """Check ``out``; ``is_here`` says that it is on this machine's disk.
+
+    Raises:
+        InvalidTarget: it lies in the folder of the tables, or is on this machine's disk and has
+            files.
+    """
     check_is_outside(literal(out), "the tables' folder", folder)
     if is_here:
         check_is_new(out)
@@ -40,8 +44,8 @@ def check_target(folder: str, out: str, *, is_here: bool) -> None:
 def export(
     tables: Tables, out: str, *, is_here: bool, doing: Callable[[str], None] = lambda _: None
 ) -> list[Exported]:
-    """Writes all tables into ``out``, which ``check_target`` let pass; ``doing`` gets what goes
-    on."""
+    """Write all tables into ``out``, which passed ``check_target``. ``doing`` is called with each
+    step's name."""
     place = literal(out)
     if not is_here:
         return _written(tables, place, doing)
@@ -71,8 +75,8 @@ def _written(tables: Tables, place: str, doing: Callable[[str], None]) -> list[E
 
 
 def _write(table: TableSchema, rows: DataFrame, place: str) -> None:
-    """Days in files of their own, few of them. A table without rows has one file, whose columns a
-    reader finds."""
+    """Write one table: few files, split by day. A table without rows has one file, so that readers
+    find its columns."""
     writer = rows.hint("rebalance", *table.partitions).write
     if table.partitions and not rows.isEmpty():
         writer = writer.partitionBy(*table.partitions)

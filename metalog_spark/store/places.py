@@ -1,4 +1,5 @@
-"""The places in which rows of one table lie: their names, and which of them has a row in force.
+"""The directories ("places") with rows of one table: their names, and which of them has a row in
+force.
 
 This module must not know what is written to a place.
 """
@@ -18,7 +19,8 @@ _PLACE: Final = "place="
 
 
 def place_of(table: TableSchema, name: str) -> str:
-    """So that Spark takes several places for one table, of which days are a further division."""
+    """The directory's name: a Hive partition, so that Spark reads several as one table, above the
+    partition by days."""
     return f"{table.name}/{_PLACE}{name}"
 
 
@@ -27,7 +29,7 @@ def name_of(place: str) -> str:
 
 
 def is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
-    """Whether a row is of the last place that has its day."""
+    """Whether a row is in the newest directory that has its day."""
     from pyspark.sql import functions as f
 
     [key] = table.partitions

@@ -1,11 +1,11 @@
 """Plain Parquet beside the tables: ``FOLDER/current`` has the files in force and no others.
 
-The store keeps replaced rows beside those in force, and only its commit log tells them apart.
-So each commit makes a folder ``versions/SERIAL`` of hard links to the files in force, and then
-points the symbolic link ``current`` to it: at every moment ``current`` is one commit, whole.
-A table within another has the files of that one, with more columns than its own.
-A version never changes, so a reader that resolves the link first stays with one commit. This
-module must not know Spark, nor what a row means.
+The store keeps replaced rows beside those in force, and only its commit log distinguishes them. So
+each commit makes a folder ``versions/SERIAL`` of hard links to the files in force, and then points
+the symbolic link ``current`` to it: at every moment ``current`` is one whole commit. A table that
+is stored within another has the other's files, with more columns than its own. A version never
+changes, so a reader that resolves the link first stays with one commit. This module must not know
+Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from metalog_spark.store.tables import TABLES, TableSchema
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
 _KEPT: Final = 3
-"""So many versions stay, the newest among them, for readers that have begun."""
+"""How many versions are kept, with the newest, for readers that have already started."""
 _PASSED_OVER: Final = ("_", ".")
-"""How names begin of files that are not of a table."""
+"""First characters of file names that are not part of a table."""
 _PARQUET: Final = ".parquet"
 _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
 _NOWHERE: Final = f"{_DAY}__HIVE_DEFAULT_PARTITION__"
-"""Spark's name for rows without a day, which are in force nowhere."""
+"""Spark's name for the directory of rows without a day, which are never in force."""
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
-    """Points ``current`` of ``folder`` to the files that ``contents`` has in force, where this
-    machine's disk has that folder and those contents."""
+    """Point ``current`` of ``folder`` to the files in force by ``contents``, if this machine's
+    disk has that folder with those contents."""
     if not is_on_this_disk(folder, contents):
         return
     versions = folder / VERSIONS
@@ -56,7 +56,7 @@ def publish(folder: Path, contents: CommittedState) -> None:
 
 
 def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str, Path]:
-    """The table's files in force by their paths below the table, days among them."""
+    """The table's files in force, by their paths below the table, with their day folders."""
     laid = contents.days.get(table, ())
     newest = {day: each.place for each in laid for day in each.days}
     of_days = {each.place for each in laid}
@@ -71,7 +71,8 @@ def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str,
 
 
 def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
-    """The days of which ``current`` of ``folder`` has rows of ``table``, or none without one."""
+    """The days for which ``current`` of ``folder`` has rows of ``table``; empty without
+    ``current``."""
     for place in (folder / CURRENT / table.name).glob(f"{_DAY}*"):
         if not (place / _EMPTY).exists():
             yield place.name.removeprefix(_DAY)
@@ -96,7 +97,8 @@ def add_line(commit_log: Path, line: str) -> None:
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
-    """Spark may have its files elsewhere, under the same path."""
+    """Whether this machine's disk has the folder with those contents: Spark may have another disk
+    under the same path."""
     log = folder / LIST
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
     return found is not None and found.serial == contents.serial
@@ -117,7 +119,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _day_of(path: Path) -> str:
-    """The value of the folder ``day=VALUE`` that ``path`` begins with; empty without one."""
+    """The value of the folder ``day=VALUE`` at the start of ``path``; empty without one."""
     return path.parts[0].partition("=")[2] if len(path.parts) > 1 else ""
 
 
@@ -131,7 +133,7 @@ def _fill(place: Path, table: TableSchema, files: Mapping[str, Path]) -> None:
 
 
 def _link(file: Path, target: Path) -> None:
-    """A copy where the disk has no hard links."""
+    """Make a hard link, or a copy if the disk has no hard links."""
     try:
         target.hardlink_to(file)
     except FileNotFoundError:
@@ -141,7 +143,7 @@ def _link(file: Path, target: Path) -> None:
 
 
 def _write_empty(place: Path, table: TableSchema) -> None:
-    """One file without rows, so that a pattern finds the table's columns."""
+    """Write a file without rows, so that a pattern finds the table's columns."""
     from pyarrow import parquet
 
     rows = table_of([], table.schema)
@@ -153,7 +155,7 @@ def _write_empty(place: Path, table: TableSchema) -> None:
 
 
 def _point(link: Path, version: Path) -> None:
-    """One rename: a reader finds the old version or the new one."""
+    """Move the link by one rename: a reader finds the old version or the new one."""
     made = link.with_name(f".{link.name}")
     made.unlink(missing_ok=True)
     made.symlink_to(version)

@@ -1,4 +1,4 @@
-"""What to say where a folder is not what it should be.
+"""Messages about folders that are not what they should be.
 
 This module must not know Spark.
 """
@@ -16,19 +16,23 @@ FOLLOWED: Final = "followed"
 
 
 def no_folder(path: str | Path) -> InvalidSource:
-    """What to say where no pipeline's folder is."""
+    """The error for a path without a pipeline's folder."""
     return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
 
 
 def lacks_table(path: str | Path, name: str) -> InvalidSource:
-    """What to say where a table was written and is gone."""
+    """The error for a table that was written and is missing."""
     return InvalidSource(
         f"{path}: its table {name} is gone; take the folder back whole from a copy, or make another"
     )
 
 
 def check_is_built(path: str | Path, contents: CommittedState) -> None:
-    """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
+    """Check that ``metalog pipeline build`` may fill the folder.
+
+    Raises:
+        InvalidTarget: ``metalog pipeline follow`` fills it.
+    """
     if FOLLOWED in contents.facts:
         raise InvalidTarget(
             f"{path}: metalog pipeline follow fills it; build into a folder of its own"

@@ -1,6 +1,6 @@
 """Names for SQL: each table of a pipeline's folder as a temporary view of a session.
 
-This module must not know what is asked of them.
+This module must not know what is queried.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 def register_views(
     session: SparkSession, tables: str | Path | Tables, *, prefix: str = ""
 ) -> tuple[str, ...]:
-    """The names of the views, ``prefix`` before each table's own; all show one commit.
+    """Register the views and return their names, ``prefix`` before each table's own. All show the
+    same commit.
 
     Args:
-        session: Any session that reaches the folder, classic or Connect.
+        session: Any session that can read the folder, classic or Connect.
         tables: The folder, or the tables in it.
-        prefix: What keeps the views of several folders apart.
+        prefix: Distinguishes the views of several folders.
 
     Raises:
-        InvalidSource: There is no pipeline's folder, or it is not whole.
+        InvalidSource: The path has no pipeline's folder, or the folder is incomplete.
     """
     opened = tables if isinstance(tables, Tables) else Tables.open(session, tables)
     names = {f"{prefix}{name}": table for name, table in TABLES.items()}

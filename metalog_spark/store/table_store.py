@@ -44,12 +44,13 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
-"""So many places with days lie over a table before it is written anew as a whole."""
+"""How many directories with days may be layered over a table before the whole table is
+rewritten."""
 _JOINED: Final = "joined-"
 _STAGED: Final = "-read"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
-"""The keys of a change after which other files are in force."""
+"""The keys of commits that change which files are in force."""
 T = TypeVar("T")
 
 

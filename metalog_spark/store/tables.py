@@ -1,10 +1,10 @@
 """The tables of a pipeline's folder: names, schemas and partitions.
 
-A folder that ``build`` made holds one Parquet table a name below; every finding reads these
-and nothing else. Times are UTC with microseconds, offsets are those of the metadata log and
-exclusive, as in a snapshot's name: the state *at* an offset is that after all records below it.
-Names of enums are Kafka's upper-case ones. This module must not know Spark, nor how a table
-is filled: a schema is text in Spark's DDL.
+A folder made by ``build`` has one Parquet table for each name below; findings read only these.
+Times are UTC with microseconds. Offsets are those of the metadata log and exclusive, as in a
+snapshot's name: the state *at* an offset is the state after all records below it. Enum members
+have Kafka's upper-case names. This module must not know Spark, nor how a table is filled: a schema
+is text in Spark's DDL.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _DECIDED: Final = "log_offset BIGINT, decided STRING, decided_rule STRING, acl_i
 
 
 class TableSchema(NamedTuple):
-    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end. Where a table
-    has no files of its own, its rows are those of the table ``within``, with fewer columns."""
+    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end. A table with
+    ``within`` has no files of its own: its rows are those of that table, with fewer columns."""
 
     name: str
     schema: str
@@ -38,7 +38,7 @@ class TableSchema(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Their names, in order."""
+        """The names of the columns, in order."""
         return tuple(column.split()[0] for column in self.schema.split(", "))
 
 
@@ -47,62 +47,76 @@ HISTORY: Final = TableSchema(
     "source STRING, kind STRING, from_offset BIGINT, to_offset BIGINT,"
     " from_time TIMESTAMP, to_time TIMESTAMP, why STRING",
 )
-"""What of the log was seen: one row a stretch. ``kind`` is KNOWN, GAP (nobody has it) or
-DAMAGED (it was skipped, ``why`` says what is wrong); times are those of the batches beside it.
-``source`` is what ``--log`` named: a stretch may run through a hundred folders, and a gap is in
-none of them."""
+"""The known and unknown ranges of the log, one row each.
+
+``kind`` is KNOWN, GAP (no folder has the records) or DAMAGED (skipped; ``why`` says what is
+wrong). Times are those of the neighbouring batches. ``source`` is the argument of ``--log``: a
+known range may extend over a hundred folders, and a gap is in none of them.
+"""
 
 ACL_CHANGELOG: Final = TableSchema(
     "acl_changelog",
     f"id STRING, {_ACL}, from_offset BIGINT, from_time TIMESTAMP, from_known BOOLEAN,"
     " to_offset BIGINT, to_time TIMESTAMP, to_known BOOLEAN, source STRING",
 )
-"""One row per life of an ACL. ``from_*`` is null where it began before the history does,
-``to_*`` where it still lasts; ``*_known`` is false where that edge fell into a gap, whose end
-(for from) or start (for to) stands for it. ``source`` is the folder, file or topic that saw it
-come, or that is the first to have it."""
+"""One row per lifetime of an ACL.
+
+``from_*`` is null if it began before the history, ``to_*`` if it has not ended. ``*_known`` is
+false if that end of the lifetime is in a gap: ``from`` is then the gap's end, ``to`` its start.
+``source`` is the folder, file or topic with the record that added the ACL, or the first that has
+the ACL.
+"""
 
 REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
-"""One row per line of an audit log: what a broker answered. ``rule`` is null in lines of Kafka
-before StandardAuthorizer; ``result`` is ALLOWED or DENIED. Each is decided as soon as it is
-written, so DECISIONS holds them."""
+"""One row per line of an audit log: a broker's answer.
+
+``rule`` is null in lines of Kafka before StandardAuthorizer; ``result`` is ALLOWED or DENIED. Each
+request is decided as soon as it is written, so DECISIONS holds its row.
+"""
 
 POSSIBLE: Final = TableSchema(
     "possible_requests",
     f"time TIMESTAMP, broker STRING, {_ASKED}, result STRING, file STRING, line BIGINT,"
     " zone STRING",
 )
-"""Requests that may have been: each reading of a line that can be read in several ways but the
-likeliest, which is in REQUESTS, and what a half line may have been. ``zone`` is not null where the
-line can be read in one way, and clocks of that zone showed its time twice: ``time`` is the second
-time, and REQUESTS has the first. ``pattern_type`` is PREFIXED
-where a line breaks off: the resource is any whose name begins so, or that ``resource_name`` begins
-with. ``time`` is null where no time is near."""
+"""Possible requests: all readings of an ambiguous line except the likeliest, which is in REQUESTS,
+and the readings of a half line.
+
+``zone`` is set if the line has only one reading, but clocks of that zone showed its time twice:
+``time`` is the second of the two, and REQUESTS has the first. ``pattern_type`` is PREFIXED if a
+line is cut off within the name: the resource is any whose name begins with ``resource_name``, or
+any that is a beginning of it. ``time`` is null if no time is known.
+"""
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
-"""The lines that say nothing that can be used, whole, and why."""
+"""The lines that contain nothing usable, whole, and why."""
 
 FILES: Final = TableSchema(
     "files",
     "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
     " head BIGINT, days ARRAY<DATE>",
 )
-"""The audit files that were read: one that still has its ``length`` and time is not read again.
-``file`` is the name that its rows have in other tables, unless it is left out for the ``same``
-lines of another. ``head`` is a fingerprint of how it begins, and ``days`` are those of its
-requests."""
+"""The audit files that were read. A file with the same ``length`` and time is not read again.
+
+``file`` is the file's name in other tables; a file whose lines are the ``same`` as another's is
+left out there. ``head`` is a fingerprint of the file's beginning, and ``days`` are the days of its
+requests.
+"""
 
 COVERAGE: Final = TableSchema(
     "coverage",
     "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING,"
     " controller BOOLEAN, ambiguous BIGINT, day DATE",
 )
-"""Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
-NOTHING: lines that are ``ambiguous`` are counted, and do not make it BOTH, nor does any line
-where a topic deleted others before they were read. Kafka logs what it allows only at DEBUG: where
-that is missing, nothing is unused. ``controller``: it was BOTH by a line that only a controller
-writes. Of a silence of more than a year there are no rows: a broker's clock may have stood at
-1970, or at 9999. Hours without a row are as those of NOTHING, and no finding counts either."""
+"""Per broker and hour, the number of allowed and of denied lines.
+
+``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, and do not make the
+state BOTH; nor does any line in an hour in which a topic deleted others unread. Kafka logs allowed
+requests only at DEBUG: without them, nothing counts as unused. ``controller``: a line that only a
+controller writes made it BOTH. A silence of more than a year has no rows, since a broker's clock
+may have been at 1970 or at 9999. Hours without a row count as NOTHING, and no finding counts them,
+either.
+"""
 
 DECISIONS: Final = TableSchema(
     "decisions",
@@ -110,8 +124,11 @@ DECISIONS: Final = TableSchema(
     ("day",),
 )
 """Every request, decided again as of its own time: by the ACLs at ``log_offset`` and the
-configuration then in force. ``known`` is false in a gap and before the history begins, where
-``disagrees`` (our answer is not the broker's) is null. ``acl_id`` is null where no ACL decided."""
+configuration then in force.
+
+``known`` is false in a gap and before the history begins; ``disagrees`` (our answer differs from
+the broker's) is then null. ``acl_id`` is null if no ACL decided.
+"""
 
 USAGE: Final = TableSchema(
     "usage",
@@ -119,37 +136,39 @@ USAGE: Final = TableSchema(
     " first_time TIMESTAMP, last_time TIMESTAMP, day DATE",
     ("day",),
 )
-"""``decisions`` without repeats: a row per day and different question and answer, and how
-often. Findings read this one, which is smaller by the skew of the traffic."""
+"""``decisions`` without repetition: one row per day and distinct question and answer, with its
+count. Findings read this table, which is much smaller, since traffic repeats."""
 
 CONFIGURATION: Final = TableSchema(
     "configuration",
     "from_time TIMESTAMP, to_time TIMESTAMP, super_users ARRAY<STRING>, allow_everyone BOOLEAN,"
     " kafka_version STRING, source STRING",
 )
-"""Which super users and default rule held when, and whether ``4.3`` or ``4.4`` decided, null
-being the former; null times are open ends."""
+"""The super users and the default rule over time, and whether ``4.3`` or ``4.4`` decided (null is
+``4.3``). Null times are open ends."""
 
 WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
-"""Rows of ``requests`` that ``follow`` has read and not decided yet, since the log is not known
-far enough."""
+"""Rows of ``requests`` that ``follow`` has read and not decided yet, since the log is not known up
+to their time."""
 
 DENIALS: Final = TableSchema(
     "denials",
     "principal STRING, since TIMESTAMP, denied BIGINT,"
     " operation STRING, resource_type STRING, resource_name STRING",
 )
-"""How often ``follow`` saw a principal denied in the five minutes that begin at ``since``, and
-what of the last that were counted was denied most."""
+"""How often ``follow`` saw a principal denied in the five minutes from ``since`` on, and the most
+frequent denial among the latest that were counted."""
 
 ALERTS: Final = TableSchema(
     "alerts",
     f"batch BIGINT, time TIMESTAMP, kind STRING, severity STRING, {_ACL}, said STRING,"
     " remedy STRING, log_offset BIGINT",
 )
-"""What ``follow`` told, by which of its batches; the fields of an ACL but the principal are null
-where it is about none, the principal too where it is about nobody; ``log_offset`` is the first
-that has the ACL."""
+"""The alerts of ``follow``, by batch.
+
+The fields of an ACL except the principal are null in alerts without an ACL; the principal is null
+in alerts about nobody. ``log_offset`` is the first offset at which the ACL exists.
+"""
 
 TABLES: Final = {
     table.name: table

@@ -1,6 +1,6 @@
-"""Asks a person before something is done: only where one is there to answer.
+"""Asks a person for confirmation, if there is one to answer.
 
-This module must not know what is done.
+This module must not know what is confirmed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from metalog.errors import InvalidRequest
 
 
 def need_somebody(shown_on: TextIO, otherwise: str) -> None:
-    """``InvalidRequest`` where nobody reads ``shown_on`` or nobody can type an answer."""
+    """Check that a person can see the question and answer it.
+
+    Raises:
+        InvalidRequest: ``shown_on`` or standard input is not a terminal.
+    """
     if not (sys.stdin is not None and sys.stdin.isatty() and shown_on.isatty()):
         raise InvalidRequest(f"not a terminal: to skip the prompt, pass {otherwise}")
 

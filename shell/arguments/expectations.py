@@ -51,7 +51,7 @@ _Value = TypeVar("_Value")
 
 
 class Expected(NamedTuple):
-    """An expectation, and the entry of the file that it is part of."""
+    """An expectation, and its entry in the file."""
 
     expectation: Expectation
     place: FilePosition
@@ -59,8 +59,11 @@ class Expected(NamedTuple):
 
 
 def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
-    """All that the files, and the YAML files in the folders, expect; ``InvalidRequest`` with
-    file and line where one cannot be read."""
+    """All expectations in the files, and in the YAML files of folders.
+
+    Raises:
+        InvalidRequest: an entry is invalid; the message names file and line.
+    """
     found = [
         each
         for path in paths
@@ -75,7 +78,11 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
 
 
 def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:
-    """All that one file expects; ``InvalidRequest`` where it means too many."""
+    """All expectations of one file.
+
+    Raises:
+        InvalidRequest: it has too many.
+    """
     return bounded(_expected(text, file), len(text), "questions")
 
 
@@ -94,7 +101,7 @@ def _expected(text: str, file: str) -> Iterator[Expected | StatedClaim]:
 
 
 def _of_entry(found: Mapping[str, Node], place: FilePosition, result: str) -> Iterator[Expected]:
-    """Every combination of its lists."""
+    """One expectation for each combination of the entry's lists."""
     for key in ("principal", "operation", "resource"):
         if key not in found:
             raise fault(place, f"an expectation has no {key}")
@@ -132,7 +139,8 @@ def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
 
 
 def _asked(operation: Operation, kind: ResourceType) -> list[Operation]:
-    """ALL is each operation that Kafka asks for on such a resource; it never asks for ALL."""
+    """For ALL, each operation that Kafka checks on such a resource; it never checks for ALL
+    itself."""
     if operation is not Operation.ALL:
         return [operation]
     return sorted(SUPPORTED_OPERATIONS.get(kind, (operation,)))

@@ -1,6 +1,6 @@
 """The options of a pipeline verb: where Spark runs, and the folder.
 
-This module must not know what is computed, and it loads Spark only when it is asked to.
+This module must not know what is computed, and it imports Spark only on demand.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ _HOW: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.l
 
 
 class SparkFailed(MetalogError):
-    """Spark could not do what it was asked to; its own log says more."""
+    """Spark reported an error; its own log says more."""
 
 
 def check_installed(output: Output) -> None:
-    """Begins each verb of the pipeline: a terminal shows from now on what it is at.
-    ``InvalidRequest`` where what such a verb imports is not there."""
+    """Call this first in each verb of the pipeline. It starts showing progress on a terminal.
+
+    Raises:
+        InvalidRequest: a package that the verb imports is missing.
+    """
     output.begin_progress("looking at the input")
     from metalog_spark.session import not_installed
 
@@ -69,9 +72,9 @@ def add_folder(parser: ArgumentParser) -> None:
 
 @contextmanager
 def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession]:
-    """For as long as the block lasts; one that is there already stays.
+    """A session for the duration of the block; an existing one is reused and not closed.
 
-    What goes wrong within is one line, with the file that has all that Spark said.
+    An error inside becomes one line, which names the file with Spark's full output.
     """
     from metalog_spark.session import open_session
 
@@ -105,7 +108,7 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
 
 
 def _keep_tracebacks() -> None:
-    """From the terminal, on which py4j would tell of Ctrl-C, at length, if nobody listened."""
+    """Keep py4j's long tracebacks of Ctrl-C off the terminal."""
     logging.getLogger().addHandler(logging.NullHandler())
 
 
@@ -116,7 +119,7 @@ def _drop(log: Path, *, unless_written: bool = False) -> None:
 
 @contextmanager
 def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
-    """The tables of ``arguments.folder``."""
+    """The tables in ``arguments.folder``."""
     from metalog_spark.store.table_store import Tables
 
     check_folder(arguments, arguments.folder)
@@ -128,7 +131,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 
 @contextmanager
 def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
-    """Where ``out`` is here, nobody else writes to it within the block."""
+    """A block in which no other process writes to ``out``, if ``out`` is on this machine."""
     from metalog_spark.store.preflight import taken
 
     if not is_here(arguments, out):
@@ -139,7 +142,11 @@ def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
 
 
 def check_folder(arguments: Namespace, folder: str) -> None:
-    """``InvalidSource`` where ``folder`` is here, and no pipeline's or not whole."""
+    """Check ``folder``, if it is on this machine.
+
+    Raises:
+        InvalidSource: it is not a pipeline's folder, or is incomplete.
+    """
     from metalog_spark.store.preflight import check_can_be_read
 
     if is_here(arguments, folder):
@@ -147,8 +154,8 @@ def check_folder(arguments: Namespace, folder: str) -> None:
 
 
 def is_here(arguments: Namespace, path: str) -> bool:
-    """Whether ``path`` is of this machine's disk for Spark, too: it is nowhere told to run, or to
-    have its files, elsewhere."""
+    """Whether ``path`` is on this machine's disk for Spark, too: no setting makes Spark run, or
+    keep its files, elsewhere."""
     from metalog_spark.session import LOCAL, is_local
     from metalog_spark.store.table_store import placed
 

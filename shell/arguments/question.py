@@ -1,7 +1,7 @@
 """Reads a question: from arguments, from one pasted audit line, or from many lines.
 
-A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options,
-or an audit line of Kafka, whole. This module reads; it must not decide or print.
+A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options, or a whole
+audit line of Kafka. This module only reads; it must not decide or print.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_PASTED: Final = 1 << 20
 
 
 def add_question(parser: ArgumentParser) -> None:
-    """The arguments that make up a question, or a checklist, or many questions."""
+    """Add the arguments of a question, a checklist, or many questions."""
     asked = parser.add_argument_group("question")
     asked.add_argument(
         "question",
@@ -71,7 +71,11 @@ def add_question(parser: ArgumentParser) -> None:
 
 
 def read_question(arguments: Namespace) -> ParsedQuestion:
-    """The one question of ``arguments``; ``InvalidRequest`` where it is none."""
+    """The question of ``arguments``.
+
+    Raises:
+        InvalidRequest: the arguments are not a question.
+    """
     words: list[str] = arguments.question
     audit_line = _standard_input() if words == ["-"] else _pasted(words)
     if audit_line is not None:
@@ -95,7 +99,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
 
 
 def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:
-    """The principal and resources that a checklist is about."""
+    """The principal and resources of a checklist."""
     words: list[str] = arguments.question
     principal = arguments.principal or _next(words, 0)
     if principal is None:
@@ -109,7 +113,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
 def asked(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
 ) -> ParsedQuestion:
-    """A question of typed words, with the host as Java would write it."""
+    """The question of these words, with the host as Java writes it."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
         refuse_half_pairs(text)
@@ -121,19 +125,23 @@ def asked(
 
 
 def refuse_half_pairs(text: str) -> None:
-    """``InvalidRequest`` for what is not Unicode: no broker has such a name, so that no answer
-    about it would be one. Bytes of a terminal that are not UTF-8 come as such."""
+    """Refuse text that is not Unicode: no broker has such a name, so an answer about it would be
+    false. Bytes from a terminal that are not UTF-8 arrive as such text.
+
+    Raises:
+        InvalidRequest: the text has half of a surrogate pair.
+    """
     if has_half_pair(text):
         raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 
 
 def as_java_writes(host: str | None) -> str | None:
-    """The text that a broker has of a client's address, which is what ACLs are held against."""
+    """A client's address as brokers write it, which is compared with ACLs."""
     return None if host is None else client_host(host)
 
 
 def read_audit_line(text: str) -> ParsedQuestion:
-    """The question that Kafka answered when it wrote ``text``."""
+    """The question that Kafka answered in the line ``text``."""
     from authorizer.audit.layouts import unwrapped
     from authorizer.audit.line import parse_line
 
@@ -145,7 +153,7 @@ def read_audit_line(text: str) -> ParsedQuestion:
 
 
 def _read_pasted(text: str) -> ParsedQuestion:
-    """A line as a terminal or a ticket gives it: broken where the window ended, say."""
+    """An audit line as pasted from a terminal or a ticket, which may have line breaks in it."""
     text = text.strip()
     if "Principal = " not in text:
         raise InvalidRequest(
@@ -158,7 +166,7 @@ def _read_pasted(text: str) -> ParsedQuestion:
 
 
 def _moment(line: str) -> str | None:
-    """When a line was written, in UTC; a time without a zone is taken for that."""
+    """The time of a line in UTC; a time without a zone counts as UTC."""
     from authorizer.audit.layouts import Zone, read_entry
     from metalog_sources.moment import time_text
 
@@ -176,7 +184,11 @@ def _standard_input() -> str:
 
 
 def text_of(line: bytes) -> str:
-    """``InvalidRequest`` where a name in it would be asked about as another one."""
+    """The line's text.
+
+    Raises:
+        InvalidRequest: a name in it would be read as a different name.
+    """
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -188,10 +200,10 @@ _KEYS_IN_LOWER_CASE: Final = {key.lower(): key for key in _REQUEST_KEYS}
 
 
 def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
-    """A question in the keys of ``--json``; other keys may be there, and are not read.
+    """A question with the keys of ``--json``; other keys are ignored.
 
-    A key that differs from one of these in case alone is refused: read over, a ``Host`` would
-    leave the question to be asked from anywhere.
+    A key that differs only in case is refused: if ``Host`` were ignored, the question would be
+    about any host.
     """
     for key in request.keys() - set(_REQUEST_KEYS):
         if (known := _KEYS_IN_LOWER_CASE.get(key.lower())) is not None:
@@ -210,7 +222,7 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str]) -> str | None:
-    """An audit line, in quotes or, if the person's own shell let that pass, without."""
+    """An audit line in quotes, or without them if the user's shell accepted that."""
     if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

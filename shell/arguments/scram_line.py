@@ -1,8 +1,8 @@
-"""A SCRAM credential in kafka-storage's words.
+"""Parses a SCRAM credential as kafka-storage writes it.
 
-``SCRAM-SHA-256=[name=alice,password=alice-secret]``, or with ``salt`` and ``saltedpassword``
-in base64. No error repeats a value: it may be the password. This module must not know SCRAM's
-maths, nor where a line comes from.
+``SCRAM-SHA-256=[name=alice,password=alice-secret]``, or with ``salt`` and ``saltedpassword`` in
+base64. No error repeats a value, which may be the password. This module must not know SCRAM's
+computations, nor where a line comes from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""Kafka's globs: ``*``, ``?`` and ``{a,b}``; a backslash takes the next character as it is.
+"""Kafka's globs: ``*``, ``?`` and ``{a,b}``; a backslash escapes the next character.
 
-As in Kafka's shell there are no character ranges, and a group that is not closed, or
-stands in another, makes its component a plain name. Matching is against a name as it
-is shown. This module must not know what is walked, or how a line is quoted.
+As in Kafka's shell, there are no character ranges. A path component with a group that is not
+closed, or is inside another group, is a plain name. Globs are matched with names as they are
+shown. This module must not know what is walked, or how a line is quoted.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _STEP: Final = re.compile(r"\\(.)|(.)", re.DOTALL)
 
 
 def literal(text: str) -> str:
-    """``text`` as a glob that matches nothing but itself."""
+    """``text`` as a glob that matches only itself."""
     return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
 
 
 def unescaped(glob: str) -> str:
-    """What ``glob`` says when it is not a pattern."""
+    """The plain text of ``glob``, if it is not a pattern."""
     return _STEP.sub(lambda step: step[1] or step[2], glob)
 
 
 def pattern(glob: str) -> re.Pattern[str] | None:
-    """The pattern that ``glob`` is, or None where it is a plain name."""
+    """The compiled pattern, or None if ``glob`` is a plain name."""
     expression: list[str] = []
     grouping = special = False
     for step in _STEP.finditer(glob):

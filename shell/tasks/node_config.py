@@ -15,9 +15,9 @@ from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
 
 
 class NodeFolders(NamedTuple):
-    """``directories`` in the order given, ``metadata_dir`` among them; ``controller`` is the
-    (name, host, port) of its controller listener, None where it has none, and
-    ``controller_listener`` the name by which it knows those of all controllers."""
+    """``directories`` in the given order, with ``metadata_dir`` among them. ``controller`` is its
+    controller listener as (name, host, port), None without one. ``controller_listener`` is its
+    name for the listeners of all controllers."""
 
     node_id: int
     roles: frozenset[str]
@@ -32,7 +32,11 @@ class NodeFolders(NamedTuple):
 
 
 def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
-    """``InvalidRequest`` where it is not a KRaft node's configuration."""
+    """The folders and the quorum.
+
+    Raises:
+        InvalidRequest: it is not the configuration of a KRaft node.
+    """
     if "zookeeper.connect" in properties:
         raise InvalidRequest(
             f"{file}: zookeeper.connect; nodes of Kafka 4 keep their metadata in a log of their own"

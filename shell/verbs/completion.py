@@ -1,9 +1,7 @@
 """``metalog completion SHELL``: a script that completes verbs, options, their values, and files.
 
-The script is written from the parsers of the verbs, so it knows what they know. When somebody
-completes, it asks ``metalog completion names`` for the names in ``metalog.toml``, and
-``metalog completion names SOURCE KIND PREFIX`` for those in a SOURCE on this machine. This module
-must not know what any verb does.
+The script is generated from the verbs' parsers. Names in ``metalog.toml`` are read at each
+completion. This module must not know what any verb does.
 """
 
 from __future__ import annotations
@@ -128,7 +126,7 @@ def _values(action: Action) -> tuple[str, ...]:
 
 @cache
 def _known_words() -> dict[str, tuple[str, ...]]:
-    """By what an argument is called in every verb that has it."""
+    """Known words, by the name of the argument in every verb that has it."""
     from authorizer.analysis.lint.checks import CHECKS
 
     operations = tuple(map(camel, _creatable(Operation)))

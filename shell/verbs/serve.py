@@ -1,8 +1,8 @@
-"""``metalog serve``: runs a node that Kafka's admin tools can drive, until it is told to stop.
+"""``metalog serve``: runs a node that Kafka's admin tools can drive, until it is stopped.
 
-Without a configuration it is one to try things on: a log of its own in a folder, one listener
-on this machine alone, and everybody who comes is the super user. This module must not know how
-a node works.
+Without a configuration the node is for trying things out: a log of its own in a folder, one
+listener on this machine only, and every client is a super user. This module must not know how a
+node works.
 """
 
 from __future__ import annotations
@@ -116,14 +116,14 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
 
 
 def _take_all_files() -> None:
-    """As many open files as this process may have, as the Java machine does: each client is one."""
+    """Raise the limit of open files to its maximum, as Java does: each client needs one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
-    """A node on this machine alone, for whoever is on it."""
+    """A node on this machine only, for every user of it."""
     from metalog_node.config.dev_config import is_formatted, trial_config
 
     folder = Path(arguments.dir or _FOLDER)

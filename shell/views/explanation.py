@@ -1,8 +1,8 @@
-"""Prints an explanation, for a person who was woken up by it.
+"""Prints an explanation, for a person under pressure.
 
-The answer comes first, then the reason, near misses, and the commands to type. Each item is a
-line, never cut; a command stands alone on its line, to be copied. This module must not know how
-the explanation was found.
+The answer comes first, then the reason, near misses, and the commands to type. Each item is one
+line, never cut; a command has a line of its own, to be copied. This module must not know how the
+explanation was found.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _several(acls: Sequence[Acl]) -> str:
 
 
 def _caution(remedy: Remedy, question: Question) -> str:
-    """In what the change does more than was asked for."""
+    """What else the change does, beyond what was asked for."""
     more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
     if remedy.ends_default:
         where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"

@@ -1,4 +1,4 @@
-"""Which APIs a listener offers."""
+"""The APIs that each kind of listener offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node beside a program: what keeps it from opening is told."""
+"""A node in a program without an event loop: an error says why it did not open."""
 
 from __future__ import annotations
 

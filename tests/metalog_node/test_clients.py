@@ -1,4 +1,5 @@
-"""Clients that are too many, too slow, or no clients at all: let go, with a reason in the log."""
+"""Too many clients, slow clients, and clients of other protocols are disconnected, with a reason
+in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one byte that a client sends can cost a node: memory and lines of its log, for every API.
+"""The cost of one byte from a client before its login, in memory and in log lines, for every API.
 
 Counted, not timed: docs/formats/node.md has the bounds, and ``test_held_loop`` has the CPU.
 """

@@ -1,4 +1,4 @@
-"""What a login shows of a name that nobody has (RFC 5802: a salt and a number of iterations)."""
+"""A login with an unknown name shows a dummy salt and iteration count (RFC 5802)."""
 
 from __future__ import annotations
 

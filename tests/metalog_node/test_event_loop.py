@@ -1,4 +1,4 @@
-"""A round of a node's event loop serves a few sockets, and all of them in turn."""
+"""A round of the event loop serves a few sockets, and all of them in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A controller of ours, followed over the wire: by our observer, and by a broker of ours."""
+"""Our controller, followed over the wire by our observer and by our broker."""
 
 from __future__ import annotations
 

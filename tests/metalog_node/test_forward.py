@@ -1,4 +1,4 @@
-"""What is forwarded to a controller of ours, over sockets."""
+"""Requests that are forwarded to our controller, over sockets."""
 
 from __future__ import annotations
 

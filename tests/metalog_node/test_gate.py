@@ -1,4 +1,5 @@
-"""The gate (KIP-801): what a node answers, to whom, while it cannot decide; and that it opens.
+"""The readiness gate (KIP-801): the errors that a node returns while it cannot decide; and that it
+opens.
 
 The node's log is damaged where only the replay comes to it, so that it is claimed and cannot be
 loaded, or at its end, so that it cannot be claimed; then it is mended under the running node.

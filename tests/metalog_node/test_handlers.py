@@ -1,4 +1,4 @@
-"""What a node answers, asked without a socket: odd requests, the gate, and Envelopes.
+"""A node's responses without a socket: odd requests, the readiness gate, and Envelopes.
 
 The odd requests are those that were tried against Kafka 4.3.1 (its answers stand beside them).
 """

@@ -1,4 +1,4 @@
-"""What clients make a node hold before it knows them: measured, in a process of its own."""
+"""The memory that clients make a node use before they log in, measured in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long listings of ACLs: written away from the event loop, kept, and never out of date."""
+"""Long listings of ACLs are encoded off the event loop, cached, and never out of date."""
 
 from __future__ import annotations
 

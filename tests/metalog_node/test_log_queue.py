@@ -1,4 +1,5 @@
-"""The queue before a log: logging never waits, what is lost is counted and said, the rest comes."""
+"""The queue before a log: logging never waits; lost lines are counted and reported; all others are
+written."""
 
 from __future__ import annotations
 

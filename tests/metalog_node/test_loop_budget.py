@@ -1,4 +1,4 @@
-"""The work of any number of clients holds a round of the event loop for no longer than one's."""
+"""However many clients there are, a round of the event loop takes no longer than with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on what a node answers has the table as it is."""
+"""The page about a node's APIs has the current table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An authorizer of one's own in a node: asked, and left alone where it does not want the log."""
+"""A user's own authorizer in a node is asked, and gets the log only if it wants it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Who may ask what of a node, over the wire: the table of ``authorizer.permissions.table``, walked.
+"""The permissions that each request needs, over the wire: every row of
+``authorizer.permissions.table``.
 
-For each API: without its permission it is refused, with it (and no other) it is not. And what
-the node says to each while it cannot decide.
+For each API: without its permission it is refused, with it (and no other) it is not. And what the
+node says to each while it cannot decide.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Who is let in, for how long, and how they are let go of: a node's listeners over sockets."""
+"""A node's listeners over sockets: which connections are accepted, for how long, and how they are
+closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A login that expires (KIP-368): what it is told, when it ends, and who may log in again."""
+"""A login that expires (KIP-368): what the client is told, when it ends, and who may log in
+again."""
 
 from __future__ import annotations
 

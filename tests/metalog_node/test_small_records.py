@@ -1,4 +1,4 @@
-"""A client whose TLS comes byte by byte holds the event loop no longer than any other."""
+"""A client that sends TLS byte by byte blocks the event loop no longer than any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS within bounds: whatever OpenSSL agrees on goes through, and no long message gets to it."""
+"""TLS with limits: everything that OpenSSL accepts passes, and no overlong message reaches it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long requests of one client hold up nobody else's, over real connections."""
+"""Long requests of one client do not delay other clients, over real connections."""
 
 from __future__ import annotations
 

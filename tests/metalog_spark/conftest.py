@@ -1,4 +1,4 @@
-"""What tests of the pipeline may ask for."""
+"""Fixtures for tests of the pipeline."""
 
 from __future__ import annotations
 

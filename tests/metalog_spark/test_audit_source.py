@@ -1,4 +1,4 @@
-"""Audit files as Spark lists and reads them, whatever they are called."""
+"""Audit files as Spark lists and reads them, with any names."""
 
 from __future__ import annotations
 

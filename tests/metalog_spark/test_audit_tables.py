@@ -1,4 +1,4 @@
-"""``--audit`` takes what Spark reads: tables of lines or requests, and Hadoop's file systems."""
+"""``--audit`` accepts what Spark reads: tables of lines or requests, and Hadoop's file systems."""
 
 from __future__ import annotations
 

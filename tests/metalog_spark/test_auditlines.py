@@ -1,7 +1,7 @@
-"""Lines that are torn, joined, forged or cut: no grant that was used is ever called unused.
+"""Torn, joined, forged or cut lines: no grant that was used is ever called unused.
 
-A linear scan over what happened decides, by ``spec``; the log is what Kafka would have
-written of it, spoilt as writers, disks and hostile names spoil logs.
+A linear scan over what happened decides, by ``spec``; the log is what Kafka would have written of
+it, spoilt as writers, disks and hostile names spoil logs.
 """
 
 from __future__ import annotations

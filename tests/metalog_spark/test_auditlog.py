@@ -1,4 +1,4 @@
-"""Lines of audit files, in whatever splits: each a row or rejected with a reason."""
+"""Lines of audit files, in any splits: each becomes a row, or is rejected with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables HISTORY and ACL_CHANGELOG: what an archive tells, and the same when told again."""
+"""The tables HISTORY and ACL_CHANGELOG: the content of an archive, the same at each reading."""
 
 from __future__ import annotations
 

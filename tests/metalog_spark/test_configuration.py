@@ -1,4 +1,4 @@
-"""Which configuration held when, from files with a moment each."""
+"""Which configuration was in force when, from files with a moment each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By Spark Connect the command is the same.
+"""The command works the same with Spark Connect.
 
 The server is in the shared session's JVM; the client is another Python, since one is either
 classic or remote.

@@ -1,4 +1,4 @@
-"""What controllers are asked, against what each of Kafka's requests needs."""
+"""The requests that only controllers log, compared with what each of Kafka's requests needs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a broker's log covers, hour by hour, worked out by hand."""
+"""What a broker's log covers, hour by hour, computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests decided by Spark: as by joins in SQL, as by the specification, at every edge."""
+"""Spark's decisions equal those by SQL joins and by the specification, in every edge case."""
 
 from __future__ import annotations
 

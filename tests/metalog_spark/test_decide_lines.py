@@ -1,4 +1,4 @@
-"""What a worker makes of audit lines: each request with its decision, and sums of them."""
+"""A worker's output for audit lines: each request with its decision, and sums of them."""
 
 from __future__ import annotations
 

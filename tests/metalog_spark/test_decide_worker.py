@@ -1,4 +1,4 @@
-"""Each row of a batch is decided as the specification decides by the ACLs of its time."""
+"""Each row of a batch is decided as the specification does, by the ACLs of its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``metalog pipeline build --dry-run``: what would be read and decided, and nothing is."""
+"""``metalog pipeline build --dry-run`` says what a build would read and decide, and does
+neither."""
 
 from __future__ import annotations
 

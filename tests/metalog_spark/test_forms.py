@@ -1,4 +1,4 @@
-"""How a broker's lines end, and which of them are only half there, whatever order they come in."""
+"""The forms of a broker's lines, and which lines are halves, in whatever order they arrive."""
 
 from __future__ import annotations
 

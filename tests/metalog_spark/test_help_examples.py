@@ -1,7 +1,8 @@
-"""Every example of the pipeline's ``--help``, one after the other, on the demo and a young log.
+"""Every example in the ``--help`` of the pipeline's verbs, one after the other, on the demo and a
+young log.
 
-Each takes seconds of CPU, so only ``make test-examples`` runs them. What ``make test`` runs of them
-is in the tests of each verb (``as_printed``). Names of places alone are replaced.
+Each takes seconds of CPU, so only ``make test-examples`` runs them. What ``make test`` runs of
+them is in the tests of each verb (``as_printed``). Names of places alone are replaced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lives of ACLs in an archive: as ``metalog history`` tells of one log, and over holes."""
+"""Lifetimes of ACLs in an archive: as in ``metalog history`` of one log, and across gaps."""
 
 from __future__ import annotations
 

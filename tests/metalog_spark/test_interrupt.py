@@ -1,4 +1,4 @@
-"""Ctrl-C while tables change: they are the old ones or the new ones, and it is known which."""
+"""Ctrl-C while tables change: the old or the new ones are in force, and the message says which."""
 
 from __future__ import annotations
 

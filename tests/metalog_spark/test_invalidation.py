@@ -1,4 +1,4 @@
-"""From when on two states decide otherwise: the earliest moment at which an answer may change."""
+"""The earliest time from which two states may decide differently."""
 
 from __future__ import annotations
 

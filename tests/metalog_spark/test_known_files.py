@@ -1,4 +1,4 @@
-"""Audit files are known again when they were rotated, packed, copied, cut or have grown."""
+"""Audit files are recognized after they were rotated, compressed, copied, cut or extended."""
 
 from __future__ import annotations
 

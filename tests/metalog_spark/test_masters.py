@@ -1,4 +1,4 @@
-"""One archive, built wherever Spark runs, is the same tables, row for row.
+"""One archive gives the same tables, row for row, wherever Spark runs.
 
 Each but the tests' own Spark starts JVMs of its own, so only ``make test-examples`` runs this.
 """

@@ -1,4 +1,5 @@
-"""``metalog pipeline export`` and views for SQL: others find the rows that our reader finds."""
+"""``metalog pipeline export`` and views for SQL: other programs find the same rows as our
+reader."""
 
 from __future__ import annotations
 

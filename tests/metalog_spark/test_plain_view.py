@@ -1,4 +1,4 @@
-"""What DuckDB counts in ``current``, at each step of a change and after kills."""
+"""The rows that DuckDB counts in ``current``, at each step of a change and after kills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of requests that were made elsewhere: what of them is a request, and what is rejected."""
+"""Tables of requests from elsewhere: which rows are requests, and which are rejected."""
 
 from __future__ import annotations
 

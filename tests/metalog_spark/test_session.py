@@ -1,4 +1,4 @@
-"""A session, or one line that says why there is none; and our code wherever its workers are."""
+"""A session, or one line that says why there is none; and our code on every worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``build`` says in the end is what findings say of the same tables."""
+"""The summary of ``build`` agrees with the findings on the same tables."""
 
 from __future__ import annotations
 

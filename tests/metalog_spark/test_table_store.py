@@ -1,4 +1,5 @@
-"""A pipeline's folder: a table is the old one or the new one, and days are replaced as days."""
+"""A pipeline's folder: readers see the old or the new version of a table, and days are replaced
+whole."""
 
 from __future__ import annotations
 

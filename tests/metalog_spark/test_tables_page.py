@@ -1,4 +1,4 @@
-"""docs/formats/tables.md lists the tables that there are, with their columns."""
+"""docs/formats/tables.md lists all tables, with their columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every log that Kafka wrote, by the verbs that read it: what they print is what Kafka says."""
+"""Every log that Kafka wrote, by the verbs that read it: they print what Kafka says."""
 
 from __future__ import annotations
 

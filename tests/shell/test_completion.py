@@ -1,4 +1,4 @@
-"""What a shell proposes: verbs, the verbs of a verb, and options."""
+"""The completions that a shell proposes: verbs, the verbs of a verb, and options."""
 
 from __future__ import annotations
 

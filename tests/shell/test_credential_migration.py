@@ -1,4 +1,4 @@
-"""Credentials move with ACLs only when that is asked for, to a folder, and are never shown."""
+"""Credentials are copied with ACLs only on request, to a folder, and are never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metalog test``: what a file expects is what ``can`` is asked, and mistakes have a place."""
+"""``metalog test`` asks what ``can`` asks, and reports mistakes with their place."""
 
 from __future__ import annotations
 

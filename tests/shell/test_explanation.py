@@ -1,4 +1,4 @@
-"""An explanation in words: complete, one item a line, safe, and never cut."""
+"""An explanation in words: complete, one item per line, safe, and never cut."""
 
 from __future__ import annotations
 

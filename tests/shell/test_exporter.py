@@ -1,4 +1,4 @@
-"""Figures of any SOURCE for Prometheus, and what docs/observability makes of them and a node's."""
+"""Metrics of any SOURCE for Prometheus, and the dashboards and alerts of docs/observability."""
 
 from __future__ import annotations
 

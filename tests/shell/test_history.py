@@ -1,4 +1,4 @@
-"""Since when an answer holds: the log's own history, without what never happened."""
+"""Since when an answer is the same: by the log's own history, without uncommitted changes."""
 
 from __future__ import annotations
 

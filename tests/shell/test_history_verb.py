@@ -1,4 +1,5 @@
-"""``metalog history``: each change with the moment that shows it, and what is still to come."""
+"""``metalog history``: each change with the moment that shows it, and changes that are still to
+come."""
 
 from __future__ import annotations
 

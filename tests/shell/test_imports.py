@@ -1,4 +1,5 @@
-"""Every module can be imported on each Python, those too whose own tests run on one alone.
+"""Every module can be imported on each Python version, even if its own tests run on one version
+only.
 
 The pipeline's, whose Spark is not on each, are compiled.
 """

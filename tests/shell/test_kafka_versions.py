@@ -1,4 +1,5 @@
-"""Which Kafka decides: told, or taken from the log, and said where it matters."""
+"""Which Kafka version decides: as configured or derived from the log, and reported if it
+matters."""
 
 from __future__ import annotations
 

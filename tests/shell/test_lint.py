@@ -1,4 +1,4 @@
-"""``metalog lint``: sources, forms of output, exit codes; the checks have tests of their own."""
+"""``metalog lint``: sources, output formats, exit codes; the checks have tests of their own."""
 
 from __future__ import annotations
 

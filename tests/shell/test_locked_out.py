@@ -1,4 +1,5 @@
-"""The guide for those who are locked out, played on a copy of the demo without its super user."""
+"""The guide for people who are locked out, followed on a copy of the demo without its super
+user."""
 
 from __future__ import annotations
 

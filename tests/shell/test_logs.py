@@ -1,4 +1,4 @@
-"""What ``metalog serve`` writes down: Kafka's layout or JSON lines, and the audit log."""
+"""The logs of ``metalog serve``: Kafka's layout or JSON lines, and the audit log."""
 
 from __future__ import annotations
 

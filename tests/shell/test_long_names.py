@@ -1,4 +1,4 @@
-"""Names longer than Kafka reads come in nowhere, and a log that holds one is said to be so."""
+"""Names longer than Kafka reads are accepted nowhere, and a log that has one is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command's frame: help, version, exit codes, streams."""
+"""The common rules of the command: help, version, exit codes, streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metalog minimize``: what it prints makes the smaller set, and nothing is changed."""
+"""``metalog minimize``: its output makes the smaller set, and it changes nothing."""
 
 from __future__ import annotations
 

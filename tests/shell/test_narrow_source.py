@@ -1,4 +1,4 @@
-"""What is answered from some of the ACLs is what all of them answer: tried on small worlds."""
+"""An answer from some of the ACLs is the same as from all: tried on small random sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands go to the place that was read, in text and in JSON alike."""
+"""Commands name the place that was read, in text and in JSON."""
 
 from __future__ import annotations
 

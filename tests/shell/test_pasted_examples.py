@@ -1,7 +1,7 @@
-"""The examples of verbs that change something, go on, or prompt: pasted into a real bash.
+"""The examples of verbs that change something, run on, or prompt: pasted into a real bash.
 
-Only places are replaced: an address by that of a node which an example of serve started, a path
-by one in a scratch folder. Examples of the pipeline run where Spark does (as_printed finds each),
+Only places are replaced: an address by that of a node which an example of serve started, a path by
+one in a scratch folder. Examples of the pipeline run where Spark does (as_printed finds each),
 that with ZooKeeper in tests/compat/test_zookeeper.py, those that read in test_examples.py.
 """
 

@@ -1,4 +1,4 @@
-"""A file may come by a pipe, as from a shell's ``<(…)``, wherever a file is read whole."""
+"""A file that is read whole may be a pipe, such as a shell's ``<(…)``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metalog plan`` and what ``apply`` refuses: on files, which need no cluster to be read."""
+"""``metalog plan``, and what ``apply`` refuses: on files, which need no cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``plan --no-new-access`` and ``--only-gain``: a change gives no more than is stated."""
+"""``plan --no-new-access`` and ``--only-gain``: a change gives no more access than is stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal shows of long work, and that it never gets into the answer."""
+"""The progress that a terminal shows of long work never gets into the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question may be asked in any of its forms, and they are the same question."""
+"""A question has several forms, which all mean the same."""
 
 from __future__ import annotations
 

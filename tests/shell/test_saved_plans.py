@@ -1,4 +1,4 @@
-"""What a saved plan depends on: what its files own, and the answers that it turns."""
+"""What a saved plan depends on: the ACLs that its files own, and the answers that it changes."""
 
 from __future__ import annotations
 

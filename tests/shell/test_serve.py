@@ -1,4 +1,4 @@
-"""``metalog serve`` without a configuration: what there is to try things on."""
+"""``metalog serve`` without a configuration: a node for trying things out."""
 
 from __future__ import annotations
 

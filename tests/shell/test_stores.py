@@ -1,4 +1,4 @@
-"""The reading verbs on files of ACLs: what they answer, and what they say that they cannot."""
+"""The reading verbs on files of ACLs: their answers, and what they report as unavailable."""
 
 from __future__ import annotations
 

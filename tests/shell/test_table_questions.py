@@ -1,4 +1,4 @@
-"""A visit to a pipeline's tables: what a line means, and what Tab makes of it."""
+"""A session on a pipeline's tables: the meaning of a line, and its completion by Tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metalog topics``: KIP-11 has whoever describes a topic see its ACLs."""
+"""``metalog topics``: as in KIP-11, describing a topic shows its ACLs."""
 
 from __future__ import annotations
 

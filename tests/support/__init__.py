@@ -1,4 +1,5 @@
-"""What tests share, a folder a subject: `from tests.support.kafka.cases import REPOSITORY`.
+"""Helpers that tests share, one folder per subject: `from tests.support.kafka.cases import
+REPOSITORY`.
 
 Nothing here is a test, and no module of ours imports it. This package must not know a test.
 """

@@ -1,1 +1,1 @@
-"""What ACLs were used for: counted, judged, and covered by fewer."""
+"""The use of ACLs: counted, classified, and covered by fewer ACLs."""

@@ -1,8 +1,8 @@
 """The lifetimes of the ACLs in a pipeline's folder.
 
-One index holds every ACL that ever was: what matches a question does not hang on time, and
-whether it was in force then is asked of each match. It is made once a process. This module must
-not know Spark.
+One index has every ACL that ever existed. Whether an ACL matches a question does not depend on
+time; whether it was in force then is checked for each match. A process builds the index once. This
+module must not know Spark.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMEMBERED: Final = 1 << 16
 
 
 def acl_of(words: Iterable[str]) -> Acl:
-    """The ACL of the words that ``metalog.acl.words_of`` gives."""
+    """The ACL with the words of ``metalog.acl.words_of``."""
     kind, name, pattern, principal, host, operation, permission = words
     return Acl(
         ResourceType[kind],
@@ -47,10 +47,10 @@ ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMN
 
 
 class Lives:
-    """Every life of every ACL, and an index over all of them.
+    """Every lifetime of every ACL, and an index over all ACLs.
 
-    ``acls`` are all different, in the order of exports; a number is a place in it, the same for
-    equal lives in whatever order. What matches a question is what ``kafka`` matches.
+    ``acls`` are distinct and sorted as in exports. An ACL's number is its index there, so equal
+    lifetimes in any order give equal numbers. The version ``kafka`` decides which hosts match.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Lives:
 
     @staticmethod
     def of(data: bytes, kafka: KafkaVersion) -> Lives:
-        """From what ``packed_lives`` made; the last few are remembered in each process."""
+        """The lifetimes in the result of ``packed_lives``; each process caches the last few."""
         return _opened(data, kafka)
 
     def number(self, acl: Acl) -> int:
         return self._numbers[acl]
 
     def at(self, offset: int | None) -> list[Acl]:
-        """Each ACL in force at ``offset`` (exclusive), or with None at the end."""
+        """The ACLs in force at ``offset`` (exclusive), or at the end with None."""
         return [acl for acl in self.acls if self.is_alive(acl, offset)]
 
     def is_alive(self, acl: Acl, offset: int | None) -> bool:
@@ -87,8 +87,8 @@ class Lives:
         return any(life.holds_at(offset) for life in self.by_acl[acl])
 
     def could_match(self, asked: Asked, *, begins: bool = False) -> list[Acl]:
-        """The ACLs that match the question, whenever they were in force; with ``begins`` those
-        that match it for any name that begins so, or that the question's name begins with."""
+        """The ACLs that match the question at any time. With ``begins``, the question's name is a
+        beginning: the ACLs that match any name with it, or a name that it begins with."""
         found = self._known.get((asked, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
@@ -102,7 +102,7 @@ class Lives:
         return matching(self._index, asked, self._kafka)
 
     def _begun(self, asked: Asked) -> Iterator[str]:
-        """Names of which one is matched by each ACL that matches any that is meant."""
+        """Names such that each ACL that matches any of the meant names matches one of these."""
         *_, kind, begin = asked
         yield begin
         for name in self._names[ResourceType[kind]]:
@@ -110,11 +110,11 @@ class Lives:
                 yield name
 
     def matching(self, asked: Asked, offset: int) -> list[Acl]:
-        """Of those, the ones in force at ``offset``."""
+        """The ACLs that match the question and are in force at ``offset``."""
         return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
 
     def bound(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
-        """Which of ``among`` was bound to the id at ``offset``: an id may change hands."""
+        """The ACL of ``among`` that had the id at ``offset``: an id may be reused."""
         uuid = parse_uuid(acl_id)
         for acl in among:
             if any(life.id == uuid and life.holds_at(offset) for life in self.by_acl[acl]):

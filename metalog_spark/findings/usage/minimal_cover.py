@@ -1,10 +1,10 @@
 """The minimal cover: the fewest ALLOWs for one principal's requests, within its grants of today.
 
-A literal ALLOW for each name and operation, or a PREFIXED one, ending at a separator, for so
-many names that share it; never ALL, never ``*``, never User:*, and never anything that today's
-ALLOWs do not allow, so that whatever is denied stays denied. Prefixes that end at separators
-lie within one another or apart, so taking the shortest that will do is the smallest cover.
-This module must not know Spark, nor how it is known what was done.
+Each is a literal ALLOW for one name and operation, or a PREFIXED one for enough names with a
+common prefix that ends at a separator. None is for ALL, for ``*`` or for User:*, and none allows
+what today's ALLOWs do not allow, so whatever is denied stays denied. Two prefixes that end at
+separators are either nested or disjoint, so choosing the shortest sufficient ones gives the
+smallest cover. This module must not know Spark, nor where the requests come from.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from metalog.controller.acl import why_not
 
 SEPARATORS: Final = frozenset(".-_")
 PREFIX_FROM: Final = 3
-"""So many names under one prefix are worth it."""
+"""How many names under one prefix justify a PREFIXED ALLOW."""
 _PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 Names = Mapping[ResourceType, Sequence[str]]
 
 
 class Did(NamedTuple):
-    """Something that was allowed. ``host`` is ``*`` where an ALLOW from any host allowed it,
-    else the client's; ``by`` is an ALLOW that allows it today, None where the default does."""
+    """An allowed request. ``host`` is ``*`` if an ALLOW from any host allowed it, else the
+    client's host. ``by`` is an ALLOW that allows it today; None if the default rule does."""
 
     operation: Operation
     resource_type: ResourceType
@@ -47,8 +47,8 @@ class Did(NamedTuple):
 
 
 class CoverLimits(NamedTuple):
-    """``prefix_from`` names share a prefix before it is used, 0 is never. ``slack`` is the share
-    of the known names under it that may be others than those it is for."""
+    """``prefix_from``: how many names justify a prefix; 0 is never. ``slack``: the share of unused
+    names among the known names under a prefix."""
 
     prefix_from: int = PREFIX_FROM
     slack: float = 0.0
@@ -65,10 +65,10 @@ def least(
     names: Names,
     limits: CoverLimits,
 ) -> list[Acl]:
-    """The ALLOWs of ``principal`` that allow all it ``did``, ``kept`` ones among them.
+    """The ALLOWs of ``principal`` for everything in ``did``, with the ``kept`` ones.
 
-    ``today`` are the ALLOWs that mean it, those of User:* too; ``names`` all that are known, in
-    order, by type.
+    ``today`` are the ALLOWs for it, those of User:* too; ``names`` are all known names by type,
+    sorted.
     """
     found = dict.fromkeys(kept)
     cover = Coverage(today, KafkaVersion.V4_3)
@@ -89,7 +89,7 @@ _LITERAL: Final = PatternType.LITERAL
 
 
 class _Group:
-    """What was done on resources of one type from one host."""
+    """The requests on resources of one type from one host."""
 
     def __init__(
         self,
@@ -106,15 +106,15 @@ class _Group:
         self._limits = limits
 
     def covered(self, given: Iterable[Acl]) -> list[Acl]:
-        """ALLOWs for what ``given`` do not allow yet. Where one of today's must stay, what else it
-        allows needs none of its own."""
+        """ALLOWs for requests that ``given`` do not allow yet. If one of today's ALLOWs must stay,
+        it needs no others for what it allows."""
         found = list(self._covering(given))
         stays = [acl for acl in found if acl in self._unsayable]
         return [*stays, *self._covering([*given, *stays])] if stays else found
 
     @property
     def _unsayable(self) -> set[Acl | None]:
-        """Those of today's that allow what no literal ALLOW can say."""
+        """Today's ALLOWs for requests that no literal ALLOW can express."""
         return {
             by
             for operation, done in self._did.items()
@@ -126,7 +126,7 @@ class _Group:
         return self._shape._replace(resource_name=name, operation=operation)
 
     def _covering(self, given: Iterable[Acl]) -> Iterator[Acl]:
-        """Those that imply others go first."""
+        """Operations that imply others come first."""
         all_told = list(given)
         for operation in sorted(self._did, key=lambda each: (each in IMPLIED_BY, each)):
             done, index = self._did[operation], AclIndex.of(all_told)
@@ -168,7 +168,8 @@ class _Group:
         used: Sequence[str],
         known: dict[str, bool],
     ) -> str | None:
-        """The shortest prefix of ``name`` that will do; ``known`` are those looked at."""
+        """The shortest sufficient prefix of ``name``; ``known`` caches the prefixes that were
+        checked."""
         if self._shape.resource_type not in _PREFIXED_TYPES or not self._limits.prefix_from:
             return None
         for place, character in enumerate(name, 1):
@@ -199,7 +200,7 @@ class _Group:
         )
 
     def _done_with(self, operation: Operation) -> set[str]:
-        """The names on which the operation was done, or one that implies it."""
+        """The names of requests with the operation, or with one that implies it."""
         return {
             name
             for other, done in self._did.items()
@@ -209,17 +210,18 @@ class _Group:
 
 
 def can_be_said(acl: Acl) -> bool:
-    """Whether Kafka takes a LITERAL ``acl``, and for its one name: ``*`` would be all names."""
+    """Whether Kafka accepts the LITERAL ``acl``, and it matches only its name: ``*`` matches all
+    names."""
     return acl.resource_name != WILDCARD and not why_not(acl)
 
 
 def count_under(prefix: str, names: Sequence[str]) -> int:
-    """How many of ``names``, which are in order, begin with ``prefix``."""
+    """How many of the sorted ``names`` begin with ``prefix``."""
     return after(prefix, names) - bisect_left(names, prefix)
 
 
 def after(prefix: str, names: Sequence[str]) -> int:
-    """The place after the last of ``names``, in order, that begins with ``prefix``."""
+    """The index after the last of the sorted ``names`` that begins with ``prefix``."""
     low, high = bisect_left(names, prefix), len(names)
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-"""On how many of the known names some ACLs allow an operation: sorted names, and intervals.
+"""Counts the known names on which ACLs allow an operation, by intervals of sorted names.
 
-A pattern reaches one stretch of names in order, so that thousands of ACLs over hundreds of
-thousands of names cost a bisect each. What is allowed from some host counts as
+A pattern matches one interval of the sorted names (``*`` two), so thousands of ACLs over hundreds
+of thousands of names cost only one bisection each. An operation allowed from some host counts as
 allowed. This module must not know Spark.
 """
 
@@ -16,12 +16,12 @@ from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternT
 from metalog_spark.findings.usage.minimal_cover import Names, after
 
 Stretch = tuple[int, int]
-"""The places in the names from the first number on, before the second."""
+"""An interval of indexes of names: start, and end (exclusive)."""
 
 
 def allowed_pairs(acls: Iterable[Acl], names: Names) -> int:
-    """How many pairs of a known name and an operation that Kafka asks for there ``acls``, all
-    of which mean one principal, allow: DENYs are taken off."""
+    """How many pairs of a known name and an operation ``acls`` allow. All ACLs are for one
+    principal; DENYs are subtracted, and only operations that Kafka supports on the type count."""
     by_type: dict[ResourceType, list[Acl]] = {}
     for acl in acls:
         by_type.setdefault(acl.resource_type, []).append(acl)
@@ -45,8 +45,8 @@ def _on_type(acls: Iterable[Acl], names: Sequence[str], operation: Operation) ->
 
 
 def stretches(acl: Acl, names: Sequence[str]) -> list[Stretch]:
-    """What of ``names``, in order, the pattern reaches. LITERAL ``*`` skips the longer names
-    that begin with it."""
+    """The intervals of the sorted ``names`` that the pattern matches. LITERAL ``*`` does not match
+    longer names that begin with ``*``."""
     name = acl.resource_name
     if acl.pattern_type is not PatternType.LITERAL:
         return [(bisect_left(names, name), after(name, names))]
@@ -58,7 +58,7 @@ def stretches(acl: Acl, names: Sequence[str]) -> list[Stretch]:
 
 
 def _length(stretches: list[Stretch]) -> int:
-    """Of all of them together, each place once."""
+    """The total length of all, each index counted once."""
     total = reached = 0
     for start, end in sorted(stretches):
         total += max(0, end - max(start, reached))

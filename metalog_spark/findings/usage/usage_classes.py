@@ -1,8 +1,8 @@
-"""Which ACLs a stretch of traffic needed: counted by part, judged as a whole.
+"""Classifies ACLs by their use in a window: counted in parts, decided as a whole.
 
-Kafka names one ACL that decided, of several that match; ``decide`` names the same one every
-time. An ACL is USED where it decided, SHADOWED where others decided all that it matches. This
-module must not know Spark.
+If several ACLs match, Kafka names one that decided; ``decide`` names the same one every time. An
+ACL is USED if it decided a request, and SHADOWED if others decided all requests that it matches.
+This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ NOBODY: Final = -1
 
 
 class Sight(Enum):
-    """What was seen of an ACL in the window."""
+    """The observed use of an ACL in the window."""
 
     USED = "USED"
-    """It decided a request: allowed one, or, a DENY, denied one."""
+    """It decided a request: an ALLOW that allowed one, or a DENY that denied one."""
     SHADOWED = "SHADOWED"
-    """It matches requests so answered, and other ACLs decided all of them."""
+    """It matches requests with that result, and other ACLs decided all of them."""
     ONLY_DENIED = "ONLY_DENIED"
-    """An ALLOW that matched nothing but what a DENY denied."""
+    """An ALLOW that matched only requests that a DENY denied."""
     NEVER = "NEVER"
-    """It matched no request that was asked of ACLs."""
+    """It matched no request that the ACLs decided."""
 
 
 class UsageState(Enum):
@@ -41,36 +41,35 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why nothing is said of an ACL that was not seen in use; the first that holds."""
+    """Why the use of an ACL without an observed use is unknown; the first that applies."""
 
     YOUNGER = "YOUNGER"
-    """It was not in force for all of the window, or nobody knows since when it is."""
+    """It was not in force during the whole window, or its start is unknown."""
     GAP = "GAP"
-    """It matches requests of a time at which the ACLs are not known."""
+    """It matches requests of a time at which the ACLs are unknown."""
     DISAGREES = "DISAGREES"
-    """It matches requests that the broker answered otherwise than these ACLs do."""
+    """It matches requests that the broker answered differently than these ACLs do."""
     WAITS = "WAITS"
-    """It matches requests that wait for the log or are not counted yet, and may be what decides
-    them."""
+    """It matches requests that wait for the log or are not counted yet, and may decide them."""
     AMBIGUOUS = "AMBIGUOUS"
-    """An audit line that can be read in several ways, or half a line, may be of its use."""
+    """It may have been used by a request in an ambiguous audit line, or in half a line."""
     WAS_SUPER = "WAS_SUPER"
-    """It matches requests of a principal that was a super user then, and is none now."""
+    """It matches requests of a principal that was a super user then, and no longer is."""
     SHADOW_GONE = "SHADOW_GONE"
-    """An ACL that decided in its stead, or a DENY that overrode it, is in force no more."""
+    """An ACL that decided in its place, or a DENY that overrode it, is no longer in force."""
     COVERAGE = "COVERAGE"
-    """Brokers' hours without lines of the kind that would show it."""
+    """Too many broker-hours lack the kind of lines that would show its use."""
     CONTROLLER = "CONTROLLER"
-    """Hours without a controller's log, which alone may show it."""
+    """Too many hours lack a controller's log, and only that log may show its use."""
     UNLOGGED = "UNLOGGED"
-    """The last by which somebody who was there may start an idempotent producer, which leaves no
-    line in Kafka's audit log."""
+    """It is the last ACL by which a client in the audit logs may start an idempotent producer,
+    which Kafka does not log."""
     OPENS = "OPENS"
-    """allow.everyone.if.no.acl.found: a name that loses its last ACL is open to all."""
+    """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
 
 
 class UsageKind(Enum):
-    """What a request says of an ACL that matches it."""
+    """The meaning of a request for an ACL that matches it."""
 
     DECIDED = 0
     BESIDE = 1
@@ -83,9 +82,12 @@ class UsageKind(Enum):
 
 
 class Request(NamedTuple):
-    """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours. ``was_super``: allowed
-    to a super user who is none any more. Of one that ``waits``, or is only ``possible``, there is
-    no more than its answer; ``begins``: its name is any that begins so."""
+    """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours.
+
+    ``was_super``: the request was allowed to a super user who no longer is one. A request that
+    ``waits`` or is only ``possible`` has no decision of ours. ``begins``: its name may be any with
+    this beginning.
+    """
 
     asked: Asked
     result: str
@@ -103,7 +105,7 @@ class Request(NamedTuple):
 
 
 Key = tuple[int, UsageKind, int]
-"""The number of an ACL, what was said of it, and the number of the ACL that decided."""
+"""An ACL's number, the kind of use, and the number of the deciding ACL."""
 
 
 class Count(NamedTuple):
@@ -123,7 +125,7 @@ Tally = dict[Key, Count]
 
 
 def tally(lives: Lives, requests: Iterable[Request]) -> Tally:
-    """What ``requests`` say of each ACL that matches one; tallies of parts add up."""
+    """Counts for each ACL that matches one of ``requests``; tallies of parts can be added."""
     found: Tally = {}
     for request in requests:
         count = Count(request.requests, request.first_us, request.last_us)
@@ -156,7 +158,7 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
 
 
 def _doubt(request: Request) -> UsageKind | None:
-    """Why it is not known which ACL stood behind the answer, or would today."""
+    """Why it is unknown which ACL decided the request, or would decide it today."""
     if request.possible:
         return UsageKind.POSSIBLE
     if request.waits:
@@ -169,9 +171,10 @@ def _doubt(request: Request) -> UsageKind | None:
 
 
 class Verdict(NamedTuple):
-    """``uses`` is None where it decided nothing; ``matched`` counts all that it matched.
-    ``shadow`` is the ACL that decided most of what a SHADOWED one matches. ``is_hidden``: USED or
-    not, a controller whose log is not there may have decided by it."""
+    """``uses`` is None if the ACL decided nothing; ``matched`` counts all requests that it
+    matches. ``shadow`` is the ACL that decided most requests that a SHADOWED one matches.
+    ``is_hidden``: a controller may have decided by it, in a log that is missing, whether it is
+    USED or not."""
 
     acl: Acl
     lives: tuple[AclLifetime, ...]
@@ -189,15 +192,18 @@ class Verdict(NamedTuple):
 
     @property
     def can_go(self) -> bool:
-        """A grant in force without which every answer of the window is the same."""
+        """Whether the grant is in force and every answer of the window is the same without it."""
         return self.is_alive and self.state is UsageState.UNUSED and is_allow(self.acl)
 
 
 class Conditions(NamedTuple):
-    """``start_ms``, ``end_ms``: the window's edges. ``known_from_ms``: from when on ACLs without a
-    beginning were surely in force, None where that is not known. ``is_allowed_seen``,
-    ``is_any_seen``, ``is_controller_seen``: whether enough of the window has allowed lines, lines
-    at all, and allowed lines of a controller."""
+    """What is known of the window.
+
+    ``start_ms`` and ``end_ms`` are its ends. From ``known_from_ms`` on, ACLs with an unknown
+    beginning were certainly in force; None if that is unknown. ``is_allowed_seen``,
+    ``is_any_seen`` and ``is_controller_seen``: enough of the window has allowed lines, any lines,
+    and allowed lines of a controller.
+    """
 
     start_ms: int
     end_ms: int
@@ -209,7 +215,7 @@ class Conditions(NamedTuple):
 
 
 def verdicts(lives: Lives, said: Tally, given: Conditions) -> Iterator[Verdict]:
-    """One for each ACL in force at some time in the window."""
+    """A verdict for each ACL in force at some time in the window."""
     by_acl: dict[int, dict[tuple[UsageKind, int], Count]] = {}
     for (number, kind, by), count in said.items():
         by_acl.setdefault(number, {})[kind, by] = count
@@ -282,7 +288,7 @@ def _overlaps(life: AclLifetime, given: Conditions) -> bool:
 def lasts(
     own: Iterable[AclLifetime], start_ms: int, end_ms: int, known_from_ms: int | None
 ) -> bool:
-    """Whether one life of an ACL surely lasts from before the window to its end, or past it."""
+    """Whether a single lifetime of an ACL certainly covers the whole window."""
     for life in own:
         begin_ms = known_from_ms if life.begin is None else life.begin.time_ms
         is_there = begin_ms is not None and begin_ms <= start_ms

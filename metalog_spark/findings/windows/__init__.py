@@ -1,1 +1,1 @@
-"""The window of time that a finding is about: its coverage, its requests and their questions."""
+"""The time window of a finding: its coverage, its requests and their questions."""

@@ -1,8 +1,8 @@
-"""The requests of a folder that ``follow`` has read and not decided yet, or not counted.
+"""Requests that ``follow`` has read and not decided yet, or decided and not counted yet.
 
-Those that wait have no decision. Those that it decided since its last orderly end are in neither
-USAGE nor COVERAGE, which are of that end. So what they used is not known: no window reaches past
-the first of them, and every ACL that could match one is in doubt, whatever the window.
+Waiting requests have no decision. Requests that it decided since its last orderly end are not in
+USAGE and COVERAGE, which are as of that end. So which ACLs they used is unknown: every window ends
+before the first of them, and every ACL that could match one is in doubt, in every window.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 UNCOUNTED: Final = "uncounted"
-"""The fact of when the first request was that is decided and not counted, in microseconds since
-1970; null where all are."""
+"""The fact with the time of the first request that is decided and not counted, in microseconds
+since 1970; null if all are counted."""
 
 
 class Waiting(NamedTuple):
-    """So many requests, the first at ``first_us``; the log is known up to ``known_ms``."""
+    """The number of waiting requests, and the first one's time ``first_us``; the log is known up
+    to ``known_ms``."""
 
     requests: int
     first_us: int
@@ -41,12 +42,12 @@ class Waiting(NamedTuple):
         return f"{wait}: the log is known up to {upto}, and later ACLs are unknown"
 
     def said_of_uses(self) -> str:
-        """With what that means for whoever looks for uses."""
+        """The same, with what it means for the use of ACLs."""
         return f"{self.said()}; {plural(self.requests, 'it', 'each')} may be a use"
 
 
 class Uncounted(NamedTuple):
-    """The first request that is decided and not counted was at ``first_us``."""
+    """``first_us`` is the time of the first request that is decided and not counted."""
 
     first_us: int
 
@@ -58,12 +59,12 @@ class Uncounted(NamedTuple):
         )
 
     def said_of_uses(self) -> str:
-        """With what that means for whoever looks for uses."""
+        """The same, with what it means for the use of ACLs."""
         return f"{self.said()}; each may be a use"
 
 
 def waiting_in(tables: Tables) -> Waiting | None:
-    """None where nothing waits, as in all that ``build`` made."""
+    """The waiting requests; None without any, as in every folder that ``build`` made."""
     if not tables.has(WAITING):
         return None
     requests, first_us = tables.once(WAITING, _counted)
@@ -71,14 +72,14 @@ def waiting_in(tables: Tables) -> Waiting | None:
 
 
 def uncounted_in(tables: Tables) -> Uncounted | None:
-    """None where all that is decided is counted, as in all that ``build`` made."""
+    """The uncounted requests; None without any, as in every folder that ``build`` made."""
     first_us = tables.facts.get(UNCOUNTED)
     return None if first_us is None else Uncounted(first_us)
 
 
 def with_waiting(usage: DataFrame, tables: Tables) -> DataFrame:
-    """Rows of USAGE and of what waits or is not counted, each question once; of these ``waits``
-    is true, and nothing is decided."""
+    """Rows of USAGE, and one row for each question that waits or is not counted; those have no
+    decision, and ``waits`` is true."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))

@@ -1,6 +1,6 @@
-"""A window's questions answered by two sets of ACLs, to prove that one may stand for the other.
+"""Decides a window's questions by two sets of ACLs, to prove that one can replace the other.
 
-Both answers come from the authorizer's own code. What brokers said then is held beside them.
+The authorizer's own code decides both. The brokers' logged answers are compared, too.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ ALLOWED: Final = "ALLOWED"
 
 
 class Proof(NamedTuple):
-    """The window replayed by today's ACLs and by the least set, in requests. Of those that
-    brokers ``allowed``, super users made some, and ``revoked`` are not allowed today either;
-    ``unsayable`` are allowed by default on names that no ACL means alone. ``lost`` would be
-    denied by the least set, ``gained`` allowed that are not today: none, or it is not a least set.
+    """The numbers of requests when today's ACLs and the least set decide the window.
+
+    ``allowed``: brokers allowed them. Of these, super users made some, and ``revoked`` are not
+    allowed today. ``unsayable``: the default rule allows them, on names that no ACL can name
+    alone. ``lost``: the least set would deny them. ``gained``: the least set allows them and
+    today's ACLs do not. Both must be zero for a least set.
     """
 
     requests: int = 0
@@ -42,7 +44,7 @@ _COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
 
 
 def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
-    """Every question of the window, put to both."""
+    """Decide every question of the window by both."""
     counted = questions.select(*ASKED, "result", "requests").mapInArrow(
         _replaying(now, then), _COUNTS
     )
@@ -81,7 +83,7 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
 
 
 def _can_be_said(asked: Asked) -> bool:
-    """Whether there is an ALLOW for this question alone."""
+    """Whether an ALLOW for only this question can exist."""
     principal, _, operation, kind, name = asked
     return can_be_said(
         Acl(

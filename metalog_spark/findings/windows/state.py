@@ -1,6 +1,6 @@
-"""The ACLs and the configuration in a folder's tables, brought to the driver.
+"""The ACLs and the configuration in a folder's tables, collected on the driver.
 
-As many as a cluster has ACLs, which fit; requests never come here.
+Their size is bounded by the cluster's ACLs, which fit into memory; requests are never collected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def packed_in(tables: Tables) -> bytes:
-    """Every life of every ACL, as ``Lives.of`` reads it here and where workers are."""
+    """Every lifetime of every ACL, in the form that ``Lives.of`` reads on the driver and on
+    workers."""
     return tables.once(ACL_CHANGELOG, packed_lives)
 
 
@@ -31,13 +32,14 @@ def lives_in(tables: Tables) -> Lives:
 
 
 def acls_now(tables: Tables) -> list[Acl]:
-    """Each ACL that is still in force where the history ends, in the order of exports."""
+    """The ACLs in force at the end of the history, sorted as in exports."""
     return lives_in(tables).at(None)
 
 
 def known_from_ms(tables: Tables) -> int | None:
-    """From when on ACLs without a beginning were surely in force, in milliseconds since 1970: a
-    snapshot, at which most logs begin, does not say when they came. None where nothing is known."""
+    """From when on ACLs with an unknown beginning were certainly in force, in milliseconds since
+    1970; None if nothing is known. Most logs begin at a snapshot, which does not say when its ACLs
+    were added."""
     return tables.once(HISTORY, _known_from)
 
 
@@ -49,7 +51,7 @@ def _known_from(history: DataFrame) -> int | None:
 
 
 def config_now(tables: Tables) -> AuthorizerConfig:
-    """The configuration in force where the history ends; Kafka's defaults if none was given."""
+    """The configuration in force at the end of the history; Kafka's defaults if none was given."""
     return tables.once(CONFIGURATION, _last)
 
 

@@ -9,11 +9,12 @@ from math import ceil, floor, log10
 from typing import Final
 
 _DECIMALS: Final = 6
-"""Of a share in percent."""
+"""The decimals of a share in percent."""
 
 
 def tolerance(missing: float) -> str:
-    """As percent, rounded up to two digits, and no finer than may be written."""
+    """The share as a percentage, rounded up to two digits, but to no more decimals than can be
+    given."""
     percent = 100 * missing
     scale = 10.0 ** min(_DECIMALS, 1 - floor(log10(percent)))
     return f"{ceil(percent * scale) / scale:.{_DECIMALS}f}".rstrip("0").rstrip(".") + "%"

@@ -1,1 +1,1 @@
-"""What people decided about findings: whose they are, and which are accepted or new."""
+"""People's decisions about findings: who owns them, and which are accepted or new."""

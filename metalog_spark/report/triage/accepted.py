@@ -1,9 +1,9 @@
-"""Findings that somebody accepted, with a reason and until a day: the file of ``--accepted``.
+"""Findings that were accepted, with a reason and until a day: the file of ``--accepted``.
 
-An entry names a section of the report, any of the words by which its findings are known, a
-``reason``, and ``until``, the last day on which it holds. Accepted rows stay in their section,
-behind the others, and say so; after that day they come back. This module must not know Spark,
-nor what the day is.
+An entry names a section of the report, some of the fields that identify a finding, a ``reason``,
+and ``until``, the last day on which it holds. Accepted rows stay in their section, behind the
+others, and are marked; after that day they return. This module must not know Spark, nor the
+current day.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLUMN: Final = Column("Accepted")
 
 
 class Accepted(NamedTuple):
-    """``fields`` are words that a row of ``section`` must have; ``until`` is the last day."""
+    """``fields`` are values that a row of ``section`` must have; ``until`` is the last day."""
 
     place: FilePosition
     section: str
@@ -42,8 +42,8 @@ class Accepted(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A section with its accepted rows behind the others; how many findings they are, and the
-    entries that match none of its rows."""
+    """A section with its accepted rows behind the others, the number of accepted findings, and the
+    entries that match no row."""
 
     section: Section
     accepted: int = 0
@@ -51,7 +51,11 @@ class Marked(NamedTuple):
 
 
 def read_accepted(text: str, file: str) -> tuple[Accepted, ...]:
-    """The entries in the file's order; ``InvalidRequest`` with the place of a mistake."""
+    """The entries in the file's order.
+
+    Raises:
+        InvalidRequest: names the place of a mistake.
+    """
     return tuple(
         _entry(item)
         for document in yaml_documents(text, file)
@@ -90,7 +94,8 @@ def _until(node: Node) -> date:
 
 
 def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked:
-    """Of a section without columns nothing is known, so none of its entries is idle."""
+    """The section with its accepted rows marked. A section without columns is unknown, so none of
+    its entries counts as unmatched."""
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
@@ -135,7 +140,8 @@ def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
 def with_accepted(
     contents: ReportContents, entries: Sequence[Accepted], today: date
 ) -> tuple[ReportContents, list[Accepted]]:
-    """A page with what is accepted, its first numbers without that; and the idle entries."""
+    """The page with accepted findings marked, and not counted in its headline numbers; and the
+    entries that match no row."""
     found = {each.id: marked(each, entries, today) for each in contents.sections}
     one, *others = (_without(number, found) for number in contents.numbers)
     second, third, fourth = others
@@ -145,7 +151,7 @@ def with_accepted(
 
 
 def _without(number: Number, found: dict[str, Marked]) -> Number:
-    """Of the numbers that count findings of a section."""
+    """A headline number without ``found`` findings of its section."""
     accepted = found[number.link].accepted if number.link in ("unused", "exposure") else 0
     if number.value is None or not accepted:
         return number
@@ -160,7 +166,11 @@ def idle_said(entry: Accepted) -> str:
 
 
 def check_is_section_of_findings(section: str) -> None:
-    """``InvalidRequest`` where nothing of a section can be accepted."""
+    """Check that a section has findings to accept.
+
+    Raises:
+        InvalidRequest: it has none.
+    """
     if section not in FIELDS:
         known = ", ".join(FIELDS)
         raise InvalidRequest(f"--accepted: {section} has no findings to accept; {known} have")

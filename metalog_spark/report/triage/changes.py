@@ -26,14 +26,14 @@ _TITLES: Final = {
 
 
 class Findings(NamedTuple):
-    """Of ``window``, as it is said. By section the findings; None where they were not known."""
+    """The findings of ``window`` (as text), by section; None for a section that is unknown."""
 
     window: str
     sections: Mapping[str, Sequence[FindingWords] | None]
 
 
 def findings_of(window: str, sections: Iterable[Section]) -> Findings:
-    """Of sections as they are before anything is cut."""
+    """The findings of sections that are not cut yet."""
     return Findings(
         window,
         {
@@ -54,7 +54,11 @@ def as_json(findings: Findings) -> str:
 
 
 def read_findings(text: str, file: str) -> Findings:
-    """``InvalidRequest`` where it is not what ``as_json`` wrote."""
+    """The findings in the JSON of an earlier report.
+
+    Raises:
+        InvalidRequest: ``as_json`` did not write the text.
+    """
     try:
         said = json.loads(text)
         if said["kind"] == _KIND and said["version"] == _VERSION:
@@ -75,7 +79,7 @@ def _fields(found: Mapping[str, object]) -> FindingWords:
 
 
 def changes(before: Findings, now: Findings) -> Section:
-    """New findings and those that are gone, of the sections that were known both times."""
+    """New findings and those that are gone, in the sections that are known in both reports."""
     rows: list[tuple[Cell, ...]] = []
     for section, title in _TITLES.items():
         old, new = before.sections.get(section), now.sections.get(section)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from metalog_spark.report.contents import Cell, Section
 
 FindingWords = dict[str, str]
-"""A finding's words by their keys."""
+"""A finding's identifying fields, by key."""
 _KIND: Final = re.compile(r"\(([^()]*)\)$")
 _BEFORE_HOSTS: Final = " from "
 
@@ -56,16 +56,16 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""By section: the keys of a finding, the column of each, and what of its text counts. ``what-if``
-is no section of a report: a row of what ``metalog pipeline what-if`` prints."""
+"""By section: the keys of a finding, the column of each, and the part of its text that counts.
+``what-if`` is not a section of a report, but a row that ``metalog pipeline what-if`` prints."""
 
 
 COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
-"""The sections of which a report says what changed since the last one."""
+"""The sections for which a report shows what changed since the last one."""
 
 
 def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
-    """The words of a row of a section in ``FIELDS``, without those it has not."""
+    """The fields of a row of a section in ``FIELDS``, without those that are empty."""
     titles = [column.title for column in section.columns]
     found = {}
     for key, (title, read) in FIELDS[section.id].items():
@@ -76,7 +76,7 @@ def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
 
 
 def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
-    """Whether somebody should look at it: used grants, and what is only told, are none."""
+    """Whether a row needs attention. Used grants, and rows that only inform, do not."""
     titles = [column.title for column in section.columns]
     if section.id == "unused":
         return str(row[titles.index("Use")]).endswith("can go")

@@ -1,4 +1,4 @@
-"""Which team answers for what: the file that ``--owners`` names.
+"""Which team owns what: the file of ``--owners``.
 
 A mapping of a team's name to what it owns, in the words of ``owns`` in a file of ACLs (see
 docs/formats/acl-files.md): principals, and resources by name or prefix. Two teams may own the
@@ -19,7 +19,7 @@ from metalog_sources.formats.nodes.rules import read_own
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 
 _LETTERS: Final = 60
-"""Of a team's name in that of its file."""
+"""How many characters of a team's name its file's name has."""
 
 
 class Team(NamedTuple):
@@ -34,7 +34,11 @@ class Team(NamedTuple):
 
 
 def read_owners(text: str, file: str) -> tuple[Team, ...]:
-    """The teams in the file's order; ``InvalidRequest`` with the place of a mistake."""
+    """The teams in the file's order.
+
+    Raises:
+        InvalidRequest: names the place of a mistake.
+    """
     owned: dict[str, list[Own]] = {}
     for document in yaml_documents(text, file):
         for name, node in fields_of(document, "the list of owners", None).items():
@@ -50,7 +54,7 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
 
 
 def file_names(stem: str, teams: Iterable[Team]) -> dict[str, str]:
-    """A file for each team's page beside ``stem``, by name; no two are the same."""
+    """Unique file names beside ``stem`` for the teams' pages, by team."""
     names: dict[str, str] = {}
     for team in teams:
         plain = re.sub(r"[^a-z0-9]+", "-", team.name.lower())[:_LETTERS].strip("-") or "team"

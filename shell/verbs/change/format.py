@@ -1,7 +1,7 @@
-"""``metalog format DIR``: a folder for a new node's log, with users and ACLs to start closed.
+"""``metalog format DIR``: makes a new node's log folder, with users and ACLs from the start.
 
-Takes kafka-storage's options; what a folder then holds is ``snapshot.formatting``'s to know.
-No salt, key or password is printed.
+It has kafka-storage's options; ``snapshot.formatting`` knows the folder's content. It prints no
+salt, key or password.
 """
 
 from __future__ import annotations

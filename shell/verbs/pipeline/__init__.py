@@ -1,4 +1,4 @@
-"""``metalog pipeline VERB``: which verbs it has; each is a module beside this one.
+"""``metalog pipeline VERB``: the table of its verbs; each is a module in this folder.
 
 This module must not know what any of them does, nor Spark.
 """

@@ -1,4 +1,5 @@
-"""``metalog pipeline demo``: a year of a small company, made up, and the whole pipeline on it.
+"""``metalog pipeline demo``: generates a year of a small company, and runs the whole pipeline on
+it.
 
 This module must not know what happens in that year.
 """
@@ -99,7 +100,7 @@ def _days(count: int | None) -> range:
 
 
 class _Step:
-    """What is being done, of which a line is told when it is done."""
+    """A step that prints one line when it is done."""
 
     def __init__(self, done: str) -> None:
         self.done = done
@@ -107,7 +108,8 @@ class _Step:
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """Gives what sets the words on a terminal, and what is said in the end, with the time."""
+    """A step: gives a function that sets the words on a terminal; at the end it prints a line with
+    the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 

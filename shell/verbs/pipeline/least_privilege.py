@@ -1,7 +1,7 @@
-"""``metalog pipeline least-privilege DIR``: the ACLs that would have been enough.
+"""``metalog pipeline least-privilege DIR``: the fewest ACLs that would have been enough.
 
-Exit code 0 is that there are no fewer, 1 that there are, 2 that it cannot be known. This module
-must not know how the least set is found.
+Exit codes: 0 is nothing to change, 1 changes, 2 that it cannot be known. This module must not know
+how the least set is found.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
 
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
-    """Of all that ``_chosen`` refuses what shows before the least set is found, which is long."""
+    """Refuse early what ``_chosen`` would refuse, before the long computation of the least set."""
     from metalog_spark.findings.windows.questions import questions_in
     from metalog_spark.findings.windows.state import acls_now
 
@@ -161,8 +161,8 @@ def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
 
 
 def _ordered(shares: Sequence[Share]) -> list[PlanStep]:
-    """The steps of all of them in the order in which to take them: what User:* allowed goes when
-    it is each principal's own."""
+    """The steps for all principals in their order: User:*'s grants are removed after each
+    principal has its own."""
     from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in shares for step in each.plan.steps])))
@@ -259,8 +259,8 @@ def _as_json(each: Share, asked: FindingOptions, entry: Accepted | None) -> dict
 
 
 def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[Share]) -> str:
-    """With what it owns, so that ``metalog plan --prune`` takes the rest away; of ``accepted``
-    principals that is nothing."""
+    """The proposal with ``owns``, so that ``metalog plan --prune`` removes the rest; without the
+    ``accepted`` principals."""
     from metalog_sources.formats.yaml import write_yaml
 
     proposed = {acl for each in accepted for acl in each.least}

@@ -1,4 +1,4 @@
-"""``metalog pipeline report DIR``: all that the tables say, as a page for a browser.
+"""``metalog pipeline report DIR``: all findings of the tables, as a page for a browser.
 
 This module must not know what a page shows.
 """
@@ -210,7 +210,7 @@ def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
 
 
 def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
-    """What is accepted, and the findings of the report before, which lie ``beside`` the page."""
+    """The accepted findings, and those of the last report, which are ``beside`` the page."""
     from metalog_spark.report.triage.accepted import read_accepted
     from metalog_spark.report.triage.changes import read_findings
     from metalog_spark.report.write import KnownFindings

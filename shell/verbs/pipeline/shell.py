@@ -1,4 +1,4 @@
-"""``metalog pipeline shell DIR``: one Spark for many questions, each a verb or SQL.
+"""``metalog pipeline shell DIR``: one Spark session for many questions, each a verb or SQL.
 
 This module must not know what is asked.
 """

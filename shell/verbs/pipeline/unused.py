@@ -1,6 +1,6 @@
-"""``metalog pipeline unused DIR``: which ACLs nobody used, and which of them can go.
+"""``metalog pipeline unused DIR``: ACLs that nobody used, and those of them that can go.
 
-Exit code 0 is that none can, 1 that some can, 2 that it cannot be known. This module must not
+Exit codes: 0 is that none can go, 1 that some can, 2 that it cannot be known. This module must not
 know how uses are counted.
 """
 
@@ -177,7 +177,7 @@ def _sections(
 
 
 def _unknown(found: ClassifiedAcls) -> Iterable[tuple[Verdict, str]]:
-    """The ACLs in force of which it is not known whether they are used, and why."""
+    """The ACLs in force whose use is unknown, and why."""
     for why_name, why in _WHY.items():
         for each in found.verdicts:
             if each.is_alive and each.reason is not None and each.reason.value == why_name:

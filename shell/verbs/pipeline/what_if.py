@@ -1,8 +1,8 @@
-"""``metalog pipeline what-if DIR PROPOSED``: whose real requests other ACLs would break.
+"""``metalog pipeline what-if DIR PROPOSED``: the real requests that other ACLs would answer
+differently.
 
-Exit code 0 is that every answer stays, 1 that some change, or may where no line would tell, 2 that
-it could not be looked at.
-This module must not know how requests are decided.
+Exit codes: 0 is that no answer changes, 1 that some change, or may change without an audit line, 2
+that it could not be determined. This module must not know how requests are decided.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
-    """What is proposed."""
+    """The proposed ACLs."""
     from metalog_spark.history.archive import is_pattern
 
     for text in arguments.proposed:
@@ -173,7 +173,7 @@ def _proposed(
 
 
 def _settings(arguments: Namespace) -> Mapping[str, str]:
-    """What the options say of the configuration."""
+    """The settings given by options."""
     from authorizer.config import from_properties
 
     properties = {} if arguments.config is None else read_properties(Path(arguments.config))
@@ -190,7 +190,7 @@ def _settings(arguments: Namespace) -> Mapping[str, str]:
 def _config(
     now: AuthorizerConfig, settings: Mapping[str, str], arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """By ``settings``, and where no file is given, today's for the rest."""
+    """The configuration by ``settings``; without a file, today's for everything else."""
     from authorizer.config import from_properties
 
     today = {
@@ -263,7 +263,7 @@ def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _names(principals: Iterable[str]) -> str:
-    """Of some principals, a few."""
+    """A few of the principals."""
     names = sorted({shown(each) for each in principals})
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
@@ -291,7 +291,7 @@ def _because(row: Mapping[str, Any]) -> Cell | str:
 
 
 def _words(row: Mapping[str, Any]) -> dict[str, str]:
-    """As an entry of --accepted names a row."""
+    """A row's fields, as an entry of ``--accepted`` names them."""
     return {
         "principal": row["principal"],
         "operation": row["operation"],
@@ -306,7 +306,7 @@ def _question(row: Mapping[str, Any]) -> str:
 
 
 def _command(tables: Tables, window: Window, row: Mapping[str, Any]) -> str:
-    """What prints the requests of a row."""
+    """The command that prints the requests of a row."""
     from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
 
     wanted = RequestFilter(

@@ -1,6 +1,7 @@
-"""``metalog pipeline demo``: what the pipeline finds in the year is what was put there.
+"""``metalog pipeline demo``: the pipeline finds exactly what was planted in the year.
 
-In its first days of April, on the last of which a grant is lost while a broker's clock is wrong."""
+In its first days of April, on the last of which a grant is lost while a broker's clock is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each finding against one day of a small shop (``small_shop``), worked out by hand."""
+"""Each finding on one day of a small shop (``small_shop``), computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the least set makes of grants that came when the window was over."""
+"""The least set and grants that were added after the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of the findings whatever was asked: a day of random traffic and changing ACLs.
+"""Laws that hold for the findings of any day of random traffic and changing ACLs.
 
 Everything is held against the spec's linear scan, request by request.
 """

@@ -1,4 +1,4 @@
-"""The least set of one principal: cases worked out by hand, and laws on random ones."""
+"""The least set of one principal: cases computed by hand, and laws on random ones."""
 
 import re
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""The notebook of the examples runs from its first cell to its last, and shows what is so."""
+"""The notebook of the examples runs from its first cell to its last, and its output is correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who may start an idempotent producer still may: Kafka's audit log does not tell that they did.
+"""Principals that may start an idempotent producer still may: Kafka's audit log does not show that
+they did.
 
 KIP-679: InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic; Kafka's
 default implementation logs what the cluster's grant allows, or a grant that reaches the topic

@@ -1,4 +1,5 @@
-"""``metalog pipeline shell`` asks one Spark many questions, and answers each as the verb alone."""
+"""``metalog pipeline shell`` answers many questions in one Spark session, each as the verb alone
+does."""
 
 from __future__ import annotations
 

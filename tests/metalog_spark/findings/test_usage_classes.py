@@ -1,4 +1,4 @@
-"""Which ACLs a window used, against small cases worked out by hand, without Spark."""
+"""The use of ACLs in a window: small cases computed by hand, without Spark."""
 
 from itertools import pairwise
 from typing import NamedTuple

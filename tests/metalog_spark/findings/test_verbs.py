@@ -1,4 +1,4 @@
-"""``metalog pipeline unused``, ``least-privilege`` and ``what-if`` as a person sees them."""
+"""The output of ``metalog pipeline unused``, ``least-privilege`` and ``what-if``."""
 
 from __future__ import annotations
 

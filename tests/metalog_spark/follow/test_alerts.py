@@ -1,4 +1,4 @@
-"""Alerts: of grants by the judgement of ``lint``, of denials by counting."""
+"""Alerts about grants follow ``lint``, alerts about denials follow their counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch leaves in the folder that it is followed into, and what that says meanwhile."""
+"""A batch's commit in the pipeline's folder, and what the folder shows while ``follow`` runs."""
 
 from __future__ import annotations
 

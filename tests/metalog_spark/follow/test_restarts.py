@@ -1,7 +1,7 @@
-"""``metalog pipeline follow`` started 20 times as a process of its own, as cron and people do it.
+"""``metalog pipeline follow``, started 20 times as a process of its own, as by cron and by people.
 
-Each start has a JVM of its own, so only ``make test-examples`` runs this. What ``make test`` has of
-it is in ``test_follow``: kills at a commit, and 20 looks at a configuration that was edited.
+Each start has a JVM of its own, so only ``make test-examples`` runs this. What ``make test`` has
+of it is in ``test_follow``: kills at a commit, and 20 looks at a configuration that was edited.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How ``metalog pipeline follow`` ends when it is asked to."""
+"""How ``metalog pipeline follow`` ends on request."""
 
 from __future__ import annotations
 

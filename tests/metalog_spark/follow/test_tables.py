@@ -1,4 +1,4 @@
-"""What the tables say that are made when a folder is no longer followed."""
+"""The tables that are derived when ``follow`` ends."""
 
 from __future__ import annotations
 

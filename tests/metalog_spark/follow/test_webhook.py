@@ -1,4 +1,4 @@
-"""Alerts over HTTP: each at least once, in order, with an id; and figures for Prometheus."""
+"""Alerts over HTTP: each at least once, in order, with an id; and metrics for Prometheus."""
 
 from __future__ import annotations
 

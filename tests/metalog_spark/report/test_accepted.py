@@ -1,4 +1,5 @@
-"""Accepted findings stand last and say why, until their day; and what is new since a report."""
+"""Accepted findings are listed last with their reason, until their day; and what is new since a
+report."""
 
 from __future__ import annotations
 

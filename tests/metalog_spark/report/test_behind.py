@@ -1,4 +1,5 @@
-"""What leads from a row to its requests can be pasted, whatever names clients chose."""
+"""The commands that lead from a row to its requests can be pasted, whatever names clients
+chose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says where little is known: no Spark, only what would have been gathered."""
+"""A report's statements when little is known, without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report in a real Chromium: it opens quietly, it is all there, and it can be used."""
+"""The report in a real Chromium: it opens without errors, is complete, and can be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Teams are told apart by what they own, in the words of a file of ACLs."""
+"""Teams are distinguished by what they own, in the words of a file of ACLs."""
 
 import re
 import textwrap

@@ -1,4 +1,4 @@
-"""The page holds all that it shows, lets nothing else in, and says what was left out."""
+"""The page contains all that it shows, loads nothing else, and says what was left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two days of two teams, from the tables to their pages, worked out by hand.
+"""Two days of two teams, from the tables to their pages, computed by hand.
 
 bob of the shop reads what he may; carol of the bank has a grant that nobody used; a broker let
 mallory in where the ACLs do not, and eve tries more names than a page shows; an hour of the

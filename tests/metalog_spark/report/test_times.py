@@ -1,4 +1,4 @@
-"""A statement of another moment than the window says so: no Spark, only words."""
+"""A statement about another moment than the window says so; without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``explain`` in the metadata shell says what the verb says, of the log as it is now."""
+"""``explain`` in the metadata shell answers as the verb does, for the newest state of the log."""
 
 from __future__ import annotations
 

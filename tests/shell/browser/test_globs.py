@@ -1,4 +1,4 @@
-"""Globs mean what Kafka's shell takes them to mean (its GlobComponent)."""
+"""Globs mean what they mean in Kafka's shell (its GlobComponent)."""
 
 import pytest
 from hypothesis import given

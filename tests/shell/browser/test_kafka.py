@@ -1,4 +1,4 @@
-"""Values are written as Java 17 wrote them when asked (Double.toString, Optional, times)."""
+"""Values are written as Java 17 wrote them (Double.toString, Optional, times)."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""What Kafka's own metadata shell found and printed, ours finds and prints too.
+"""Our metadata shell finds and prints what Kafka's own found and printed.
 
-``shell-*`` in the cases' ``expected`` is its output on a snapshot, or on a ``.log`` given
-as one. Its ``find`` dies at a default quota, so there a list by folder goes beside it.
+``shell-*`` in the cases' ``expected`` is its output on a snapshot, or on a ``.log`` given as one.
+Its ``find`` dies at a default quota, so there a list by folder goes beside it.
 """
 
 import io

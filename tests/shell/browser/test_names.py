@@ -1,4 +1,4 @@
-"""A name in a path: whatever it holds, it prints in one safe piece and reads back as itself."""
+"""A name in a path prints safely and parses to the same name, whatever it contains."""
 
 import pytest
 from hypothesis import given

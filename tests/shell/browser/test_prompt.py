@@ -1,4 +1,4 @@
-"""The prompt as a person types at it: keys go in, and what a terminal would get comes out."""
+"""The prompt as a person types at it: keys go in, and the terminal's output comes out."""
 
 import io
 from functools import partial

@@ -1,4 +1,4 @@
-"""Lines are split as a POSIX shell splits them, and keep what was quoted from the globs."""
+"""Lines are split as by a POSIX shell, and quoted characters are not globs."""
 
 import shlex
 

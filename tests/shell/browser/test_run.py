@@ -1,4 +1,4 @@
-"""The ways into the shell: one command, commands from a pipe; and what exit code they have."""
+"""The ways to run the shell: one command, commands from a pipe; and their exit codes."""
 
 import io
 from types import SimpleNamespace

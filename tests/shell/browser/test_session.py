@@ -1,4 +1,4 @@
-"""The commands, over a small tree made up for it."""
+"""The commands, on a small tree made for the tests."""
 
 import io
 

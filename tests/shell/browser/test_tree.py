@@ -1,4 +1,4 @@
-"""The tree of an image: our own branches, and where ours is to differ from Kafka's."""
+"""The tree of an image: our own branches, and the intended differences from Kafka's."""
 
 import io
 import json

@@ -1,1 +1,2 @@
-"""The command as a person runs it: in a process, at a terminal, by its help, with completion."""
+"""The command as a person runs it: in a process, at a terminal, with its help and its
+completion."""

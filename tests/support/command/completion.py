@@ -1,7 +1,7 @@
-"""What bash, zsh and fish themselves propose at a line that was begun, by a script of completion.
+"""The completions that bash, zsh and fish propose for a line, with our completion script loaded.
 
-zsh completes only in its line editor, so it is given a terminal, and says through a pipe what it
-offers there. This module must not know the code under test.
+zsh completes only in its line editor, so it gets a terminal, and reports its proposals through a
+pipe. This module must not know the code under test.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ bindkey '^T' end_of_it
 
 
 def proposed(shell: str, script: str, lines: Sequence[str], folder: Path) -> dict[str, set[str]]:
-    """By line: what ``shell`` proposes at its end, in ``folder``, with ``script`` loaded."""
+    """By line: what ``shell`` proposes at the line's end, in ``folder``, with ``script``
+    loaded."""
     (folder / "script").write_text(script)
     asked = {"bash": _by_bash, "zsh": _by_zsh, "fish": _by_fish}[shell]
     try:
@@ -62,7 +63,8 @@ def proposed(shell: str, script: str, lines: Sequence[str], folder: Path) -> dic
 
 
 def _by_bash(lines: Sequence[str], folder: Path) -> dict[str, set[str]]:
-    """As readline has it: it breaks a line at @ = : too, and replaces what follows the last."""
+    """bash's proposals. Like readline, it also ends a word at ``@``, ``=`` and ``:``, and replaces
+    the text behind the last of them."""
     text = f"{_NAMES}COMP_WORDBREAKS=' @=:'\nsource ./script\n"
     for line in lines:
         text += (

@@ -18,31 +18,31 @@ _PATIENCE_S = 60
 
 
 class Example:
-    """A running program; ``errors`` is what it wrote to standard error, once it has ended."""
+    """A running program; ``errors`` is its standard error, once it has ended."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.errors = ""
 
     def line(self) -> list[str]:
-        """The words of the next line that it prints; none where it has ended."""
+        """The words of the next line that it prints; empty once it has ended."""
         assert self._process.stdout is not None
         return self._process.stdout.readline().split()
 
     def said(self, first: str) -> list[str]:
-        """The words after ``first`` of the next line that begins so."""
+        """The words after ``first`` in the next line that begins with ``first``."""
         while words := self.line():
             if words[0] == first:
                 return words[1:]
         raise AssertionError(f"it ended: {self._process.communicate()[1]}")
 
     def ended(self) -> tuple[int, str]:
-        """Its exit code, and standard error, when it ends by itself."""
+        """Its exit code and standard error, once it ends by itself."""
         _, self.errors = self._process.communicate(timeout=_PATIENCE_S)
         return self._process.returncode, self.errors
 
     def stop(self) -> None:
-        """SIGTERM, upon which it has to end orderly."""
+        """Send SIGTERM; it must end in an orderly way."""
         self._process.send_signal(signal.SIGTERM)
         code, _ = self.ended()
         assert code == 0, self.errors

@@ -1,6 +1,6 @@
-"""The examples that each verb's ``--help`` prints, and what one means to a shell that is not there.
+"""The examples in each verb's ``--help``, and a small interpreter for their shell syntax.
 
-This module must not know what an example is to show.
+This module must not know what an example shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shell.main import TABLE
 
 
 def examples(*verbs: str) -> Iterator[tuple[str, str]]:
-    """By verb, each command as printed, without the remark beside it."""
+    """By verb: each example command as printed, without its comment."""
     for words, _, module in TABLE.commands():
         if words not in verbs:
             continue
@@ -26,8 +26,8 @@ def examples(*verbs: str) -> Iterator[tuple[str, str]]:
 
 
 def as_printed(command: str, places: Mapping[str, str | Path]) -> list[str]:
-    """The words behind ``metalog`` of an example, each of ``places`` replaced. A test of the verb
-    runs it so where it would be dear to run the verb once more for its example."""
+    """The words behind ``metalog`` in an example, with each of ``places`` replaced. A test of the
+    verb runs them, if running the verb once more only for its example would cost too much."""
     assert command in {each for _, each in examples(*(words for words, _, _ in TABLE.commands()))}
     words = typed(command).words
     assert places.keys() <= {*words}
@@ -35,7 +35,7 @@ def as_printed(command: str, places: Mapping[str, str | Path]) -> list[str]:
 
 
 class TypedCommand(NamedTuple):
-    """The words behind ``metalog``, what ``echo`` sends into it, and the redirections."""
+    """The words behind ``metalog``, the text that ``echo`` pipes into it, and the redirections."""
 
     words: list[str]
     echoed: str | None
@@ -44,7 +44,7 @@ class TypedCommand(NamedTuple):
 
 
 def typed(command: str) -> TypedCommand:
-    """``command`` as bash would understand it, whose patterns are quoted."""
+    """``command`` as bash would parse it; patterns in it are quoted."""
     before, _, last = command.rpartition(" | ")
     words = shlex.split(last)
     read, written = (words[words.index(sign) + 1] if sign in words else None for sign in ("<", ">"))

@@ -1,5 +1,5 @@
-"""Runs things as a person would: the ``metalog`` command, or Python itself, in a new process;
-or, where the process is not the point, the command in this one.
+"""Runs the ``metalog`` command or Python in a new process, or, if the process does not matter, the
+command in this one.
 
 This module must not know what the command prints.
 """
@@ -33,7 +33,7 @@ def run_metalog(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 300.0,
 ) -> subprocess.CompletedProcess[str]:
-    """``metalog ARGUMENTS`` in the repository's folder, its output captured as text."""
+    """Run ``metalog ARGUMENTS`` in the repository's folder, and capture its output as text."""
     return run_python(
         "-m",
         "shell.main",
@@ -45,7 +45,7 @@ def run_metalog(
 
 
 class Run(Protocol):
-    """``metalog ARGUMENTS``, however it is run."""
+    """Runs ``metalog ARGUMENTS`` in one of these ways."""
 
     def __call__(
         self, *arguments: str | Path, stdin: str = ""
@@ -55,7 +55,7 @@ class Run(Protocol):
 def run_here(
     capsys: pytest.CaptureFixture[str], *arguments: str | Path, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """As ``run_metalog``, in this process."""
+    """Like ``run_metalog``, in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(REPOSITORY)
         return run_words(capsys, list(map(str, arguments)), stdin=stdin)
@@ -64,7 +64,7 @@ def run_here(
 def run_words(
     capsys: pytest.CaptureFixture[str], words: list[str], stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """The same, in the folder that is the current one."""
+    """The same in the current folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin.encode())))
         for name, value in QUIET_ENVIRONMENT.items():
@@ -83,7 +83,7 @@ def run_python(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 300.0,
 ) -> subprocess.CompletedProcess[str]:
-    """This very Python with warnings as errors, ``environment`` added to our own."""
+    """Run this Python with warnings as errors, and ``environment`` added to the variables."""
     return subprocess.run(
         [sys.executable, "-W", "error", *map(str, arguments)],
         input=stdin,

@@ -1,4 +1,4 @@
-"""Runs a command at a terminal, a pseudo one, and types what it is asked for.
+"""Runs a command at a pseudo terminal, and types its input.
 
 This module must not know the code under test.
 """
@@ -26,10 +26,10 @@ def at_a_terminal(
     answers: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[str, int]:
-    """What ``command`` prints on a terminal, and its exit code.
+    """The output of ``command`` at a terminal, and its exit code.
 
-    The terminal echoes nothing, and has ``typed`` from the start. With ``answers`` it echoes
-    as terminals do, and each is typed when its prompt stands last.
+    The terminal does not echo, and has ``typed`` from the start. With ``answers``, it echoes as
+    terminals do, and each answer is typed when its prompt is at the end of the output.
     """
     ours, its = pty.openpty()
     left = dict(answers or {})

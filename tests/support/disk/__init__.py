@@ -1,1 +1,1 @@
-"""Logs and folders: made by hand, in memory, on a crashing disk, by a killed process."""
+"""Logs and folders: written by hand, in memory, on a crashing disk, by a killed process."""

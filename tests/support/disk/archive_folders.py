@@ -1,4 +1,4 @@
-"""Folders with parts of a log, written by hand: one record a batch, one a second from 1970 on.
+"""Folders with parts of a log, written by hand: one record per batch, one per second from 1970 on.
 
 This module must not know what a test claims.
 """
@@ -18,7 +18,8 @@ EPOCH = 1
 
 
 class ArchiveFolder:
-    """``segment`` adds a segment that begins with a leader's word, ``snapshot`` a snapshot."""
+    """A folder. ``segment`` adds a segment that begins with a LEADER_CHANGE; ``snapshot`` adds a
+    snapshot."""
 
     def __init__(self, folder: Path) -> None:
         self.partition = folder / PARTITION_FOLDER

@@ -1,4 +1,4 @@
-"""Reading a whole file of batches, and taking a batch apart and putting it together again.
+"""Reads a whole file of batches, and changes fields of a batch.
 
 This module must not know more of the code under test than ``metalog.records``.
 """
@@ -26,7 +26,7 @@ def read_batches(path: Path) -> Iterator[Batch]:
 
 
 def resealed(batch: bytes | bytearray) -> bytes:
-    """The batch with its length and checksum made right again."""
+    """The batch with its length and checksum corrected."""
     out = bytearray(batch)
     struct.pack_into(">i", out, 8, len(out) - 12)
     struct.pack_into(">I", out, CRC_AT, crc32c(bytes(out[CRC_END:])))
@@ -34,7 +34,7 @@ def resealed(batch: bytes | bytearray) -> bytes:
 
 
 def with_header_field(batch: bytes, at: int, code: str, value: int) -> bytes:
-    """The batch with one field of its header replaced, checksum made right again."""
+    """The batch with one header field replaced, and its checksum corrected."""
     out = bytearray(batch)
     struct.pack_into(f">{code}", out, at, value)
     return resealed(out)

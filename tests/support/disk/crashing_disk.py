@@ -1,8 +1,8 @@
-"""A disk that forgets what was not synced, as POSIX allows, and fails when told to.
+"""A disk that forgets what was not synced, as POSIX allows, and fails at a given step.
 
-Obeys ``metalog.files.Files``. A file's bytes are safe once the file was synced, its name
-once its folder was. ``fail_at`` is the number of the step that fails; a write that fails
-with ``tear`` leaves half of its bytes. This module must not know what the files hold.
+It implements ``metalog.files.Files``. A file's bytes are safe once the file was synced, its name
+once its folder was. ``fail_at`` is the number of the step that fails; with ``tear``, a write that
+fails leaves half of its bytes. This module must not know what the files hold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Inode:
         self.synced = data
 
     def after_crash(self, chance: Random) -> bytes:
-        """All that was synced, and of the rest what chance has it."""
+        """All synced bytes, and a random part of the rest."""
         if not self.data.startswith(self.synced):
             return chance.choice((self.synced, bytes(self.data)))
         rest = bytes(self.data[len(self.synced) :])
@@ -34,8 +34,8 @@ class Inode:
 
 
 def with_hole(data: bytes, position: int, chance: Random) -> bytes:
-    """``data`` at byte ``position``, as long as it was to be, but for sectors at its end or one
-    in its middle that did not come to the disk."""
+    """``data`` cut at byte ``position``, as long as the complete file, but with sectors of zeros:
+    at its end, or one in its middle, which never reached the disk."""
     starts = range(-position % SECTOR, len(data) - SMALLEST_HOLE + 1, SECTOR)
     if not starts:
         return data
@@ -74,7 +74,7 @@ class CrashingDisk:
         self.steps = 0
 
     def after_crash(self, chance: Random) -> dict[Path, bytes]:
-        """What a machine finds that starts again."""
+        """What a machine finds on the disk after a restart."""
         found = {}
         for path in sorted({*self._names, *self._safe_names}):
             now, safe = self._names.get(path), self._safe_names.get(path)

@@ -1,4 +1,4 @@
-"""A process that applies what is wanted to a folder, in many small batches, until it is killed.
+"""A process that applies wanted ACLs to a folder, in many small batches, until it is killed.
 
 This module must not know when it is killed.
 """

@@ -1,6 +1,6 @@
-"""Runs of ``killed_writer``, each killed in the middle, and what must hold after every one.
+"""Runs of ``killed_writer``, each killed in the middle, and what must hold after each.
 
-This module must not know where the log lies.
+This module must not know where the log is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LINES = 30
 
 
 def run_and_kill(log: str, run: int, chance: random.Random) -> list[str]:
-    """What a writer said before it was killed at some moment of its work."""
+    """The lines that a writer printed before it was killed at a random moment."""
     with subprocess.Popen(
         [sys.executable, WRITER, log, str(run)], stdout=subprocess.PIPE, text=True
     ) as writer:

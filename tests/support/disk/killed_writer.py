@@ -1,8 +1,8 @@
 """A process that changes the log in a folder or topic as fast as it can, until it is killed.
 
-What it is about to do and what was acknowledged it says on standard output, a line each:
-``create N``, ``created N``, ``delete N``, ``deleted N``. Request N creates, or deletes, all of
-the ACLs whose names begin with ``N-``. This module must not know when it is killed.
+It prints what it is about to do and what was acknowledged, one line each: ``create N``, ``created
+N``, ``delete N``, ``deleted N``. Request N creates, or deletes, all ACLs whose names begin with
+``N-``. This module must not know when it is killed.
 """
 
 from __future__ import annotations

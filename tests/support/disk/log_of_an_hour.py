@@ -1,4 +1,4 @@
-"""A log that is an hour old and goes on to now: young, as seen by examples that look back a day.
+"""A log of the last hour: for examples that look back a day, it is young.
 
 This module must not know what a test claims.
 """
@@ -15,7 +15,7 @@ from tests.support.disk.written_log import formatted
 
 
 def an_hour(folder: Path) -> Path:
-    """Two hundred offsets of it; the clock says when a log was written, so it ends now."""
+    """Write two hundred records of it. The writer's clock sets the times, so the log ends now."""
     end_ms = int(time.time() * 1000)
     batches = [batch(0, FeatureLevelRecord("metadata.version", 30), ace(1), ace(2, "u"))]
     batches += [batch(offset, NoOpRecord()) for offset in range(3, 200)]

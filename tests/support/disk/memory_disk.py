@@ -1,6 +1,6 @@
-"""A disk in memory, for tests that damage files by the ten thousand or let writes fail.
+"""A disk in memory, for tests that damage thousands of files or let writes fail.
 
-Obeys ``metalog.files.Files``. This module must not know what the files hold.
+It implements ``metalog.files.Files``. This module must not know what the files hold.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class MemoryWritable:
 
 
 class MemoryDisk:
-    """``contents`` by path; folders are where files are. ``steps`` tells every change in
-    order, and the change number ``fail_at`` fails instead of being carried out."""
+    """``contents`` by path; a folder exists if it contains a file. ``steps`` lists every change in
+    order; the change number ``fail_at`` fails and is not carried out."""
 
     def __init__(self, contents: Mapping[Path, bytes], *, fail_at: int | None = None) -> None:
         self.contents = {path: bytearray(data) for path, data in contents.items()}

@@ -1,4 +1,4 @@
-"""Replaying the cases for tests: any base, any mark, any cutting.
+"""Replays the cases: from any snapshot, with any high-water mark, in any steps.
 
 This module must not know what a test claims.
 """
@@ -23,7 +23,7 @@ UNREADABLE_ON_PURPOSE = "frames-crafted/"
 
 
 class DecodedOnce(Batch):
-    """A batch of which the first of hundreds of replays decodes the records."""
+    """A batch that hundreds of replays decode only once."""
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
@@ -34,7 +34,7 @@ class DecodedOnce(Batch):
 
 
 class World:
-    """The batches of one case, all in memory."""
+    """The batches of one case, in memory."""
 
     def __init__(self, case: KafkaCase) -> None:
         log = DirectoryLog(case.log_dir)
@@ -51,13 +51,13 @@ class World:
         self.tolerant = case.name.startswith(UNREADABLE_ON_PURPOSE)
 
     def base_for(self, offset: int) -> SnapshotId | None:
-        """The oldest place to begin at for a replay up to ``offset``; None is the log alone."""
+        """The oldest snapshot from which ``offset`` can be replayed; None is the log alone."""
         if self.start == 0:
             return None
         return min(self._bases_for(offset))
 
     def reaches(self, offset: int) -> bool:
-        """Whether what was there at ``offset`` can still be had."""
+        """Whether the state at ``offset`` can still be replayed."""
         return self.start == 0 or bool(self._bases_for(offset))
 
     def _bases_for(self, offset: int) -> list[SnapshotId]:
@@ -77,12 +77,12 @@ class World:
         return (batch for batch in self.batches if batch.next_offset > position)
 
     def image_at(self, offset: int, base: SnapshotId | None = None) -> MetadataImage:
-        """The image of all that is committed if the high-water mark is ``offset``."""
+        """The image of all committed records if the high-water mark is ``offset``."""
         [image] = self.images_at([offset], self.base_for(offset) if base is None else base)
         return image
 
     def images_at(self, offsets: Iterable[int], base: SnapshotId | None) -> Iterator[MetadataImage]:
-        """The image at each of ``offsets``, in their order, by one replay."""
+        """The image at each of ``offsets``, in order, by one replay."""
         loader = self.loader(base)
         batches = deque(self.after(loader.position))
         for offset in sorted(offsets):
@@ -101,7 +101,7 @@ def world_of(case: KafkaCase) -> World:
 
 
 def acl_rows(image: MetadataImage) -> list[dict[str, Any]]:
-    """As ``acls.json`` has them."""
+    """The ACLs in the form of ``acls.json``."""
     rows = [
         {
             "id": uuid_text(uuid),
@@ -119,7 +119,7 @@ def acl_rows(image: MetadataImage) -> list[dict[str, Any]]:
 
 
 def scram_rows(image: MetadataImage) -> list[dict[str, Any]]:
-    """As ``scram.json`` has them."""
+    """The credentials in the form of ``scram.json``."""
     rows = [
         {"user": user, "mechanism": mechanism.name, "iterations": credential.iterations}
         for mechanism, users in image.scram.mechanisms.items()

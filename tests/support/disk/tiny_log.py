@@ -1,4 +1,4 @@
-"""Logs of a few records, written by hand, and who watches them being replayed.
+"""Logs of a few records, written by hand, and publishers that record their replay.
 
 This module must not know what a test claims.
 """
@@ -63,7 +63,7 @@ def leader_change(base: int, epoch: int) -> Batch:
 
 
 def values(base: int, *raw: bytes) -> Batch:
-    """A batch of records with these very values."""
+    """A batch of records with exactly these values."""
     records = [RawRecord(0, 0, delta, None, value, ()) for delta, value in enumerate(raw)]
     return assemble_batch(base, 1, 1000, records)
 
@@ -81,7 +81,7 @@ def snapshot(*records: object, epoch: int = 1, timestamp: int = 900) -> Sequence
 
 
 class Recorder:
-    """A publisher that keeps what it got and fails when told to."""
+    """A publisher that keeps what it got, and fails on demand."""
 
     def __init__(self) -> None:
         self.got: list[tuple[MetadataDelta, MetadataImage, Manifest]] = []
@@ -110,5 +110,5 @@ def loaded(*batches: Batch, mark: int, **options: bool) -> Loader:
 
 
 def raw(record: object) -> bytes:
-    """The value of a metadata record, as it lies in a batch."""
+    """The value of a metadata record, as in a batch."""
     return encode_value(record, 0)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Folders that may be written to: copies of Kafka's, and fresh ones.
+"""Folders that tests may write to: copies of Kafka's, and new ones.
 
 This module must not know what a test claims.
 """
@@ -23,13 +23,13 @@ FIRST_ACL = ace(1, "bootstrapped")
 
 
 def copied(case: str, target: Path) -> Path:
-    """A copy of the case's log directory that may be changed."""
+    """A copy of the case's log directory, for changing."""
     shutil.copytree(kafka_case(case).log_dir, target, copy_function=shutil.copyfile)
     return target
 
 
 def formatted(folder: Path, *, node: int = 1, dynamic: bool = True, level: int = 30) -> Path:
-    """What kafka-storage leaves: no log yet; ``dynamic`` as with ``--standalone``."""
+    """A folder as kafka-storage leaves it, without a log; ``dynamic`` is its ``--standalone``."""
     partition = folder / "__cluster_metadata-0"
     partition.mkdir(parents=True)
     (folder / "meta.properties").write_text(
@@ -50,7 +50,7 @@ def formatted(folder: Path, *, node: int = 1, dynamic: bool = True, level: int =
 
 
 def batches_in(folder: Path) -> list[Batch]:
-    """The log as a reader finds it."""
+    """The log's batches, as a reader finds them."""
     events = DirectoryLog(folder).read(0)
     return [event.batch for event in events if isinstance(event, Appended)]
 

@@ -1,8 +1,7 @@
 """Kafka's own StandardAuthorizer, asked many questions about many sets of ACLs at once.
 
-One Java process answers all of them: starting it is what costs. A question that Kafka answers
-with an exception has the name of its class as the answer. This module must not know how ours
-decides.
+One Java process answers all of them, since only its start is expensive. If Kafka throws an
+exception, the answer is the name of its class. This module must not know how ours decides.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SOURCE = Path(__file__).parent / "java" / "KafkaAuthorizer.java"
 
 
 class KafkaQuestion(NamedTuple):
-    """Without a ``name``, ``authorizeByResourceType`` is asked."""
+    """A question; without a ``name``, for ``authorizeByResourceType``."""
 
     principal: str
     host: str
@@ -33,7 +32,7 @@ class KafkaQuestion(NamedTuple):
 
 
 class KafkaWorld(NamedTuple):
-    """No text in it has a tab or a line break."""
+    """ACLs, configuration and questions; no text in them has a tab or a line break."""
 
     acls: Sequence[Acl]
     questions: Sequence[KafkaQuestion]
@@ -42,7 +41,8 @@ class KafkaWorld(NamedTuple):
 
 
 def kafkas_answers(tools: KafkaTools, worlds: Iterable[KafkaWorld]) -> list[list[str]]:
-    """For each world, its questions' answers: ``ALLOWED``, ``DENIED``, or a class of exception."""
+    """For each world, the answers to its questions: ``ALLOWED``, ``DENIED``, or an exception's
+    class."""
     listed = list(worlds)
     lines = [line for world in listed for line in _lines(world)]
     classpath = f"{tools.jars}/*"

@@ -1,8 +1,8 @@
-"""Makes a case: drives a real Kafka, copies its log directory, computes what is in it.
+"""Makes a case: drives a real Kafka, copies its log directory, and computes the expected results.
 
-The expected results come from Kafka's own DumpLogSegments and from a replay of its output
-that is as plain as can be (a dict, one record at a time), never from the code under test;
-and the ACLs so found must be those that the running node lists.
+The expected results come from Kafka's own DumpLogSegments and from the simplest replay of its
+output (a dict, one record at a time), never from the code under test. The ACLs found this way must
+be those that the running node lists.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def make_case(
     overrides: dict[str, str] | None = None,
     format_options: Sequence[str] = (),
 ) -> RealKafka:
-    """Let ``story`` happen to a fresh Kafka in ``scratch`` and leave the case in ``target``."""
+    """Run ``story`` on a new Kafka in ``scratch``, and leave the case in ``target``."""
     scratch.mkdir(parents=True, exist_ok=True)
     started = RealKafka.started(tools, scratch, overrides=overrides, format_options=format_options)
     with started as kafka:
@@ -92,7 +92,7 @@ def make_case(
 
 
 def _only_metadata(folder: str, names: list[str]) -> list[str]:
-    """What is not the metadata log's own: topics' partitions, locks."""
+    """Names of files that are not the metadata log's own: topics' partitions, locks."""
     partitions = [name for name in names if (Path(folder) / name / "partition.metadata").is_file()]
     return [name for name in (*partitions, ".lock") if name != "__cluster_metadata-0"]
 
@@ -178,7 +178,7 @@ def decode(tools: KafkaTools, path: Path) -> Decoded:
 
 
 def _control_name(word: str) -> str:
-    """LEADER_CHANGE of LeaderChange; KRAFT_VERSION of KRaftVersion."""
+    """``LEADER_CHANGE`` for ``LeaderChange``; ``KRAFT_VERSION`` for ``KRaftVersion``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word.replace("KRaft", "Kraft")).upper()
 
 
@@ -237,7 +237,7 @@ def _changes(record: JsonObject) -> bool:
 
 
 def bindings_listed(listing: str) -> Iterator[tuple[str, ...]]:
-    """What kafka-acls --list printed: pattern and entry of each ACL, as texts."""
+    """The output of kafka-acls --list as pattern and entry of each ACL, as texts."""
     parts = LISTED_PATTERN.split(listing)
     for start in range(1, len(parts), 4):
         pattern = parts[start : start + 3]

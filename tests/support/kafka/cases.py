@@ -35,7 +35,7 @@ SHARED_NEWEST_KAFKA = SHARED / "fixtures" / "kafka-4.4"
 
 
 class KafkaCase(NamedTuple):
-    """One log directory and the folder of what is expected of it."""
+    """One log directory, and the folder with its expected results."""
 
     name: str
     log_dir: Path
@@ -47,7 +47,7 @@ class KafkaCase(NamedTuple):
 
     @property
     def is_invalid(self) -> bool:
-        """True where a reader has to refuse the log; ``error.json`` says where."""
+        """Whether a reader must refuse the log; ``error.json`` says where."""
         return self.expects("error.json")
 
     def expects(self, name: str) -> bool:
@@ -64,7 +64,7 @@ class KafkaCase(NamedTuple):
 
 
 class DamagedCase(NamedTuple):
-    """A log directory with one thing wrong, and what ``damaged/index.json`` says of it."""
+    """A log directory with one fault, and its entry in ``damaged/index.json``."""
 
     name: str
     log_dir: Path
@@ -73,7 +73,7 @@ class DamagedCase(NamedTuple):
 
 @cache
 def kafka_cases() -> tuple[KafkaCase, ...]:
-    """Every case, sorted by name; of one that is there twice, the repository's own copy."""
+    """Every case, sorted by name; of two with the same name, the repository's own."""
     demo = KafkaCase("demo", DEMO / "log-dir", FIXTURES / "demo" / "expected")
     roots = SHARED_KAFKA, SHARED_NEWEST_KAFKA, OWN_KAFKA
     cases = (case for root in roots for case in _cases_in(root))
@@ -110,7 +110,7 @@ def _cases_in(root: Path) -> Iterator[KafkaCase]:
 
 
 def _unzipped(packed: Path, target: Path) -> Path:
-    """``target``, a copy of ``packed`` with every ``.gz`` in it inflated; made only once."""
+    """``target``: a copy of ``packed`` with every ``.gz`` inflated, made only once."""
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Has Kafka's classes kept as the JVM has them once it has read and checked them.
+"""Makes class data sharing archives (AppCDS) of Kafka's classes for the JVM.
 
-With them Kafka, and each of its tools, starts in half the time. What it keeps the JVM leaves
-alone where it does not fit. This module must not know the code under test.
+With an archive, Kafka and each of its tools start in half the time. The JVM ignores an archive
+that does not fit. This module must not know the code under test.
 
     python -m tests.support.kafka.classes build/kafka/4.3.1/jars
 """
@@ -17,7 +17,7 @@ from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
 
 
 def keep_classes(jars: Path) -> None:
-    """Those that a node needs, which are most that the tools need too."""
+    """Archive the classes that a node uses, which include most that the tools use."""
     tools = KafkaTools(jars)
     with TemporaryDirectory() as folder:
         kafka = RealKafka(tools._replace(keeps_classes=True), Path(folder), {})

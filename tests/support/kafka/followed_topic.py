@@ -1,4 +1,7 @@
-"""A topic of a real Kafka that audit lines come by. This module must not know who reads it."""
+"""A topic with audit lines on a real Kafka.
+
+This module must not know who reads it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from tests.support.kafka.topic_logs import new_address, producer
 
 
 class AuditTopic:
-    """A new one, with ``settings`` by Kafka's names but for the dots."""
+    """A new topic, with ``settings`` by Kafka's names, with ``_`` in place of dots."""
 
     def __init__(self, bootstrap: str, partitions: int = 1, **settings: str) -> None:
         self.address = new_address(bootstrap).replace("/log-", "/audit-")
@@ -33,7 +36,7 @@ class AuditTopic:
         self._admin.delete_topics([self.name])[self.name].result(60)
 
     def send(self, value: str | None, key: str | None = "b1", **more: Any) -> int:
-        """To partition 0, unless told otherwise; the offset."""
+        """Send a record to partition 0 unless told otherwise; returns the offset."""
         offsets: list[int] = []
         self._producer.produce(
             self.name,
@@ -46,7 +49,7 @@ class AuditTopic:
         return offsets[0]
 
     def abort(self, value: str) -> None:
-        """A record, and the mark that it does not count."""
+        """Write a record in a transaction, and abort it."""
         cluster = TopicCluster(parse_address(self.address), {})
         before = cluster.ends().stable
         sender = producer(self.address, transactional_id=self.name)
@@ -60,6 +63,6 @@ class AuditTopic:
             assert time.monotonic() < deadline, "the mark does not come"
 
     def forget(self, before: int) -> None:
-        """As retention does: what is below that offset of partition 0 goes."""
+        """Delete the records of partition 0 below that offset, as retention does."""
         place = TopicPartition(self.name, 0, before)
         self._admin.delete_records([place])[place].result(60)

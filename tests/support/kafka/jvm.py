@@ -1,8 +1,8 @@
-"""Kafka's command-line tools in one Java process, one after the other.
+"""Runs Kafka's command-line tools in one Java process, one after the other.
 
-A process for each run spends a second on starting; most tests ask a tool for a moment's work.
-What a tool is given, prints and exits with is what it would be alone. This module must not know
-the code under test.
+A new process takes a second to start, and most tests need a tool only briefly. Arguments, output
+and exit code are the same as in a process of its own. This module must not know the code under
+test.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ToolsAnswer(NamedTuple):
 
 
 class ToolsProcess:
-    """A Java process that a py4j gateway talks to."""
+    """A Java process that is called through py4j."""
 
     def __init__(self, tools: KafkaTools) -> None:
         server = ("py4j.GatewayServer", "--die-on-broken-pipe", "0")
@@ -55,13 +55,13 @@ class ToolsProcess:
 
     @property
     def classes(self) -> Any:
-        """Kafka's classes and Java's own, by their packages."""
+        """Kafka's and Java's classes, by package."""
         self._raise_errors_as_they_are()
         return self._gateway.jvm
 
     def _raise_errors_as_they_are(self) -> None:
-        """PySpark, wherever it runs in this process, makes errors of its own of all of py4j's,
-        by asking our Java for a class of Spark's."""
+        """Keep py4j's own errors. PySpark, if it is loaded in this process, converts all of py4j's
+        errors, and asks our Java process for one of Spark's classes to do so."""
         before, ours = java_gateway.get_return_value, self._gateway._gateway_client
         if getattr(before, "leaves_alone", None) is ours:
             return
@@ -73,14 +73,15 @@ class ToolsProcess:
         java_gateway.get_return_value = value
 
     def _captured(self, setter: str) -> Any:
-        """Set once and emptied each time: Scala's own console keeps the first that it sees."""
+        """Captured output. It is set once and emptied each time, since Scala's console keeps the
+        first stream that it sees."""
         stream = self._java.io.ByteArrayOutputStream()
         printed = self._java.io.PrintStream(stream, True, "UTF-8")
         getattr(self._java.lang.System, setter)(printed)
         return stream
 
     def _have_exits_thrown(self, exits: str) -> None:
-        """Kafka lets its own tests say what an exit is: here, a code that is kept and an Error."""
+        """Replace the exit, as Kafka's own tests do: it stores the code and throws an Error."""
         java, handles = self._java, self._java.lang.invoke.MethodHandles
         method_type, named = java.lang.invoke.MethodType.methodType, java.lang.Class.forName
         number, nothing = java.lang.Integer.TYPE, java.lang.Void.TYPE
@@ -102,7 +103,7 @@ class ToolsProcess:
 
     @property
     def jvm(self) -> Any:
-        """Java's and Kafka's classes, by their full names."""
+        """Java's and Kafka's classes, by full name."""
         return self.classes
 
     def _class_of(self, name: str) -> Any:
@@ -135,7 +136,7 @@ class ToolsProcess:
 
 @cache
 def tools_process(tools: KafkaTools) -> ToolsProcess:
-    """The one that this process of ours has for these jars; it ends with it."""
+    """This process's Java process for these jars; it ends with this process."""
     process = ToolsProcess(tools)
     atexit.register(process.stop)
     return process

@@ -1,4 +1,4 @@
-"""A real Kafka that lived just now, and was stopped; and what its own tools say of its log.
+"""A real Kafka that ran a moment ago and was stopped, and what its own tools say of its log.
 
 This module must not know the code under test.
 """
@@ -41,7 +41,7 @@ def add_first(kafka: RealKafka) -> None:
 
 
 def _story(kafka: RealKafka) -> None:
-    """ACLs are added, of which one goes again; a user's password changes."""
+    """ACLs are added, one is removed again, and a user's password changes."""
     add_first(kafka)
     kafka.acls(
         "--add", "--allow-principal", "User:app", "--consumer", "--group", "app",

@@ -1,4 +1,4 @@
-"""Topics of a real Kafka that who asks its broker next sees."""
+"""Creates topics on a real Kafka, and waits until its broker knows them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def make_topic(admin: AdminClient, topic: NewTopic) -> None:
-    """Made by the controller, and known to the broker, which is a moment later."""
+    """Create a topic. The controller makes it at once; the broker knows it a moment later."""
 
     def is_known() -> bool:
         found = admin.list_topics(timeout=60).topics.get(topic.topic)

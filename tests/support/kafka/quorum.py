@@ -1,8 +1,8 @@
-"""A real quorum of three: Kafka nodes that are broker and controller in one, to be killed.
+"""A real quorum of three Kafka nodes, each broker and controller, to be killed by tests.
 
-Started in processes of their own, all at once. A node can be killed, frozen and started
-again. Each has a second controller listener, SECURE, for clients that log in over TLS. This
-module must not know the code under test.
+Each node is a process; all start at once. A node can be killed, frozen and started again. Each has
+a second controller listener, SECURE, for clients that log in over TLS. This module must not know
+the code under test.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STORE_PASSWORD = "of-the-store"
 
 
 class KafkaQuorum:
-    """``bootstrap`` is the brokers', ``controllers`` the controllers' addresses, by node."""
+    """``bootstrap`` are the brokers' addresses, ``controllers`` the controllers', by node."""
 
     def __init__(self, tools: KafkaTools, folder: Path, overrides: Mapping[str, str]) -> None:
         self.tools = tools
@@ -123,7 +123,7 @@ class KafkaQuorum:
             os.kill(self._processes[node].pid, signal.SIGCONT)
 
     def stop(self) -> None:
-        """All that still run, at once and not gently: their folders are not used again."""
+        """Kill all that still run; their folders are not used again."""
         for node in list(self._processes):
             self.kill(node)
 
@@ -168,7 +168,7 @@ class KafkaQuorum:
     def client_settings(
         self, user: str, mechanism: str, password: str | None = None
     ) -> dict[str, str]:
-        """In Kafka's keys, for the SECURE listener."""
+        """Kafka's client keys for the SECURE listener."""
         module = _PLAIN if mechanism == "PLAIN" else _SCRAM
         login = f'username="{user}" password="{password or PASSWORDS[user]}"'
         return {
@@ -191,7 +191,8 @@ class KafkaQuorum:
             subprocess.run(["keytool", *arguments, *store], check=True, capture_output=True)
 
     def _format(self) -> None:
-        """One node by Kafka's tool; the others are given its folder under their own names."""
+        """Format one node by Kafka's tool, and copy its folder for the others, with their own
+        ids."""
         first, *others = NODES
         config = self._home(first) / "server.properties"
         users = [f"SCRAM-SHA-512=[name={user},password={word}]" for user, word in PASSWORDS.items()]

@@ -1,4 +1,4 @@
-"""The reader of real Kafka's raft client, in a JVM: what it takes, and what it throws on.
+"""The reader of real Kafka's raft client, in a JVM: what it accepts, and what it throws on.
 
 This module must not know what a test claims.
 """
@@ -15,7 +15,7 @@ from tests.support.kafka.tools import KafkaTools
 
 
 def kafka_reads(tools: KafkaTools, written: Batch) -> bool:
-    """Whether the reader of Kafka's raft client gets to the end of the batch."""
+    """Whether the reader of Kafka's raft client reads the batch to its end."""
     jvm: Any = tools_process(tools).classes
     kafka = jvm.org.apache.kafka
     records = kafka.common.record.internal.MemoryRecords.readableRecords(

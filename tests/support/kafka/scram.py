@@ -1,4 +1,4 @@
-"""A real Kafka whose clients log in by SASL SCRAM, and the client's settings for it.
+"""A real Kafka whose clients log in by SASL SCRAM, and client settings for it.
 
 This module must not know the code under test.
 """
@@ -26,7 +26,7 @@ JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 
 class ScramKafka(NamedTuple):
-    """``kafka`` has ``admin``, a super user, and two who may do nothing yet."""
+    """``kafka`` has the super user ``admin``, and two users without any permission."""
 
     kafka: RealKafka
     folder: Path
@@ -49,7 +49,7 @@ class ScramKafka(NamedTuple):
         return path
 
     def lets_in(self, user: str, password: str, mechanism: str = MECHANISM) -> bool:
-        """Whether librdkafka can log in so."""
+        """Whether librdkafka can log in with these."""
         refused = Event()
 
         def note(error: KafkaError) -> None:
@@ -75,7 +75,7 @@ class ScramKafka(NamedTuple):
         return not refused.is_set()
 
     def kafka_acls(self, *arguments: str, settings: Path | None = None) -> str:
-        """Kafka's own kafka-acls, run as admin unless told otherwise."""
+        """Run Kafka's own kafka-acls, as admin unless told otherwise."""
         return self.kafka.tools.run(
             "org.apache.kafka.tools.AclCommand",
             "--bootstrap-server", self.kafka.bootstrap,
@@ -85,13 +85,13 @@ class ScramKafka(NamedTuple):
 
 
 def jaas(user: str, password: str) -> str:
-    """As a value in a .properties file, where a backslash is written twice."""
+    """The JAAS text as a value in a .properties file, where a backslash is doubled."""
     quoted = password.replace("\\", "\\\\").replace('"', '\\\\"')
     return f'{JAAS} username="{user}" password="{quoted}";'
 
 
 def _escaped(letter: str) -> str:
-    """As a .properties file has it, which is Latin-1."""
+    """The letter as a .properties file writes it, in Latin-1."""
     return letter if letter.isascii() else f"\\u{ord(letter):04x}"
 
 

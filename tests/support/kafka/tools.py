@@ -45,7 +45,7 @@ _NOT_GIVEN = (10_240, 32_768)
 
 
 def missing_for_kafka(jars: Path = JARS) -> str | None:
-    """What is not there to run Kafka with, and how to get it; None if nothing is missing."""
+    """What is missing to run Kafka, and how to get it; None if nothing is."""
     if shutil.which("java") is None:
         return "Java 17 is not installed; run `make kafka`"
     if not any(jars.glob("kafka_*.jar")):
@@ -54,7 +54,7 @@ def missing_for_kafka(jars: Path = JARS) -> str | None:
 
 
 class KafkaTools(NamedTuple):
-    """Kafka's command-line tools, run in one Java process: see ``kafka_jvm``."""
+    """Kafka's command-line tools, run in one Java process: see ``jvm``."""
 
     jars: Path
     keeps_classes: bool = False
@@ -62,19 +62,20 @@ class KafkaTools(NamedTuple):
 
     @property
     def release(self) -> str:
-        """Such as ``4.3``."""
+        """The release, such as ``4.3``."""
         return self.jars.parent.name.rpartition(".")[0]
 
     def command(
         self, main: str, *arguments: str | Path, logging: str = QUIET, more_jars: str = ""
     ) -> list[str]:
-        """What runs ``main`` in a Java process of its own."""
+        """The command line that runs ``main`` in a Java process of its own."""
         classpath = f"{self.jars}/*{more_jars}"
         texts = [str(argument) for argument in arguments]
         return ["java", *QUICK_START, *self._classes(), logging, "-cp", classpath, main, *texts]
 
     def _classes(self) -> Iterator[str]:
-        """Without this option Java has its own classes as they were kept."""
+        """The JVM option that writes or uses the class archive. Without it, the JVM has only its
+        default archive of Java's own classes."""
         kept = self.jars / "classes.jsa"
         if self.keeps_classes:
             yield f"-XX:ArchiveClassesAtExit={kept}"
@@ -82,20 +83,24 @@ class KafkaTools(NamedTuple):
             yield f"-XX:SharedArchiveFile={kept}"
 
     def answer(self, main: str, *arguments: str | Path) -> ToolsAnswer:
-        """What the tool printed, and its exit code."""
+        """The tool's output, and its exit code."""
         from tests.support.kafka.jvm import tools_process
 
         return tools_process(self).run(main, [str(argument) for argument in arguments])
 
     @property
     def classes(self) -> Any:
-        """The classes of Java and Kafka, to be called from here; see ``kafka_jvm``."""
+        """Java's and Kafka's classes, callable from Python: see ``jvm``."""
         from tests.support.kafka.jvm import tools_process
 
         return tools_process(self).classes
 
     def run(self, main: str, *arguments: str | Path) -> str:
-        """Standard output of the tool; RuntimeError with all it printed if it failed."""
+        """The tool's standard output.
+
+        Raises:
+            RuntimeError: the tool failed; the message has its whole output.
+        """
         done = self.answer(main, *arguments)
         if done.exit_code:
             raise RuntimeError(f"{main} {arguments} failed:\n{done.out}\n{done.err}")
@@ -107,7 +112,7 @@ class KafkaTools(NamedTuple):
         return self.run(main, "--cluster-metadata-decoder", *options, "--files", file)
 
     def metadata_shell(self, snapshot: Path, *command: str) -> str:
-        """One command of Kafka's metadata shell on a snapshot."""
+        """Run one command of Kafka's metadata shell on a snapshot."""
         return self.run("org.apache.kafka.shell.MetadataShell", "--snapshot", snapshot, *command)
 
     def storage(self, *arguments: str | Path) -> str:
@@ -115,7 +120,8 @@ class KafkaTools(NamedTuple):
 
 
 class RealKafka:
-    """A broker and controller in one, with its authorizer on; every client is a super user."""
+    """A broker and controller in one process, with its authorizer; every client is a super
+    user."""
 
     def __init__(
         self,
@@ -171,11 +177,11 @@ class RealKafka:
         format_options: Sequence[str] = (),
         dynamic: bool = False,
     ) -> Iterator[RealKafka]:
-        """Formatted, running and answering; stopped, and its folder left, at the end.
+        """Yield a formatted node that runs and answers; at the end stop it and keep its folder.
 
-        ``overrides`` are further lines of server.properties; ``format_options`` go to
-        StorageTool, such as ``--add-scram``. ``dynamic`` lets the log name the voters (KIP-853),
-        as ``--standalone`` formats it.
+        ``overrides`` are further lines of server.properties; ``format_options`` go to StorageTool,
+        such as ``--add-scram``. ``dynamic`` formats with ``--standalone``, so that the log names
+        the voters (KIP-853).
         """
         kafka = cls(tools, folder, overrides or {}, dynamic=dynamic)
         if dynamic:
@@ -222,7 +228,7 @@ class RealKafka:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """A clean shutdown, as a service manager would ask for it."""
+        """Shut down cleanly, as a service manager does."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -234,31 +240,31 @@ class RealKafka:
             process.wait()
 
     def kill(self) -> None:
-        """As kill -9, a crash or the kernel's killer for want of memory."""
+        """SIGKILL, as in a crash or when memory runs out."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def acls(self, *arguments: str) -> str:
-        """kafka-acls on the running node."""
+        """Run kafka-acls on the running node."""
         main = "org.apache.kafka.tools.AclCommand"
         return self.tools.run(main, "--bootstrap-server", self.bootstrap, *arguments)
 
     def configs(self, *arguments: str) -> str:
-        """kafka-configs on the running node."""
+        """Run kafka-configs on the running node."""
         main = "kafka.admin.ConfigCommand"
         return self.tools.run(main, "--bootstrap-server", self.bootstrap, *arguments)
 
     def topics(self, *arguments: str) -> str:
-        """kafka-topics on the running node."""
+        """Run kafka-topics on the running node."""
         main = "org.apache.kafka.tools.TopicCommand"
         return self.tools.run(main, "--bootstrap-server", self.bootstrap, *arguments)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on just now, nor is given by the system as its own
-    end of a connection: between this and the server's start, that happens."""
+    """Ports of 127.0.0.1 on which nobody listens, outside of the range that the system assigns to
+    outgoing connections: otherwise such a connection could take one before the server starts."""
     ports: set[int] = set()
     while len(ports) < count:
         port = _CHANCE.randrange(*_NOT_GIVEN)

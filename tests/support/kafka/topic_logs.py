@@ -1,9 +1,8 @@
-"""Logs in topics for tests: on librdkafka's own mock cluster, or at a real broker.
+"""Logs in topics, on librdkafka's own mock cluster or on a real broker.
 
-The mock takes an offset for each transaction's marker, as Kafka does, but it shows aborted
-records to everybody, knows no settings of topics, gives each four partitions and its markers
-no checksum: what it says of transactions proves nothing. This module must not know what a
-test claims.
+The mock uses an offset for each transaction marker, as Kafka does. But it shows aborted records to
+every reader, has no topic settings, gives each topic four partitions, and its markers have no
+checksum. So it proves nothing about transactions. This module must not know what a test claims.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _numbers = count(time.time_ns())
 
 
 def new_address(bootstrap: str) -> str:
-    """Of a topic that is not there yet."""
+    """The address of a topic that does not exist yet."""
     return f"topic://{bootstrap}/log-{next(_numbers)}"
 
 
 def producer(address: str, **settings: str) -> Any:
-    """Somebody who writes to the cluster of ``address`` by itself, and says nothing."""
+    """A plain producer for the cluster of ``address``, without log output."""
     servers = parse_address(address).servers
     quiet = {**Troubles().settings, "bootstrap.servers": servers}
     return confluent_kafka.Producer(
@@ -39,7 +38,7 @@ def producer(address: str, **settings: str) -> Any:
 
 
 class MockedCluster(TopicCluster):
-    """The mock as if its topics were what a writer makes."""
+    """The mock, with topics that look as a writer creates them."""
 
     def __init__(self, address: str) -> None:
         super().__init__(parse_address(address), {"check.crcs": "false"})
@@ -51,7 +50,7 @@ class MockedCluster(TopicCluster):
 
 @contextmanager
 def mock_kafka() -> Iterator[str]:
-    """Where a cluster of one mock broker listens, in this process."""
+    """The bootstrap address of a cluster of one mock broker in this process."""
     settings = {"bootstrap.servers": "mock", "test.mock.num.brokers": 1, "log_level": 0}
     owner = confluent_kafka.Producer({**settings, **Troubles().settings})
     brokers = owner.list_topics(timeout=60).brokers.values()

@@ -1,6 +1,6 @@
-"""What Kafka's StandardAuthorizer answered, 4.3.1's and 4.4.0's: scenarios, read one at a time.
+"""The answers of StandardAuthorizer in Kafka 4.3.1 and 4.4.0: scenarios, read one at a time.
 
-The whole sets are used where a checkout has them beside it, else the repository's samples.
+The complete sets are used if the checkout has them beside it, else the repository's samples.
 ``tests/fixtures/vectors/README.md`` says what each field means.
 """
 
@@ -70,7 +70,7 @@ def scenarios(family: str, kafka: KafkaVersion = KafkaVersion.V4_3) -> Iterator[
 
 
 def cidr_scenarios(kafka: KafkaVersion) -> Iterator[Scenario]:
-    """Those that both versions were asked, with the answers of ``kafka``."""
+    """The scenarios that both versions answered, with the answers of ``kafka``."""
     lines = _lines_by_family(OF_BOTH)
     for header, asked in _scenarios(line for family in CIDR_FAMILIES for line in lines[family]):
         yield Scenario(header, [{**line, **line.get(RELEASES[kafka], {})} for line in asked])
@@ -91,7 +91,7 @@ def _scenarios(lines: Iterable[str]) -> Iterator[Scenario]:
 
 @cache
 def _lines_by_family(file: str) -> Mapping[str, list[str]]:
-    """Unpacked once: fifty megabytes, which many tests ask for."""
+    """Read and decompressed once: fifty megabytes, which many tests use."""
     found: dict[str, list[str]] = {family: [] for family in (*FAMILIES, *CIDR_FAMILIES)}
     family = ""
     whole, own = SHARED / "vectors" / file, FIXTURES / "vectors" / file
@@ -104,7 +104,7 @@ def _lines_by_family(file: str) -> Mapping[str, list[str]]:
 
 
 class Acls:
-    """The ACLs of a scenario as its steps change them."""
+    """The ACLs of a scenario after each of its steps."""
 
     def __init__(self, header: dict[str, Any]) -> None:
         self.by_id = read_acls(header["acls"])

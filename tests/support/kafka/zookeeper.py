@@ -24,7 +24,7 @@ START_LIMIT_S = 60.0
 
 
 def missing_for_zookeeper() -> str | None:
-    """What is not there to run ZooKeeper with, and how to get it."""
+    """What is missing to run ZooKeeper, and how to get it."""
     if shutil.which("java") is None:
         return "Java 17 is not installed; run `make kafka`"
     if not any(JARS.glob("zookeeper-*.jar")):
@@ -33,7 +33,7 @@ def missing_for_zookeeper() -> str | None:
 
 
 class RealZookeeper(NamedTuple):
-    """A running server; ``address`` ends in the chroot that Kafka's tools make."""
+    """A running server; ``address`` ends in the chroot that Kafka's tools create."""
 
     tools: KafkaTools
     server: str
@@ -67,7 +67,7 @@ class RealZookeeper(NamedTuple):
             process.wait(timeout=60)
 
     def acls(self, *arguments: str) -> str:
-        """kafka-acls with AclAuthorizer itself, as before there was an Admin API."""
+        """Run kafka-acls with AclAuthorizer, as before the Admin API."""
         return self.tools.run(
             "kafka.admin.AclCommand",
             "--authorizer", "kafka.security.authorizer.AclAuthorizer",
@@ -76,7 +76,7 @@ class RealZookeeper(NamedTuple):
         )  # fmt: skip
 
     def configs(self, *arguments: str) -> str:
-        """kafka-configs, which may still bootstrap SCRAM users so."""
+        """Run kafka-configs, which can still create the first SCRAM users this way."""
         return self.tools.run("kafka.admin.ConfigCommand", "--zookeeper", self.address, *arguments)
 
 

@@ -1,1 +1,2 @@
-"""Nodes: in this process or their own, beside a real Kafka, and what asks and measures them."""
+"""Nodes in this process or in their own, beside a real Kafka, and helpers that query and measure
+them."""

@@ -1,4 +1,4 @@
-"""Certificates for tests, made by openssl: one authority, and what it signs.
+"""Certificates for tests, made by openssl: one authority, and the certificates it signs.
 
 This module must not know who uses them.
 """
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 
 class Certified(NamedTuple):
-    """PEM files: ``identity`` has key and certificate, ``authority`` the certificate of who
-    signed it."""
+    """PEM files: ``identity`` has the key and the certificate, ``authority`` the signer's
+    certificate."""
 
     identity: Path
     authority: Path

@@ -1,4 +1,4 @@
-"""Distinguished names in DER, of every kind of string, made by hand.
+"""Distinguished names in DER, with every kind of string, encoded by hand.
 
 This module must not know the code under test.
 """
@@ -51,7 +51,7 @@ def attribute(kind: str, tag: int, value: bytes) -> bytes:
 
 
 def name(*parts: tuple[bytes, ...]) -> bytes:
-    """``parts`` are attributes, from the least specific on."""
+    """The encoded name; ``parts`` are attributes, the least specific first."""
     return tlv(0x30, b"".join(tlv(0x31, b"".join(part)) for part in parts))
 
 

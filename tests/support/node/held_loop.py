@@ -1,9 +1,9 @@
-"""How long a node's event loop was held: what its thread, and its process, computed between two
-ticks of a clock on it.
+"""Measures how long a node's event loop was blocked: the CPU time of its thread, and of its
+process, between two ticks on the loop.
 
-The thread's CPU is what ran on the loop; the process's has in it too what other threads did
-without letting the loop in. Neither counts what other processes did to this machine. This module
-must not know who holds the loop.
+The thread's CPU time is that of the loop itself. The process's adds other threads that kept the
+loop waiting. Neither counts what other processes did on this machine. This module must not know
+what blocks the loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TICK_S = 0.002
 
 
 class Held(NamedTuple):
-    """In seconds, each the longest since it was last looked at."""
+    """The longest times since the last look, in seconds."""
 
     by_itself: float
     by_any: float
@@ -48,7 +48,7 @@ class Ticks:
 def ticking(
     properties: Mapping[str, str], apis: Mapping[int, HandledApi] | None = None
 ) -> Iterator[tuple[Node, Ticks]]:
-    """A node all of whose listeners are open, and the ticks of its loop."""
+    """A node with all listeners open, and the ticks of its loop."""
     opened: Future[Node] = Future()
     loop, done, ticks = new_event_loop(), asyncio.Event(), Ticks()
 

@@ -1,6 +1,6 @@
-"""Clients that make a node hold as much as it can be made to before it knows who they are.
+"""Clients that make a node use as much memory as possible before they log in.
 
-Each goes as far as it can without saying so, and then stops in the middle of the largest thing
+Each goes as far as it can without a login, and then stops in the middle of the largest message
 that it may send. This module must not know how much is too much.
 """
 
@@ -27,7 +27,7 @@ Hoarder = Callable[[Address], socket.socket]
 
 
 def of_a_login(address: Address) -> socket.socket:
-    """SCRAM begun, and all of the next frame but one byte."""
+    """Begin SCRAM, and send all of the next frame except one byte."""
     return _half_logged_in(_connected(address))
 
 
@@ -38,7 +38,7 @@ def of_a_login_over_tls(address: Address) -> socket.socket:
 
 
 def of_a_hello(address: Address) -> socket.socket:
-    """All of the longest ClientHello that is taken, but some bytes."""
+    """Send the longest accepted ClientHello, except some bytes."""
     client = _connected(address)
     piece = b"\x01" + HANDSHAKE_BYTES.to_bytes(3, "big") + b"\x03\x03" + bytes(16_000)
     client.sendall(b"\x16\x03\x01" + len(piece).to_bytes(2, "big") + piece)

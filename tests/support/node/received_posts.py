@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine's loopback that keeps what is posted to it.
+"""A real HTTP server on the loopback interface that records what is posted to it.
 
 This module must not know what is posted.
 """
@@ -15,7 +15,7 @@ TOKEN = "top-secret-1"
 
 
 class Received:
-    """What a real HTTP server got; it answers with ``statuses`` in turn, then 204."""
+    """What the server received; it answers with ``statuses`` in turn, then with 204."""
 
     def __init__(self, statuses: Sequence[int] = ()) -> None:
         self.posts: list[tuple[str, dict[str, str], Any]] = []

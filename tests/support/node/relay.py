@@ -1,6 +1,6 @@
-"""A second way to a server on this machine, which can be opened late and shut again.
+"""A TCP relay to a server on this machine, which can start late and stop again.
 
-This module must not know what is said on it.
+This module must not know what is transferred.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Thread
 
 @contextmanager
 def relayed(port: int, server: int) -> Iterator[None]:
-    """Whoever connects to ``port`` is connected to ``server``, as long as the block lasts."""
+    """Relay connections to ``port`` to ``server`` during the block."""
     loop = asyncio.new_event_loop()
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

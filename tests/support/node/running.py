@@ -1,6 +1,6 @@
-"""A node in this process, of both roles or as its properties say, on free ports.
+"""A node in this process, with both roles or those of its properties, on free ports.
 
-This module must not know what is asked of it.
+This module must not know what it is used for.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ BOTH_ROLES = {
 
 @contextmanager
 def running(properties: Mapping[str, str]) -> Iterator[Node]:
-    """A node, once all of its listeners are open."""
+    """A node with all its listeners open."""
     with metalog_node.running(config_of(properties), within_s=20) as node:
         yield node
 
 
 @contextmanager
 def starting(properties: Mapping[str, str]) -> Iterator[Node]:
-    """A node of which no more need be open than what starts early."""
+    """A node of which only the early-start listeners must be open."""
     entered: Future[Node] = Future()
     loop, done = asyncio.new_event_loop(), asyncio.Event()
 
@@ -56,6 +56,6 @@ def starting(properties: Mapping[str, str]) -> Iterator[Node]:
 
 @contextmanager
 def running_in(folder: Path, **changed: str) -> Iterator[Node]:
-    """A node of both roles whose log is in ``folder``."""
+    """A node with both roles whose log is in ``folder``."""
     with running({**BOTH_ROLES, "metadata.log.dir": str(folder), **changed}) as node:
         yield node

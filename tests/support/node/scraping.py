@@ -1,4 +1,4 @@
-"""A node's metrics and probes, read over HTTP as Prometheus and Kubernetes read them.
+"""Reads a node's metrics and probes over HTTP, as Prometheus and Kubernetes do.
 
 This module must not know what they should say.
 """
@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 
 def scraped(address: object) -> Mapping[tuple[str, str], float]:
-    """``(name, label values)`` to value."""
+    """The metrics: ``(name, label values)`` to value."""
     with urlopen(f"http://{address}/metrics", timeout=60) as response:
         assert response.headers["Content-Type"].startswith("text/plain; version=")
         text = response.read().decode()

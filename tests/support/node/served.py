@@ -1,6 +1,6 @@
-"""A node run by ``metalog serve`` in a process of its own, as a person starts and stops it.
+"""A node that ``metalog serve`` runs in a process of its own, as a person starts and stops it.
 
-This module must not know what is asked of it.
+This module must not know what it is used for.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ OPEN = re.compile(r"Listener (\S+) \(\S+\) is open on (\S+)\.")
 def served(
     *arguments: str, listeners: int = 1, log: Path | None = None, first: str = ""
 ) -> Iterator[dict[str, str]]:
-    """Listener to address, once so many are open; stopped by SIGTERM at the end. What it logs
-    is in the file ``log`` then, if that is given. ``first`` is Python that the process runs
-    before."""
+    """Each listener's address, once ``listeners`` of them are open; stopped by SIGTERM at the end.
+    The file ``log``, if given, then has its log. ``first`` is Python code that the process runs
+    first."""
     with _started(*arguments, first=first) as node:
         yield _opened(node, listeners)
         node.send_signal(signal.SIGTERM)
@@ -35,7 +35,7 @@ def served(
 
 @contextmanager
 def killed_at_the_end(*arguments: str, listeners: int = 1) -> Iterator[dict[str, str]]:
-    """The same, with no chance to put anything in order."""
+    """The same, killed by SIGKILL at the end."""
     with _started(*arguments) as node:
         yield _opened(node, listeners)
 

@@ -1,7 +1,7 @@
-"""Nodes of ours on one topic, each in a process of its own, and clients that create ACLs on them
-without a pause, whichever is active.
+"""Several of our nodes on one topic, each in its own process, and clients that keep creating ACLs
+on them, whichever node is active.
 
-This module must not know who is killed when.
+This module must not know which node is killed when.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTINGS = client_settings({"request.timeout.ms": "15000"})
 
 
 class TopicNodeProcess:
-    """``metalog serve`` on ``topic``, with its listeners on ports of its own."""
+    """``metalog serve`` on ``topic``, with listeners on ports of its own."""
 
     def __init__(self, topic: str, node_id: int, folder: Path, *, is_broker: bool = False) -> None:
         self.node_id = node_id
@@ -69,7 +69,7 @@ class TopicNodeProcess:
             time.sleep(0.1)
 
     def kill(self) -> None:
-        """SIGKILL; what it said is forgotten."""
+        """SIGKILL; its output is discarded."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -98,7 +98,8 @@ class TopicNodeProcess:
 def topic_nodes(
     topic: str, folder: Path, *, controllers: int, brokers: int = 0
 ) -> Iterator[list[TopicNodeProcess]]:
-    """Started and open, numbered from 1 on, brokers last; stopped by SIGTERM at the end."""
+    """Started nodes with open listeners, numbered from 1, brokers last; stopped by SIGTERM at the
+    end."""
     nodes = [
         TopicNodeProcess(topic, node_id, folder, is_broker=node_id > controllers)
         for node_id in range(1, controllers + brokers + 1)
@@ -122,7 +123,7 @@ def topic_nodes(
 
 
 def leader_of(topic: str) -> int:
-    """Whose LEADER_CHANGE is the last in the topic."""
+    """The leader in the topic's last LEADER_CHANGE."""
     changes = [
         message.leader_id
         for event in TopicLog(topic).read(0)
@@ -134,10 +135,10 @@ def leader_of(topic: str) -> int:
 
 
 class Load:
-    """``with Load(nodes):`` has a client at each node that creates one ACL after the other.
+    """``with Load(nodes):`` runs one client per node; each creates one ACL after the other.
 
-    ``acknowledged`` are the resource names that a node said are created, with the time of
-    its answer and of the request's first attempt; ``asked`` are all that may have been.
+    ``acknowledged`` are the resource names that a node acknowledged, with the times of the answer
+    and of the request's first attempt. ``asked`` are all names that may have been created.
     """
 
     def __init__(self, nodes: Sequence[TopicNodeProcess]) -> None:
@@ -160,7 +161,8 @@ class Load:
             thread.join()
 
     def waits_for(self, names: int, since_s: float, within_s: float) -> float:
-        """Until so many were asked for after ``since_s`` and acknowledged; when the first was."""
+        """Wait until ``names`` ACLs were requested after ``since_s`` and acknowledged; returns the
+        time of the first."""
         deadline = time.monotonic() + within_s
         while True:
             found = sorted(done for done, begun, _ in list(self.acknowledged) if begun > since_s)

@@ -1,6 +1,6 @@
-"""A real Kafka and ``metalog serve``, side by side: the same commands, what each prints.
+"""A real Kafka and ``metalog serve`` side by side: runs the same commands on both.
 
-This module must not know what is asked of them.
+This module must not know which commands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONFIG_COMMAND = "kafka.admin.ConfigCommand"
 
 
 class Cluster(NamedTuple):
-    """Where its brokers and where its controllers are reached."""
+    """The addresses of a cluster's brokers and controllers."""
 
     broker: Address
     controller: Address
@@ -34,8 +34,8 @@ class TwoClusters(NamedTuple):
     ours: Cluster
 
     def printed(self, main: str, *arguments: str, by_controller: bool = False) -> list[list[str]]:
-        """What the tool prints, on stdout and stderr, of Kafka and of us; lines sorted, for
-        Kafka's are in the order of a hash table."""
+        """The tool's stdout and stderr on Kafka and on our node. Lines are sorted, since Kafka's
+        are in a hash table's order."""
 
         def run(cluster: Cluster) -> list[str]:
             option, address = (
@@ -50,15 +50,15 @@ class TwoClusters(NamedTuple):
 
 
 def _lines(text: str) -> list[str]:
-    """The first ACL under a heading is indented by a blank more than the others. Through which of
-    its own frames Java calls a tool changes after some calls."""
+    """The lines in comparable form. The first ACL under a heading has one more blank. Java's own
+    frames in a stack trace change after some calls."""
     lines = re.sub(r": \n \t", ": \n\t", text).splitlines()
     return [line for line in lines if not line.startswith("\tat ")]
 
 
 @contextmanager
 def beside(kafka: RealKafka, folder: Path) -> Iterator[TwoClusters]:
-    """``kafka`` runs already; our node is started, in a process of its own."""
+    """Our node in a process of its own, beside ``kafka``, which runs already."""
     formatted(folder / "log")
     config = folder / "server.properties"
     settings = {**BOTH_ROLES, "metadata.log.dir": str(folder / "log")}

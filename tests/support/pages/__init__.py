@@ -1,1 +1,1 @@
-"""Pages of docs and the README that are made from the code, or compared with it."""
+"""Pages of docs and the README that are generated from the code, or compared with it."""

@@ -1,6 +1,6 @@
-"""What a node answers, as ``docs/formats/node.md`` has it.
+"""The table of a node's APIs in ``docs/formats/node.md``.
 
-``python -m tests.support.pages.api_table`` prints it, to be put into the page after a change. This
+``python -m tests.support.pages.api_table`` prints it, to update the page after a change. This
 module must not know the page.
 """
 
@@ -39,7 +39,7 @@ def apis_table() -> str:
 
 
 def _versions(apis: Mapping[int, HandledApi], key: int) -> str:
-    """Those of the newest Kafka, and since when if they are new."""
+    """The versions of the newest Kafka, and for new ones, since which Kafka."""
     found, before = (spoken(apis, kafka).get(key) for kafka in (NEWEST, OLDEST))
     if found is None:
         return ""

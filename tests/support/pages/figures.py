@@ -1,10 +1,9 @@
-"""The figures in README.md: tests count them, and the README may say nothing else.
+"""The figures in README.md: tests count them, and compare the README with them.
 
 A test that takes the fixture ``figure`` calls ``figure("decisions", 7693)``; all counts of one
-name are added up. In README.md a number stands behind its name: ``<!--decisions-->7,693``.
-With ``METALOG_FIGURES=check`` (as in ``make test``) a run fails where they differ; with
-``METALOG_FIGURES=write`` (``make figures``) only those tests run, and the README is written.
-
+name are added up. In README.md a number follows its name: ``<!--decisions-->7,693``. With
+``METALOG_FIGURES=check`` (as in ``make test``) a run fails if they differ. With
+``METALOG_FIGURES=write`` (``make figures``) only those tests run, and the README is rewritten.
 This module must not know what is counted.
 """
 
@@ -29,7 +28,7 @@ def stated(text: str) -> dict[str, int]:
 
 
 def rewritten(text: str, figures: Mapping[str, int]) -> str:
-    """The README with each figure that is in ``figures`` replaced."""
+    """The README with each of ``figures`` replaced."""
 
     def number(match: re.Match[str]) -> str:
         name = match[1]
@@ -39,7 +38,7 @@ def rewritten(text: str, figures: Mapping[str, int]) -> str:
 
 
 class Figures:
-    """A pytest plugin for one run; ``write`` rather than check."""
+    """A pytest plugin for one run, which checks the README or with ``write`` rewrites it."""
 
     def __init__(self, readme: Path, *, write: bool) -> None:
         self._readme = readme

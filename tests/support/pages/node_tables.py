@@ -1,7 +1,7 @@
-"""A node's keys and metrics as the guide prints them.
+"""The tables of a node's keys and metrics in the guide.
 
-``python -m tests.support.pages.node_tables`` prints both, to be put into the page after a change.
-This module must not know the page.
+``python -m tests.support.pages.node_tables`` prints both, to update the page after a change. This
+module must not know the page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The tables of ``authorizer.permissions.table`` as the guide prints them.
+"""The tables of ``authorizer.permissions.table`` in the guide.
 
-``python -m tests.support.pages.permission_tables`` prints both, to be put into the page after a
-change. This module must not know the page.
+``python -m tests.support.pages.permission_tables`` prints both, to update the page after a change.
+This module must not know the page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
-    """A row a need; key, name and note stand in the first."""
+    """One row per need; the first has the key, the name and the note."""
     if not api.needs:
         yield str(api.key), api.name, "nothing", api.note
     for number, need in enumerate(api.needs):

@@ -1,7 +1,7 @@
-"""What the packages' fronts export, and the page of the guide that lists it.
+"""The names that the packages' fronts export, and the page that lists them.
 
-``python -m tests.support.pages.public_api`` writes docs/reference/api.md anew. A line of it is the
-first sentence of the docstring. This module must not know what a name does.
+``python -m tests.support.pages.public_api`` rewrites docs/reference/api.md. Each line is the first
+sentence of a docstring. This module must not know what a name does.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def called(name: str, value: Any) -> str:
 
 
 def told(front: str, name: str, value: Any) -> str:
-    """The first sentence about a class or function; about a constant, the text below it."""
+    """The first sentence of a class's or function's docstring; for a constant, of the text below
+    it."""
     if not callable(value):
         return first_sentence(constant_text(home(front, name), name))
     if isinstance(value, type) and issubclass(value, Exception):
@@ -83,7 +84,7 @@ def told(front: str, name: str, value: Any) -> str:
 
 
 def home(front: str, name: str) -> ModuleType:
-    """The module that defines a constant, as the front's imports have it."""
+    """The module that defines a constant, according to the front's imports."""
     tree = ast.parse(Path(import_module(front).__file__ or "").read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and any(each.name == name for each in node.names):
@@ -92,7 +93,7 @@ def home(front: str, name: str) -> ModuleType:
 
 
 def constant_text(module: ModuleType, name: str) -> str:
-    """The string that stands below ``name = …``."""
+    """The string below ``name = …``."""
     body = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")).body
     for node, below in pairwise(body):
         if (

@@ -1,1 +1,2 @@
-"""The pipeline: its session, small folders of tables, audit lines, other ways to its results."""
+"""The pipeline: its Spark session, small folders of tables, audit lines, and independent
+computations of its results."""

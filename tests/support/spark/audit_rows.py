@@ -1,7 +1,7 @@
-"""The rows of an audit file, as a worker of Spark's makes them of whatever splits.
+"""The rows that Spark's workers make of an audit file, for splits of any size.
 
-What Spark does is done here: a line is of the split that it begins in, or that ends where it
-begins. This module must not know Spark.
+This module does what Spark does: a line belongs to the split in which it begins, or which ends
+where the line begins. It must not know Spark.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LINES = pa.schema(
 
 
 def rows_of(path: Path, split_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
-    """Requests, rejected lines and what else the lines may mean, by their line in the file."""
+    """Requests, rejected lines and possible readings, by line number in the file."""
     if path.name.endswith(PACKED):
         content = pa.record_batch({"path": [f"file:{path}"], "content": [path.read_bytes()]})
         found = list(read_packed([content], Zone(zone), None))
@@ -51,7 +51,7 @@ def rows_of(path: Path, split_bytes: int = 1 << 20, zone: str = "UTC") -> list[d
 
 
 def splits_of(path: Path, split_bytes: int) -> Iterator[pa.RecordBatch]:
-    """A batch of each, as the text source and the expression LINES give them."""
+    """One batch per split, as the text source and the expression LINES produce them."""
     data, name = path.read_bytes(), f"file:{quote(str(path))}"
     splits: dict[int, list[bytes]] = {}
     begin = 0
@@ -75,7 +75,8 @@ def splits_of(path: Path, split_bytes: int) -> Iterator[pa.RecordBatch]:
 def _without_cut(
     rows: list[dict[str, Any]], last: int, path: Path, zone: Zone
 ) -> Iterator[dict[str, Any]]:
-    """The last line has no LF, and is not a request unless it is whole."""
+    """The rows without an incomplete last line: a line without LF is a request only if it is
+    whole."""
     for row in rows:
         is_request = row["reason"] is None and row["possible"] is None
         if row["line"] == last and is_request and row["rule"] is None:

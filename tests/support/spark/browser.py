@@ -1,7 +1,7 @@
-"""A real Chromium without a window, driven through its WebDriver, that can reach no network.
+"""A real headless Chromium, driven through its WebDriver, that can reach no network.
 
-Debian's packages chromium and chromium-driver (``make browser``). What a page writes to the
-console, and what it asks to load, is kept.
+It comes from Debian's packages chromium and chromium-driver (``make browser``). The page's console
+output and its requests are recorded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _PROGRAMS = ("chromedriver", "chromium")
 
 
 def missing_for_browser() -> str | None:
-    """Why no browser can be had, or None."""
+    """Why no browser is available, or None."""
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     return f"{missing[0]} is not installed; make browser installs it" if missing else None
 
 
 class Browser:
-    """``window`` is the driver itself."""
+    """A browser; ``window`` is its WebDriver."""
 
     def __init__(self, window: Chrome) -> None:
         self.window = window
@@ -36,16 +36,17 @@ class Browser:
         self.window.get(page.as_uri())
 
     def run(self, script: str, *arguments: object) -> Any:
-        """What the script's ``return`` gives."""
+        """The value that the script returns."""
         return self.window.execute_script(script, *arguments)
 
     def said(self) -> list[str]:
-        """What was written to the console since the last look, errors of the policy too."""
+        """The console output since the last look, with violations of the content security
+        policy."""
         return [entry["message"] for entry in self.window.get_log("browser")]
 
     def loaded(self) -> list[str]:
-        """The addresses that were asked for since the last look, but for Chromium's own page,
-        the one that a new window begins with and that may still be loading."""
+        """The addresses requested since the last look, except for Chromium's own start page, which
+        may still be loading."""
         events = (
             json.loads(entry["message"])["message"] for entry in self.window.get_log("performance")
         )
@@ -73,7 +74,7 @@ class Browser:
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """``folder`` takes its profile."""
+    """A browser with its profile in ``folder``."""
     options = ChromeOptions()
     options.binary_location = str(shutil.which("chromium"))
     for argument in (

@@ -1,4 +1,7 @@
-"""All that a pipeline's folder holds, in one look. This module must not know who made it."""
+"""The whole content of a pipeline's folder, for comparisons.
+
+This module must not know who made it.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ AS_THEY_ARE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd HH:mm
 
 
 def everything(spark: SparkSession, folder: Path) -> Counter[tuple[str, str]]:
-    """Every row of every table, with the table's name, but of which files were read: a copy that is
-    left out says nothing."""
+    """Every row of every table, with the table's name, except the rows about audit files: a
+    duplicate that is left out does not matter."""
     tables = Tables.open(spark, folder)
     rows = [
         tables.read(table).select(f.lit(name), f.to_json(f.struct("*"), AS_THEY_ARE))

@@ -1,4 +1,4 @@
-"""A log that is written and an audit folder that fills, for whoever follows both.
+"""A log that is being written and an audit folder that fills, for tests that follow both.
 
 Times are seconds of the first day of 2026. This module must not know what follows.
 """
@@ -39,7 +39,7 @@ def time_ms(second: float) -> int:
 
 
 class WrittenLog:
-    """The log of a stopped node; each call is a run of its writer."""
+    """The log of a stopped node; each call starts its writer once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = formatted(folder, dynamic=False)
@@ -74,9 +74,9 @@ def line(second: float, principal: str, *, allowed: bool, name: str = "t") -> st
 
 
 def appears(folder: Path, name: str, lines: Iterable[str]) -> None:
-    """A finished file, moved into ``folder``, a second younger than the one before it.
+    """Move a finished file into ``folder``, one second younger than the file before it.
 
-    Spark takes the oldest first, and those of one millisecond in any order.
+    Spark takes the oldest file first, and files of the same millisecond in any order.
     """
     folder.mkdir(parents=True, exist_ok=True)
     part = folder.parent / f"{name}.part"

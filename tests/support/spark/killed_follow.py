@@ -1,9 +1,9 @@
-"""``metalog pipeline follow``, which kills itself at a commit of its folder: just before what
-makes batch N count is written, or just after, when Spark does not know of it yet.
+"""Runs ``metalog pipeline follow``, which kills itself at a commit of its folder: just before the
+write that makes batch N count, or just after it, before Spark knows.
 
     killed_follow.py before|after N ARGUMENTS…
 
-Its Spark is the one that its environment names (``spark_session.shared``).
+It uses the Spark that its environment names (``session.shared``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ note = Tables._note
 
 
 def attach() -> None:
-    """Take the context that runs for this process's own, where it would start one."""
+    """Use the running Spark context for this process, in place of a new one."""
     gateway = launch_gateway()
     running = gateway.jvm.org.apache.spark.SparkContext.getOrCreate()
     java = gateway.jvm.JavaSparkContext.fromSparkContext(running)

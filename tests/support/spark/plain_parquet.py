@@ -1,4 +1,4 @@
-"""What DuckDB finds in a folder of plain Parquet, a folder a table, as anybody reads it.
+"""Reads a folder of plain Parquet, one folder per table, with DuckDB, as any reader could.
 
 This module must not know how the folder was made.
 """
@@ -25,5 +25,5 @@ def sums(folder: Path, table: TableSchema, column: str) -> int | None:
 
 
 def counts(folder: Path) -> dict[str, int]:
-    """How many rows each table has; ``*`` must be readable, too."""
+    """The number of rows of each table; ``*`` must be readable, too."""
     return {name: len(rows_in(folder, table, "*")) for name, table in TABLES.items()}

@@ -1,4 +1,4 @@
-"""A page of HTML as a test reads it: its elements, its texts, and its tables."""
+"""Parses an HTML page for tests: its elements, its texts, and its tables."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _VOID = {"meta", "input", "path", "rect", "wbr"}
 
 
 class ReadPage(HTMLParser):
-    """``elements`` are tags with their attributes, ``texts`` tags with what stands in them; where
-    a line may break a text goes on."""
+    """``elements`` are tags with their attributes, ``texts`` are tags with their text. A permitted
+    line break does not end a text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class ReadPage(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def table(self, name: str) -> list[dict[str, str]]:
-        """The rows of the table in the element with this id, by the titles of their columns."""
+        """The rows of the table with this id, by column title."""
         titles, *rows = self._rows.get(name, [[]])
         return [dict(zip(titles, row, strict=True)) for row in rows]
 

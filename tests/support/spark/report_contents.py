@@ -1,4 +1,4 @@
-"""A report's contents made by hand: hostile names in every place that takes one."""
+"""A report's contents made by hand, with a hostile name wherever a name can be."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """One Spark session for all tests of a worker, on one thread of one JVM.
 
-Whoever takes the fixture ``spark`` runs in one of two groups (``xdist_group``), so that two
-workers share the work and no more than two JVMs are started; and once, not on every Python
-(``once``). What a JVM prints is in ``build/spark-tests``.
-Tables here have a handful of rows, so what counts is what each query costs before its first
-row: no code is compiled for it, no plan is changed underway nor printed whole, no class of
-Spark's is verified again, no file has a checksum, and no process is started for its permissions.
+Tests with the fixture ``spark`` run in one of two groups (``xdist_group``), so that two workers
+share the work and at most two JVMs run; and on one Python version only (``once``). The JVM's
+output is in ``build/spark-tests``.
+
+Tables have only a few rows in tests, so most of the cost is what a query costs before its first
+row. Therefore: no code generation, no adaptive plans, no printed plans, no second verification of
+Spark's classes, no checksums of files, and no process that sets a file's permissions.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def spark() -> Iterator[SparkSession]:
 
 
 def _leave_out_defaults() -> None:
-    """Of YARN, MapReduce and HDFS, which Spark sends along with each look at a file."""
+    """Drop the defaults of YARN, MapReduce and HDFS, which Spark sends along with each access to a
+    file."""
     CLASSES.mkdir(exist_ok=True)
     for name in ("yarn", "mapred", "hdfs"):
         (CLASSES / f"{name}-default.xml").write_text("<configuration/>\n")
@@ -95,8 +97,9 @@ def _leave_out_defaults() -> None:
 
 
 def _leave_permissions(session: SparkSession) -> None:
-    """Hadoop has no library of its own here, and starts a process for those of each folder and
-    file, eight for a table that is written. Spark brings the compiler of what is without."""
+    """Replace setting permissions. Hadoop has no native library here, and starts a process for
+    each folder and file, eight for one written table. Spark brings the compiler for the
+    replacement."""
     java = session.sparkContext._gateway.jvm
     compiler = java.org.codehaus.janino.SimpleCompiler()
     compiler.cook(JAVA)
@@ -106,8 +109,8 @@ def _leave_permissions(session: SparkSession) -> None:
 
 
 def _remember_classes() -> None:
-    """For each name that Spark's Python asks Java for, Java looks into some hundreds of jars
-    some times over, and does so again the next time."""
+    """Cache class lookups. Each class that Spark's Python requests makes Java search some hundreds
+    of jars, several times, and again at the next request."""
     from py4j.java_gateway import JVMView
 
     look_up = JVMView.__getattr__
@@ -121,8 +124,8 @@ def _remember_classes() -> None:
 
 @contextmanager
 def shared(spark: SparkSession) -> Iterator[dict[str, str]]:
-    """An environment for one other Python at a time to use this Spark by, as if it had started
-    it. What Spark asks of Python comes to that one, and to this one again at the end."""
+    """Environment variables with which one other Python at a time uses this Spark as its own.
+    Spark's callbacks go to that process, and back to this one at the end."""
     from py4j.java_gateway import JavaObject
 
     gateway = spark.sparkContext._gateway
@@ -142,6 +145,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _half(test: Path) -> str:
-    """What comes in and is built, or what is found in it: about as long."""
+    """The half of the tests: ingestion and builds, or findings. Both take about as long."""
     comes_in = test.parent.name in {"metalog_spark", "bench", "follow"}
     return "spark" if comes_in else "spark-findings"

@@ -1,7 +1,7 @@
-"""A pipeline's folder of a few rows, its decisions made by the spec's linear scan.
+"""A pipeline's folder with a few rows, whose decisions come from the spec's linear scan.
 
-Times are hours from midnight of 2026-01-01, and brokers log everything unless told otherwise. The
-metadata log begins at a snapshot, made the day before unless told otherwise.
+Times are hours from midnight of 2026-01-01. Unless told otherwise, brokers log everything, and the
+metadata log begins at a snapshot of the day before.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def life(
 
 
 class Ask(NamedTuple):
-    """So many requests between ``hour`` and half an hour later; ``result`` is the broker's where
-    it is not what the ACLs say."""
+    """Requests within half an hour from ``hour``; ``result`` is the broker's answer if it differs
+    from the ACLs'."""
 
     principal: str
     operation: Operation
@@ -83,7 +83,7 @@ class World(NamedTuple):
     """The hour of the snapshot."""
 
     def folder(self, session: SparkSession, path: Path, *only: TableSchema) -> Tables:
-        """With the tables ``only``, if some are named."""
+        """Make the folder; with ``only``, just these tables."""
         tables = Tables.make(session, path)
         decided = [self._decided(ask) for ask in self.asks]
         offsets = (_SNAPSHOT, max(self._edges(), default=_SNAPSHOT))
@@ -126,7 +126,7 @@ class World(NamedTuple):
         return {edge.at for life in self.lives for edge in life[2:] if edge is not None}
 
     def _coverage(self, decided: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
-        """All was asked of the first broker; the others log that nothing was."""
+        """The first broker got all requests; the others logged that they got none."""
         lines: Counter[tuple[str, int, str]] = Counter()
         for row in decided:
             ask = row["ask"]
@@ -144,7 +144,7 @@ class World(NamedTuple):
 
 
 def _write(table: TableSchema, rows: Sequence[tuple[Any, ...]], place: Path) -> None:
-    """What Spark would write there; a job of its takes longer than that."""
+    """Write the file that Spark would write; a Spark job takes longer."""
     from pyarrow import parquet
 
     place.mkdir(parents=True)
@@ -197,7 +197,7 @@ def _asked(ask: Ask) -> tuple[str, ...]:
 
 
 def _both_ends(row: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Half of the requests where they begin, the others where they end."""
+    """Half of the requests at the beginning of their time, the others at its end."""
     ask = row["ask"]
     return [
         (

@@ -1,8 +1,9 @@
-"""One day of a small shop, so few ACLs and requests that every finding can be worked out by hand.
+"""One day of a small shop, with so few ACLs and requests that every finding can be computed by
+hand.
 
 bob reads three of the shop's topics by a wildcard; carol has a grant that nobody uses; dave is
-held back by a DENY; erin came later; frank holds two powers that nobody should hold together;
-mallory tries for ever; admin is a super user.
+stopped by a DENY; erin came later; frank has two powers that nobody should combine; mallory keeps
+retrying; admin is a super user.
 """
 
 from metalog.acl import Operation, ResourceType

@@ -1,7 +1,7 @@
-"""Audit lines as Kafka writes them, whatever the names, and what spoils them on their way.
+"""Audit lines as Kafka writes them, with any names, and the damage that they take on their way.
 
-What a line was written for is kept beside it, so that a test can say what happened without a
-reader of lines.
+Each line is stored with the request it was written for, so a test knows the truth without parsing
+lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRINCIPALS = ("User:a", "User:b", "User:c", "User:CN=d is e")
 
 
 class Event(NamedTuple):
-    """One request that Kafka decided, and the line that it wrote."""
+    """One request that Kafka decided, and the audit line that it wrote."""
 
     principal: str
     operation: Operation
@@ -76,7 +76,7 @@ def some_acls(random: Random, number: int = 40) -> list[Acl]:
 
 
 def some_events(random: Random, acls: Sequence[Acl], number: int = 30) -> list[Event]:
-    """As many as there is a chance for each ACL to be used once or never."""
+    """Enough random requests that each ACL is used once or never."""
     events = []
     for second in range(number):
         acl = random.choice(acls)
@@ -91,9 +91,9 @@ def some_events(random: Random, acls: Sequence[Acl], number: int = 30) -> list[E
 
 
 def spoil(random: Random, events: Sequence[Event], *, halves: bool) -> tuple[bytes, list[Event]]:
-    """A log of ``events`` with torn lines to which the next one is appended, with ``halves`` that
-    end in a line feed too, and lines of another encoding; and the events of which the log still
-    says who was allowed what on which type of resource."""
+    """A log of ``events`` with torn lines, to which the next line is appended; with ``halves``,
+    torn lines end in a line feed, too. Some lines have another encoding. Also returns the events
+    of which the log still says who was allowed which operation on which resource type."""
     log, told = b"", []
     for event in events:
         line = event.line

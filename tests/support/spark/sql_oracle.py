@@ -1,7 +1,7 @@
-"""Decisions as of a time by joins in Spark SQL: another way, which shares nothing with ours.
+"""Decides requests as of their own time by joins in Spark SQL, independently of our code.
 
-It reads the tables of a pipeline's folder as they are, and is quadratic: for tests, and for the
-benchmark to say what the obvious way would cost.
+It reads the tables of a pipeline's folder as they are, and takes quadratic time. Tests use it, and
+the benchmark shows with it what the obvious solution costs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _REACHES = """
 
 
 def _number(host: str) -> str:
-    """That of an IPv4 address; null where it has not four numbers."""
+    """An IPv4 address as a number; null if it does not have four numbers."""
     parts = (f"try_cast(split_part({host}, '.', {place}) AS BIGINT)" for place in (1, 2, 3, 4))
     return "((({} * 256 + {}) * 256 + {}) * 256 + {})".format(*parts)
 
 
 def _bits(host: str) -> str:
-    """Those of an IPv6 address, as text of 128 digits."""
+    """An IPv6 address as a text of 128 binary digits."""
     before, after = (
         f"filter(split(split_part({host}, '::', {part}), ':'), each -> each <> '')"
         for part in (1, 2)
@@ -120,7 +120,8 @@ FROM ruled
 def decided_by_joins(
     requests: DataFrame, changelog: DataFrame, history: DataFrame, configuration: DataFrame
 ) -> DataFrame:
-    """What DECISIONS adds to ``requests``, of which each must have a ``line`` of its own."""
+    """The columns that DECISIONS adds to ``requests``, each of which must have a different
+    ``line``."""
     return requests.sparkSession.sql(
         _SQL,
         requests=requests,

@@ -1,1 +1,1 @@
-"""The suite itself: what is tested, in which order, and what no test may do."""
+"""The test suite itself: what it tests, in which order, and what no test may do."""

@@ -1,9 +1,9 @@
-"""Which tests run on one worker of xdist, in which order, and when what they share ends.
+"""Which tests run on one worker of xdist, in which order, and when their shared fixtures end.
 
-Those of a group share servers, and what a group shares ends with it: pytest keeps a session's
-fixtures to the end of the session, and a dozen idle JVMs cost the other workers a third of a
-core. Other tests stay with those of their file, so that what they share is made once. What
-takes long begins early: groups, the largest first, then files with searches that run ``once``.
+Tests of a group share servers, which end with the group. pytest would keep a session's fixtures to
+the end of the session, and a dozen idle JVMs cost the other workers a third of a core. Other tests
+stay with those of their file, so that fixtures of a module are made once. Long work starts early:
+groups, the largest first, then files with searches that run ``once``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from xdist.scheduler import LoadGroupScheduling
 
 
 class GroupsThenFiles(LoadGroupScheduling):
-    """Hands out groups and files as they come, with ``--no-loadscope-reorder``."""
+    """An xdist scheduler that hands out groups and files in their order, with
+    ``--no-loadscope-reorder``."""
 
     def _split_scope(self, nodeid: str) -> str:
         scope = super()._split_scope(nodeid)
@@ -24,7 +25,7 @@ class GroupsThenFiles(LoadGroupScheduling):
 
 
 class Groups:
-    """A pytest plugin for a worker of xdist: the last test of a group tears down all there is."""
+    """A pytest plugin for a worker of xdist: the last test of a group tears down all fixtures."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -38,8 +39,8 @@ class Groups:
         items.sort(key=turn)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """xdist hands out tests by what it adds to their ids; where that does not stay, each test
-        of a group is handed out by itself, and starts the group's servers anew."""
+        """xdist schedules by the suffix that it adds to test ids. Keep the suffix: without it,
+        each test of a group is scheduled separately and starts the group's servers again."""
         if session.config.getoption("loadgroup", False):
             for item in session.items:
                 if _group(item) is not None and "@" not in item.nodeid.rpartition("]")[2]:

@@ -1,4 +1,4 @@
-"""In CI a test that did not run has failed: nothing is left out without a word."""
+"""In CI, a test that did not run has failed: nothing is left out silently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOT_IN_CI = "skipped, which CI does not accept"
 
 
 class NoSkips:
-    """A pytest plugin that turns each skip, of a test or of a whole file, into a failure."""
+    """A pytest plugin that turns each skip, of a test or a whole file, into a failure."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:

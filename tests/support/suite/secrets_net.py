@@ -1,11 +1,16 @@
-"""Catches secrets that get out: a test fails where one was printed, said in an error or written.
+"""Catches leaked secrets: a test fails if one was printed, contained in an error's message, or
+written to a file.
 
-Secrets are the passwords that tests set users to, the credentials in our fixtures' logs, and
-the salt and keys of every ``ScramCredential`` that is made while a test runs. They are looked
-for as they are, in hex and in base64: in what was captured, in what processes printed, in the
-message of every error of ours, in the words of every process that our own code starts, and in
-the files of ``tmp_path``, but for those in which credentials belong. With xdist each worker
-looks at its own tests.
+Secrets are the passwords that tests set, the credentials in our fixtures' logs, and the salt and
+keys of every ``ScramCredential`` made during a test. They are searched for as they are, in hex and
+in base64:
+
+- in captured output, and in what processes print;
+- in the message of every error of ours;
+- in the arguments of every process that our own code starts;
+- in the files of ``tmp_path``, except those that are meant to contain credentials.
+
+With xdist each worker checks its own tests.
 """
 
 from __future__ import annotations
@@ -51,7 +56,7 @@ _OTHERS = ("java", "mvn")
 
 
 class SecretsNet:
-    """A pytest plugin; ``secrets`` and ``seen`` are what to look for, and in what."""
+    """A pytest plugin; ``secrets`` are searched for in ``seen``."""
 
     def __init__(self, passwords: Iterable[str] = PASSWORDS) -> None:
         self._plain = {password.encode() for password in passwords}
@@ -61,7 +66,7 @@ class SecretsNet:
         self.seen: dict[str, set[str | bytes]] = defaultdict(set)
 
     def _begin_anew(self) -> None:
-        """What a test made up is of no concern to the next one."""
+        """Forget the secrets of the test before."""
         self.seen.clear()
         self._bytes, self._beginnings = map(set, self._always)
 
@@ -86,7 +91,7 @@ class SecretsNet:
                 self.look_for(secret)
 
     def look_for(self, secret: bytes) -> None:
-        """Salts and keys that are too plain to be told from other bytes are left alone."""
+        """Search for a secret, unless its bytes are too common to be distinguished from others."""
         if len(secret) >= _SHORTEST_SALT and len(set(secret)) >= _FEWEST_BYTES:
             self._bytes.add(secret)
             self._beginnings |= _encoded(secret)
@@ -133,7 +138,7 @@ class SecretsNet:
         return report
 
     def leaks(self) -> Iterator[str]:
-        """Where a secret was seen; threads that a test left may still write."""
+        """The places in which a secret was seen; threads of an ended test may still write."""
         for where, said in tuple(self.seen.items()):
             texts = (
                 each.encode("utf-8", "replace") if isinstance(each, str) else each
@@ -163,13 +168,13 @@ class SecretsNet:
         )
 
     def _is_escaped_in(self, data: bytes) -> bool:
-        """As ``repr`` shows bytes."""
+        """Whether the data has the secret as ``repr`` shows bytes."""
         lines = b"\n".join(line for line in data.split(b"\n") if b"\\x" in line)
         return any(repr(each)[2:-1].encode() in lines for each in self._bytes)
 
 
 def _caller_of_subprocess() -> str:
-    """The file whose code starts a process, be it by ``Popen`` or by ``run``."""
+    """The file whose code starts a process, by ``Popen`` or by ``run``."""
     frame: FrameType | None = sys._getframe(3)
     while frame is not None and frame.f_code.co_filename == subprocess.__file__:
         frame = frame.f_back
@@ -177,7 +182,7 @@ def _caller_of_subprocess() -> str:
 
 
 def _encoded(secret: bytes) -> set[bytes]:
-    """How its hex and its base64 begin."""
+    """The beginnings of its hex and its base64."""
     forms = (secret.hex().encode(), b64encode(secret), urlsafe_b64encode(secret))
     return {form[:_BEGINNING] for form in forms if len(form.rstrip(b"=")) >= _BEGINNING}
 

@@ -1,4 +1,4 @@
-"""Waits for what another thread or process does, and no longer than it must."""
+"""Waits for another thread or process, and no longer than necessary."""
 
 import time
 from collections.abc import Callable
@@ -7,9 +7,9 @@ _LONGEST_S = 60
 
 
 def eventually(condition: Callable[[], object]) -> bool:
-    """Whether ``condition`` came to hold before anybody would give up.
+    """Whether ``condition`` became true within a generous time limit.
 
-    It is asked again after a tenth of the time that was waited so far, within bounds.
+    The pause before the next check is a tenth of the time waited so far, within bounds.
     """
     begin = time.monotonic()
     while not condition():

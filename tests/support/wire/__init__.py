@@ -1,1 +1,1 @@
-"""The protocol: requests of every kind, sane, odd and hostile, and peers that answer them."""
+"""The protocol: requests of every kind, valid, odd and hostile, and peers that answer them."""

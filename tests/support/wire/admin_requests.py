@@ -1,6 +1,6 @@
-"""Requests of admin clients, sane and odd, and what a node answers to them, made comparable.
+"""Requests of admin clients, valid and odd, and a node's answers in comparable form.
 
-This module must not know who answers.
+This module must not know which node answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLACES = frozenset(("host", "port", "cluster_id", "rack", "throttle_time"))
 
 
 def creation(version: int = 3, **changed: Any) -> Any:
-    """An ACL of ``User:beside``; codes as Kafka numbers them."""
+    """An ACL of ``User:beside``; codes are Kafka's numbers."""
     given: dict[str, object] = {
         "resource_type": 2,
         "resource_name": "beside",
@@ -94,7 +94,7 @@ def describe_users(*names: str) -> Body:
 
 
 class Asker:
-    """One client of one node; opens its connection anew after the node closed it."""
+    """A client of one node; it reconnects after the node closed the connection."""
 
     def __init__(self, address: Address, settings: ClientSettings = PLAINTEXT) -> None:
         self._address = address
@@ -102,7 +102,7 @@ class Asker:
         self._connection: Connection | None = None
 
     def ask(self, body: Body) -> Any:
-        """The answer, comparable; ``closed`` where the node hung up."""
+        """The answer in comparable form; ``closed`` if the node closed the connection."""
         if self._connection is None:
             self._connection = Connection(self._address, self._settings)
         try:
@@ -122,7 +122,7 @@ class Asker:
 
 
 def comparable(value: Any) -> Any:
-    """Without what says where a cluster is; the order within a response's sets is nobody's."""
+    """The value without addresses of the cluster, and with sets in a fixed order."""
     if is_dataclass(value):
         return tuple(_fields(value))
     if isinstance(value, tuple):

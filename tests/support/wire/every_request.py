@@ -1,6 +1,6 @@
-"""One request of each API that a node answers, in the newest version, harmless if it is allowed.
+"""One request for each API of a node, in the newest version, harmless if it is allowed.
 
-This module must not know who may ask what.
+This module must not know which clients may send it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INNER = write_request(admin.create(), 1, "client")
 
 @cache
 def requests() -> dict[int, Body]:
-    """By API key."""
+    """The requests, by API key."""
     metadata, quorum = request_parts(METADATA, 13), request_parts(QUORUM, 2)
     every: list[Any] = [
         metadata.MetadataRequest(
@@ -62,7 +62,7 @@ def requests() -> dict[int, Body]:
 
 
 def first_error(answer: Any) -> int:
-    """The error code of an answer or, where that is 0, of the first item in it."""
+    """The response's error code or, if that is 0, that of its first item."""
     for name, value in _walk(answer):
         if name == "error_code" and value:
             return int(value)

@@ -1,7 +1,7 @@
-"""The largest requests that a hostile client may send, made from the classes that declare them.
+"""The largest requests that a hostile client may send, derived from the message classes.
 
-What is written here is KIP-482's and its predecessor's form, without help from the writers under
-test. This module must not know what an API is for, but for the values that are no nonsense.
+It encodes by KIP-482 and the format before it, without the writers under test. This module must
+not know what an API is for, except for the values that must be valid.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LONGEST_TEXT = 32_767
 
 
 class Shape(NamedTuple):
-    """How many items each outermost array has, and each array within; ``text`` makes the text
-    of the number of an item, or is that of all, which are alike then. ``tags`` are unknown tagged
-    fields at the end."""
+    """Each outermost array has ``items`` items, each array within it ``within``. ``text`` makes
+    the text of an item from its number, or is the same text for all. ``tags`` is the number of
+    unknown tagged fields at the end."""
 
     items: int = 0
     within: int = 0
@@ -37,7 +37,7 @@ class Shape(NamedTuple):
 def hostile(
     key: int, api: HandledApi, version: int, data: Mapping[str, bytes]
 ) -> Iterator[tuple[str, bytes]]:
-    """What is hostile about each, and the request; ``data`` are its fields of type bytes."""
+    """Names of attacks, with their requests; ``data`` are the fields of type bytes."""
     declared: Any = request_type(key, version)
     most, plain = api.most_elements, Shape(data=data)
     yield "short", request(declared, plain)
@@ -91,7 +91,7 @@ def has_arrays(declared: Any) -> bool:
 
 @cache
 def item_type(kind: Any) -> Any:
-    """Of an array; None where ``kind`` is none."""
+    """The item type of an array; None if ``kind`` is not an array."""
     for each in (kind, *get_args(kind)):
         if get_origin(each) is tuple:
             return get_args(each)[0]

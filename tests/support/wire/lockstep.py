@@ -1,6 +1,6 @@
-"""Two clusters asked the same, one step after the other, and held against each other.
+"""Sends the same requests to two clusters, step by step, and compares the answers.
 
-This module must not know what is asked, nor which cluster is ours.
+This module must not know the requests, nor which cluster is ours.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ LONGEST_DELAY_S = 60.0
 
 
 class Step(NamedTuple):
-    """``run`` asks one of the clusters for something. A description may be asked for again:
-    Kafka's brokers learn of a change some milliseconds after it was acknowledged."""
+    """``run`` sends a request to one cluster. A description may be repeated: Kafka's brokers learn
+    of a change some milliseconds after it is acknowledged."""
 
     run: Callable[[], Any]
     is_description: bool = False
@@ -37,7 +37,7 @@ def lockstep(theirs: Iterable[Step], ours: Iterable[Step]) -> None:
 
 
 def outcome(step: Step) -> str:
-    """What a client gives back or raises, as it prints it."""
+    """What a client returns or raises, as it prints it."""
     try:
         return repr(step.run())
     except KafkaException as error:

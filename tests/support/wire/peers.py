@@ -1,7 +1,7 @@
 """Peers of a wire client that answer as a test says, or not at all.
 
-A real node cannot be made to hang up between a request and its answer. This module must not know
-what a client makes of an answer.
+A real node cannot be made to close the connection between a request and its answer. This module
+must not know what a client makes of an answer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FEATURES = Features({}, {}, 0)
 
 @contextmanager
 def serving(talk: Callable[[socket.socket], Any]) -> Iterator[Address]:
-    """One connection is accepted, talked to, and closed."""
+    """Accept one connection, talk to it, and close it."""
 
     def serve() -> None:
         peer, _ = listener.accept()
@@ -45,7 +45,7 @@ def serving(talk: Callable[[socket.socket], Any]) -> Iterator[Address]:
 
 
 def opened(peer: socket.socket) -> FrameReader:
-    """Answers the question for versions."""
+    """Answer the ApiVersions request."""
     frames = FrameReader()
     head = read_head(next_frame(peer, frames))
     body = versions_response(head.version, ErrorCode.NONE, SPOKEN, FEATURES)
@@ -68,8 +68,8 @@ Answer = Callable[[Body], Body | None]
 
 @contextmanager
 def answering(answer: Answer) -> Iterator[tuple[Address, list[str]]]:
-    """A peer that takes any number of connections, and the names of the requests it was sent.
-    It hangs up at the end."""
+    """A peer that accepts any number of connections, and the names of the requests it received. It
+    closes all at the end."""
     asked: list[str] = []
     peers: list[socket.socket] = []
 

@@ -1,6 +1,6 @@
-"""Any message of a class as kio declares it, for hypothesis.
+"""A hypothesis strategy for any message of a class that kio declares.
 
-Made from the declaration alone. This module must not know the code under test.
+It uses the declaration alone. This module must not know the code under test.
 """
 
 from __future__ import annotations

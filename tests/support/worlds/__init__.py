@@ -1,1 +1,1 @@
-"""ACLs, histories and messages that hypothesis makes up, and the spec that decides about them."""
+"""ACLs, histories and messages that hypothesis generates, and the spec that decides about them."""

@@ -1,6 +1,6 @@
-"""Hypothesis strategies for what a file of ACLs may hold: ACLs with odd names, notes, owns.
+"""Hypothesis strategies for the content of an ACL file: ACLs with odd names, notes, owns.
 
-Every ACL is one that Kafka would create.
+Kafka would create every one of these ACLs.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ documents = st.builds(
 
 
 def meant(document: Document) -> tuple[object, ...]:
-    """What a document says, whatever its order and places: the first notes of an ACL count."""
+    """The document's meaning, without its order and positions: an ACL's first notes count."""
     first: dict[Acl, AclNotes] = {}
     for acl, said, _ in document.entries:
         first.setdefault(acl, said)

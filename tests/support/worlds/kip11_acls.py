@@ -1,4 +1,4 @@
-"""ACLs of KIP-11's kind, few words in many combinations, and an authorizer that has them.
+"""ACLs of KIP-11's kind, few words in many combinations, and an authorizer with them.
 
 This module must not know what a test claims.
 """
@@ -52,7 +52,7 @@ def having(
     config: Mapping[str, object] | None = None,
     rules: Rules = KIP_11,
 ) -> SimpleAclAuthorizer:
-    """Ready at once, with these ACLs and no log."""
+    """A ready authorizer with these ACLs and without a log."""
     authorizer = SimpleAclAuthorizer(rules)
     authorizer.initialize(config or {})
     entries = dict.fromkeys(
@@ -69,7 +69,7 @@ def having(
 def on_a_log(
     config: Mapping[str, object] | None = None, rules: Rules = KIP_11
 ) -> Iterator[SimpleAclAuthorizer]:
-    """Ready, over a log that can be changed through it."""
+    """A ready authorizer on a log that it can change."""
     authorizer = SimpleAclAuthorizer(rules)
     authorizer.initialize(config or {})
     opened = authorizer.as_todays().start({"CLIENT": ""})["CLIENT"]

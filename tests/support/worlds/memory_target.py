@@ -1,4 +1,4 @@
-"""A TARGET in memory: takes ACLs as a cluster does, and fails when it is told to.
+"""A TARGET in memory: accepts ACLs as a cluster does, and fails on demand.
 
 This module must not know plans.
 """
@@ -14,7 +14,7 @@ from metalog_sources.store import StoreState
 
 
 class MemoryTarget:
-    """Fails after so many requests; it cannot say a DENY where ``only_allows``."""
+    """Fails after a number of requests; with ``only_allows`` it cannot represent a DENY."""
 
     caller: str | None = None
 

@@ -1,4 +1,4 @@
-"""Small worlds of requests, drawn at random, in which every combination can be asked."""
+"""Small random worlds of requests, in which every combination can be decided."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def texts(longest: int) -> list[str]:
 
 
 class World(NamedTuple):
-    """``names`` have one of each class into which patterns of this world can divide names."""
+    """``names`` has one name of each class that the patterns of this world can distinguish."""
 
     kind: ResourceType
     patterns: list[str]
@@ -101,7 +101,7 @@ def is_from(hosts: HostSet, client: str) -> bool:
 
 
 class Answers:
-    """The authorizer's answers: for each session and name the operations that are allowed."""
+    """The authorizer's answers: by session and name, the allowed operations."""
 
     def __init__(self, acls: list[Acl], config: AuthorizerConfig) -> None:
         self._context = DecisionContext(AclIndex.of(acls), config, shut_by="")

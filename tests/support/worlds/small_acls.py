@@ -1,4 +1,4 @@
-"""A few ACLs and their lives, short to write down."""
+"""A few ACLs and their lifetimes, short to write down."""
 
 from authorizer.history.timeline import AclLifetime
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -25,5 +25,5 @@ def deny(name: str, operation: Operation = Operation.READ, principal: str = BOB)
 
 
 def lived(number: int, acl: Acl) -> AclLifetime:
-    """From before the history on, for good."""
+    """A lifetime that began before the history and has no end."""
     return AclLifetime(Uuid(number.to_bytes(16, "big")), acl, None, None)

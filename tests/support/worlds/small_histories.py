@@ -1,4 +1,4 @@
-"""Hypothesis strategies for histories of a few ACLs that come, go and are bound anew."""
+"""Hypothesis strategies for histories in which a few ACLs are added, removed and bound again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ bases = st.dictionaries(ids, small_acls, max_size=3)
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[TimelineChange]:
-    """Changes at rising offsets and times; some take effect together, by a transaction."""
+    """Changes at increasing offsets and times; some take effect together, by a transaction."""
     changes: list[TimelineChange] = []
     offset, time = START, 100
     for size in draw(st.lists(st.integers(1, 3), max_size=5)):

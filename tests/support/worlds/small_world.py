@@ -1,4 +1,4 @@
-"""Hypothesis strategies for questions and ACLs that often meet: few names, hosts, principals."""
+"""Hypothesis strategies for questions and ACLs that often match: few names, hosts, principals."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ Value = TypeVar("Value")
 
 
 def from_there(by_host: Mapping[str, Value], client: str) -> Value | None:
-    """What is said of a client's host, or of the narrowest block with it of which something is."""
+    """The value for a client's host, or else for the narrowest CIDR block that contains the
+    host."""
     if client in by_host:
         return by_host[client]
     address = client_address(client)
@@ -90,11 +91,11 @@ def from_there(by_host: Mapping[str, Value], client: str) -> Value | None:
 
 
 worlds = st.integers(0, (1 << 64) - 1).map(_world)
-"""(ACLs, configuration, question), where most ACLs have something to do with the question."""
+"""(ACLs, configuration, question); most ACLs are related to the question."""
 
 
 def for_many_worlds(law: Callable[[list[Acl], AuthorizerConfig, Question], None]) -> Any:
-    """A test that holds ``law`` against thousands of worlds, of which it names the failing one."""
+    """A test that checks ``law`` in thousands of worlds, and names the world that fails."""
 
     def test() -> None:
         for seed in range(MANY):

@@ -1,4 +1,4 @@
-"""The meaning of a decision: a linear scan of all ACLs, for tests to hold faster paths against."""
+"""The meaning of a decision: a linear scan of all ACLs, with which tests compare faster code."""
 
 from __future__ import annotations
 
