@@ -1,7 +1,7 @@
-"""Decisions: who may do what, answered from the ACLs of a replayed log, with the reason.
+"""The authorizer: decides from the ACLs of a replayed log who may do what, and gives the reason.
 
-The names below are what others need from here (docs/reference/api.md says what each is); each
-is imported when first used, so that importing this package costs nothing.
+The names below are the package's public API; docs/reference/api.md describes each. A name is
+imported when it is first used, so that importing this package costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Says what is wrong with an ACL given in code: Kafka refuses it, or it decides nothing.
+"""Warns of faults in ACLs that a program passes in: Kafka refuses the ACL, or it has no effect.
 
 Each message names the position of the ACL, counted from 0. This module must not know how a
 decision is made.
@@ -16,7 +16,7 @@ from metalog.host_block import host_block
 
 
 def refuse_what_kafka_refuses(number: int, acl: Acl) -> None:
-    """``InvalidRequest`` for an ACL that Kafka's controller does not create."""
+    """Raise ``InvalidRequest`` for an ACL that Kafka's controller would not create."""
     if problem := acl_problem(acl):
         raise InvalidRequest(
             f"acls[{number}]: {problem}; Kafka's controller refuses such an ACL, so correct it, "
@@ -25,7 +25,7 @@ def refuse_what_kafka_refuses(number: int, acl: Acl) -> None:
 
 
 def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
-    """Why ``acl`` decides nothing where ``kafka`` decides, a line each."""
+    """The reasons why ``acl`` has no effect in this version of Kafka, one line each."""
     reason = _host_warning(acl.host, kafka)
     if reason is not None:
         yield f"acls[{number}]: {reason}"

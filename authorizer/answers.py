@@ -1,6 +1,7 @@
 """Answers a session's actions from one decision context, and writes the audit lines.
 
-All actions are answered from the same index. This module must not know how a decider came to be.
+All actions are answered from the same index. This module must not know how a decision context is
+made.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ DEBUG: Final = logging.DEBUG
 
 
 def results_of(
-    decider: DecisionContext, identity: Identity, actions: Sequence[Action]
+    decisions: DecisionContext, identity: Identity, actions: Sequence[Action]
 ) -> list[AuthorizationResult]:
-    """A result for each of ``actions``, all from what one session may do."""
-    answers = decider.session(identity)
+    """A result for each of ``actions`` of one session, in order."""
+    answers = decisions.session(identity)
     results = []
     for action in actions:
         resource = action.resource
@@ -39,28 +40,30 @@ def results_of(
     return results
 
 
-def decision_of(decider: DecisionContext, context: RequestContext, action: Action) -> Decision:
-    """The result of ``action``, with its rule."""
+def decision_of(decisions: DecisionContext, context: RequestContext, action: Action) -> Decision:
+    """The decision on ``action``, with its rule."""
     resource = action.resource
     if resource.pattern_type is not LITERAL:
         refuse_other_patterns(resource)
-    return decider.decide(context.identity, action.operation, resource.resource_type, resource.name)
+    return decisions.decide(
+        context.identity, action.operation, resource.resource_type, resource.name
+    )
 
 
 def refuse_other_patterns(resource: ResourcePattern) -> None:
-    """``InvalidRequest``: ``resource`` is not LITERAL."""
+    """Raise the ``InvalidRequest`` for a ``resource`` that is not LITERAL."""
     raise InvalidRequest(
         f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
     )
 
 
 def audit_all(
-    decider: DecisionContext,
+    decisions: DecisionContext,
     context: RequestContext,
     actions: Sequence[Action],
     results: Sequence[AuthorizationResult],
 ) -> None:
-    """Log as Kafka does; the rule is found only if the line is wanted."""
+    """Log each decision as Kafka does; the rule is looked up only if the line will be logged."""
     if not AUDIT_LOG.isEnabledFor(INFO):
         return
     for action, result in zip(actions, results, strict=True):
@@ -69,5 +72,5 @@ def audit_all(
         else:
             level = INFO if action.log_if_denied else audit.TRACE
         if AUDIT_LOG.isEnabledFor(level):
-            line = audit.format_line(context, action, decision_of(decider, context, action))
+            line = audit.format_line(context, action, decision_of(decisions, context, action))
             AUDIT_LOG.log(level, "%s", line, extra=audit.source(context))

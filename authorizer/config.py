@@ -1,6 +1,6 @@
-"""The authorizer's configuration, in Kafka's keys and with Kafka's parsing.
+"""The authorizer's configuration, in Kafka's keys and parsed as in Kafka.
 
-This module must not know files: it takes what a ``.properties`` file said.
+This module must not know files: it takes the properties of a parsed ``.properties`` file.
 """
 
 from __future__ import annotations
@@ -33,20 +33,18 @@ _ALIKE: Final = 0.9
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
 _LONGEST_NUMBER: Final = 18
 _INDIRECT: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
-"""``${PROVIDER:KEY}``, which a provider replaces (KIP-297)."""
+"""``${PROVIDER:KEY}``, which a configuration provider replaces (KIP-297)."""
 _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
 class AuthorizerConfig(NamedTuple):
-    """What a configuration says about decisions: super users, the default rule, the gate, and
-    whose decisions they are.
+    """An authorizer's settings: super users, the default rule, the gate, and Kafka's version.
 
-    ``allow_everyone`` is the decision where no ACL reaches a resource.
+    ``allow_everyone`` is the decision for a resource that no ACL's pattern matches.
     ``early_start_listeners`` open before the authorizer is ready, for super users only.
-    ``stale_deny_after_ms``: how long the last good image stays in force once the replay
-    has stopped at a fault; None is for ever.
-    ``kafka_version`` is the version of Kafka whose decisions are given; None where nothing says
-    which: then the log's metadata.version tells it.
+    ``stale_deny_after_ms`` is how long the last good image stays in force after the replay stopped
+    at a fault; None means forever. ``kafka_version`` is the version of Kafka to decide as; None
+    takes it from the log's metadata.version.
     """
 
     super_users: frozenset[str] = frozenset()
@@ -57,20 +55,22 @@ class AuthorizerConfig(NamedTuple):
 
     @property
     def kafka(self) -> KafkaVersion:
-        """The version that decides; 4.3 where nothing says which."""
+        """The version of Kafka to decide as; 4.3 by default."""
         return self.kafka_version or KafkaVersion.V4_3
 
     def for_log(self, metadata_version: int | None) -> AuthorizerConfig:
-        """This configuration over a log of that metadata.version, which says what this does not."""
+        """This configuration; without a version, with that of the log's metadata.version."""
         return self._replace(kafka_version=self.kafka_version or version_for(metadata_version))
 
 
 def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
-    """The configuration, and what is odd about it, a line each.
+    """The configuration, and warnings about it, one line each.
 
-    ``InvalidRequest`` where Kafka would refuse to start: a super user without a colon, or
-    ZooKeeper mode (KIP-801); and where a value is kept elsewhere, by a provider.
-    Keys that are not the authorizer's are left alone, unless they look like a slip of one.
+    Other keys are ignored, unless one looks like a misspelt key of the authorizer.
+
+    Raises:
+        InvalidRequest: Kafka would refuse to start (a super user without a colon, or ZooKeeper
+            mode, KIP-801), or a configuration provider holds a value.
     """
     if ZOOKEEPER_CONNECT in properties:
         raise InvalidRequest(
@@ -98,7 +98,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
 
 
 def _check_resolved(properties: Mapping[str, object]) -> None:
-    """Where a provider has a value, nothing here says who is a super user."""
+    """Refuse values of a configuration provider: the super users would be unknown."""
     if not _text(properties, CONFIG_PROVIDERS):
         return
     for key in _KEYS:
@@ -110,7 +110,7 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
 
 
 def _misspelt(keys: Iterable[str]) -> list[str]:
-    """A slip in one of our keys would leave its default in force unnoticed."""
+    """Warnings about misspelt keys of ours, whose defaults would silently stay in force."""
     from difflib import SequenceMatcher
 
     return [
@@ -142,7 +142,7 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
 
 
 def read_kafka_version(text: str) -> KafkaVersion | None:
-    """The version that ``kafka.version`` names; None where it is empty."""
+    """The version that ``kafka.version`` names; None if it is empty."""
     if not text:
         return None
     for version in KafkaVersion:

@@ -15,7 +15,7 @@ from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 
 
 class AuthorizationResults(tuple[AuthorizationResult, ...]):
-    """A result for each action, in order. It has no truth: ``[DENIED]`` would be true."""
+    """A result for each action, in order. ``bool()`` of it raises: ``[DENIED]`` would be true."""
 
     __slots__ = ()
 
@@ -27,34 +27,36 @@ class AuthorizationResults(tuple[AuthorizationResult, ...]):
 
 
 class Authorizer:
-    """What a broker asks of an authorizer (KIP-504, KIP-801); thread-safe where it answers.
+    """The authorizer that a broker calls (KIP-504, KIP-801); its answers must be thread-safe.
 
-    One that has ``publish``, as ``metalog.ports.Publisher`` has it, is given each image of the log;
-    one that has not decides by what it knows itself.
+    An authorizer with ``publish`` (``metalog.ports.Publisher``) receives each image of the log. One
+    without it decides from its own data.
     """
 
     def configure(self, configs: Mapping[str, object]) -> None:
         """Read the node's configuration; called once, before anything else.
 
         Args:
-            configs: all keys of the configuration, by Kafka's names.
+            configs: all values of the configuration, by Kafka's keys.
 
         Raises:
-            ConfigException: a value cannot be used.
+            ConfigException: a value is invalid.
         """
         raise NotImplementedError
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """A future per endpoint of ``server_info`` (listener name -> address): done once the
-        listener may be opened."""
+        """One future for each endpoint in ``server_info`` (listener name -> address).
+
+        It is done once the listener may be opened.
+        """
         raise NotImplementedError
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """Decide about each of ``actions``.
+        """Decide on each of ``actions``.
 
         Args:
             context: the principal and the host of the request.
-            actions: what is asked, one operation on one resource each.
+            actions: the requested actions: one operation on one resource each.
 
         Returns:
             A result for each action, in order.
@@ -72,13 +74,13 @@ class Authorizer:
         raise NotImplementedError
 
     def acl_count(self) -> int:
-        """How many ACL ids there are; -1 where an authorizer cannot say (KIP-801)."""
+        """The number of ACL ids; -1 if the authorizer does not know it (KIP-801)."""
         return -1
 
     def is_super_user(self, principal: str) -> bool:
-        """Whether ``Type:name`` may do anything, whatever the ACLs; KIP-506 asks for it."""
+        """Whether the principal ``Type:name`` is a super user; KIP-506 needs to know."""
         return False
 
     def close(self) -> None:
-        """Let go of all resources; called once, at the end."""
+        """Release all resources; called once, at the end."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
-"""The versions of Kafka whose decisions this authorizer gives, and what differs between them.
+"""The versions of Kafka that this authorizer can decide as, and their differences.
 
-Another version that decides otherwise gets a member here, and a property for each rule in which
-it differs. This module must not know ACLs, nor where a version is configured.
+A version with different decisions gets a member here, and a property for each rule that differs.
+This module must not know ACLs, nor where a version is configured.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from enum import Enum
 from typing import Final
 
 FIRST_OF_4_4: Final = 32
-"""The metadata.version (4.4-IV1) from which on Kafka creates ACLs for CIDR blocks."""
+"""The first metadata.version (4.4-IV1) at which Kafka creates ACLs for CIDR blocks."""
 
 
 class KafkaVersion(Enum):
-    """A version of Kafka, by the text that ``kafka.version`` has for it."""
+    """A version of Kafka; the value is its text in ``kafka.version``."""
 
     V4_3 = "4.3"
     V4_4 = "4.4"
@@ -26,14 +26,15 @@ class KafkaVersion(Enum):
 
     @property
     def other(self) -> KafkaVersion:
-        """The version to compare with: the next one, or of the newest the one before it."""
+        """The version to compare with: the next one; for the newest, the previous one."""
         return KafkaVersion.V4_4 if self is KafkaVersion.V4_3 else KafkaVersion.V4_3
 
 
 def version_for(metadata_version: int | None) -> KafkaVersion:
-    """The version that is assumed to decide by a log of this metadata.version.
+    """The version to assume for a log of this metadata.version.
 
-    Only the software decides, whatever the log says; but no Kafka before 4.4 reads such a log.
+    The software determines the decisions, not the log. But Kafka before 4.4 cannot read a log with
+    a metadata.version of 4.4.
     """
     if metadata_version is not None and metadata_version >= FIRST_OF_4_4:
         return KafkaVersion.V4_4

@@ -1,7 +1,7 @@
-"""The authorizer that a configuration names, found, made and configured (KIP-11).
+"""Loads, creates and configures the authorizer that a configuration names (KIP-11).
 
-Kafka's class names are read as ours. Without a name there is no authorization, which a node
-with a secure listener refuses. This module must not know listeners, nor decide.
+Kafka's class names stand for our classes. Without a class there is no authorization, and a node
+with a secure listener refuses that. This module must not know listeners, nor decide.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OURS: Final[Mapping[str, str]] = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer": "authorizer.StandardAuthorizer",
     "kafka.security.auth.SimpleAclAuthorizer": _KIP_11S,
 }
-"""Kafka's class -> ours; the second is KIP-11's own, of the days of ZooKeeper."""
+"""Kafka's class -> ours; the second is KIP-11's own class, from the time of ZooKeeper."""
 
 _IN_ZOOKEEPER: Final = "kafka.security.authorizer.AclAuthorizer"
 _OF_A_NODE: Final = ("process.roles", "node.id", "broker.id")
@@ -31,15 +31,15 @@ def load_authorizer(
     """Make and configure the authorizer that ``authorizer.class.name`` names.
 
     Args:
-        configs: all keys of a configuration, by Kafka's names.
+        configs: all values of a configuration, by Kafka's keys.
         secure_listeners: the names of the listeners that authenticate or encrypt.
 
     Returns:
-        The authorizer. None where no class is named: then everything is allowed.
+        The authorizer. None if no class is named: then everything is allowed.
 
     Raises:
-        ConfigException: the class or a value cannot be used, or no class is named although a
-            listener is secure.
+        ConfigException: the class or a value is invalid, or no class is named although a listener
+            is secure.
     """
     value = configs.get(CLASS_NAME)
     name = "" if value is None else str(value).strip()
@@ -61,8 +61,7 @@ def load_authorizer(
 
 
 def other_decision(configs: Mapping[str, object]) -> str | None:
-    """Why Kafka with this configuration may decide otherwise than StandardAuthorizer; None where
-    it does not."""
+    """Why Kafka with this configuration may decide differently from StandardAuthorizer, or None."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if not name:
         return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
@@ -78,7 +77,7 @@ def has_no_authorizer(configs: Mapping[str, object]) -> bool:
 
 
 def own_keys(configs: Mapping[str, object]) -> Collection[str]:
-    """Those that only the authorizer which is named reads, where it is one of ours."""
+    """The keys that only the named authorizer reads; empty if the class is not ours."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if OURS.get(name, name) != _KIP_11S:
         return ()

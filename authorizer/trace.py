@@ -1,11 +1,11 @@
-"""One question, step by step: which ACLs were considered, which decided, why not the others.
+"""Explains one decision: the considered ACLs, the ACL that decided, and why not the others.
 
-The candidates come in the order in which Kafka's StandardAuthorizer meets them: the
-name itself (LITERAL before PREFIXED), its prefixes from long to short, the wildcard
-``*`` last; within one pattern by operation, principal, host and permission. A reason
-is an enum member, never prose: the shell words it.
+The candidates are in the order of Kafka's StandardAuthorizer: the name itself (LITERAL before
+PREFIXED), its prefixes from long to short, then the wildcard ``*``; within one pattern by
+operation, principal, host and permission. A reason is an enum member; the shell turns it into
+text.
 
-It must not know images, logs or how anything is shown.
+This module must not know images, logs or how anything is shown.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Question(NamedTuple):
     additional_principals: tuple[str, ...] = ()
 
     def subject(self, kafka: KafkaVersion) -> Subject:
-        """What an ACL must be about for ``kafka`` to match it with this session."""
+        """The principals and hosts by which ``kafka`` matches an ACL with this session."""
         host = WILDCARD if self.host is None else self.host
         return subject(host, self.principal, *self.additional_principals, kafka=kafka)
 
 
 class Attribute(Enum):
-    """A part of an ACL that must fit for the ACL to match."""
+    """A field of an ACL that must fit the question for the ACL to match."""
 
     PRINCIPAL = "PRINCIPAL"
     HOST = "HOST"
@@ -60,18 +60,18 @@ class Attribute(Enum):
 
 
 class Standing(Enum):
-    """What became of a candidate."""
+    """The role of a candidate in the decision."""
 
     DECIDED = "DECIDED"
     NO_MATCH = "NO_MATCH"
     OVERRIDDEN = "OVERRIDDEN"
     """An ALLOW that matches, under a DENY that matches too."""
     ALSO_MATCHES = "ALSO_MATCHES"
-    """It says the same as the ACL that decided, and would decide were that one gone."""
+    """It has the same permission as the ACL that decided, and would decide without that one."""
 
 
 class Candidate(NamedTuple):
-    """An ACL whose pattern reaches the resource; ``mismatches`` is empty when it matches."""
+    """An ACL whose pattern matches the resource; ``mismatches`` is empty if the ACL matches."""
 
     acl: Acl
     standing: Standing
@@ -79,9 +79,9 @@ class Candidate(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The decision, and all that was considered for it.
+    """The decision, and all candidates.
 
-    A super user is allowed before any ACL is looked at: then there are no candidates.
+    A super user is allowed before any ACL is considered: then there are no candidates.
     """
 
     decision: Decision
@@ -94,9 +94,9 @@ class Trace(NamedTuple):
 
 
 def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> Trace:
-    """What becomes of ``question`` under ``acls`` (any that hold all candidates, in any order).
+    """The trace of ``question``; ``acls`` has at least all candidates, in any order.
 
-    An ACL bound to several ids counts once.
+    An ACL with several ids counts once.
     """
     if question.principal in config.super_users:
         return Trace(ALLOWED_TO_SUPER_USER, ())
@@ -115,8 +115,8 @@ def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> 
 def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
     """Whether the pattern of ``acl`` makes it a candidate for the resource.
 
-    LITERAL ``*`` reaches every name but the longer ones that begin with ``*`` themselves.
-    Kafka takes a pattern type that it does not know for PREFIXED.
+    LITERAL ``*`` matches every name, except longer names that begin with ``*`` themselves.
+    Kafka treats an unknown pattern type as PREFIXED.
     """
     if acl.resource_type is not resource_type:
         return False
@@ -128,7 +128,7 @@ def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
 
 
 def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute, ...]:
-    """Why ``acl``, a candidate, does not match; empty when it does."""
+    """The fields by which ``acl``, a candidate, does not match; empty if it matches."""
     missing = []
     if acl.principal not in who.principals:
         missing.append(Attribute.PRINCIPAL)
@@ -140,7 +140,7 @@ def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute,
 
 
 def is_allow(acl: Acl) -> bool:
-    """Whether ``acl`` allows where it matches; a permission that is not known denies."""
+    """Whether ``acl`` allows if it matches; an unknown permission denies."""
     return acl.permission_type is ALLOW
 
 

@@ -1,6 +1,6 @@
-"""What is read as a SOURCE, at its end or at a moment of its past.
+"""Reads a SOURCE, at its end or at a point of its past.
 
-The names below are what others need from here; each is imported when first used.
+The names below are the package's public API; each is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""A moment, as a person writes it, and the offset that it means in one log.
+"""Reads a point in time as a person writes it, and finds its offset in one log.
 
-Digits are an offset (exclusive, as in a snapshot's name), with commas too, as offsets are
-printed, ``@DIGITS`` epoch milliseconds, ``-6h`` counts back from the last record, all else is
-ISO 8601, without a zone UTC.
-This module must not know how a log is stored, and it replays nothing.
+It has one of four forms:
+
+- digits: an offset (exclusive, as in a snapshot's name); commas are allowed, as we print them;
+- ``@DIGITS``: milliseconds since the epoch;
+- ``-6h``: counted back from the last record;
+- anything else: ISO 8601, in UTC if it has no zone.
+
+This module must not know how a log is stored, and it does not replay.
 """
 
 from __future__ import annotations
@@ -28,23 +32,23 @@ _FORMS: Final = "an offset, @MILLISECONDS, a time back such as -6h, or ISO 8601"
 
 
 class AtOffset(NamedTuple):
-    """All records below ``offset``."""
+    """The state after all records below ``offset``."""
 
     offset: int
 
 
 class AtTime(NamedTuple):
-    """The longest prefix before the first batch later than ``epoch_ms``."""
+    """The state after the longest prefix of the log before the first batch after ``epoch_ms``."""
 
     epoch_ms: int
 
 
 _AN_EPOCH: Final = 10**12
-"""Larger numbers are milliseconds since 1970 rather than offsets."""
+"""The largest offset that is accepted; a larger number was probably meant as epoch milliseconds."""
 
 
 class BeforeLast(NamedTuple):
-    """``back_ms`` before the log's last record."""
+    """The time ``back_ms`` milliseconds before the log's last record."""
 
     back_ms: int
 
@@ -53,7 +57,7 @@ Moment = AtOffset | AtTime | BeforeLast
 
 
 class _BeforeStart(InvalidMoment):
-    """The moment ``said`` is earlier than any state that the log and its snapshots give."""
+    """A point in time before the earliest state that the log and its snapshots have."""
 
     def __init__(self, message: str, said: str) -> None:
         super().__init__(message)
@@ -61,7 +65,7 @@ class _BeforeStart(InvalidMoment):
 
 
 class ResolvedMoment(NamedTuple):
-    """The state after all records below ``offset``; ``said_as`` says so in words."""
+    """The state after all records below ``offset``; ``said_as`` describes it in words."""
 
     offset: int
     said_as: str
@@ -69,7 +73,7 @@ class ResolvedMoment(NamedTuple):
 
 
 def parse_moment(text: str) -> Moment:
-    """``InvalidMoment`` where ``text`` has none of the forms."""
+    """The point in time that ``text`` names; ``InvalidMoment`` if it has none of the forms."""
     if _OFFSET.fullmatch(text):
         return AtOffset(int(text.replace(",", "")))
     if match := _EPOCH_MS.fullmatch(text):
@@ -86,10 +90,11 @@ def parse_moment(text: str) -> Moment:
 
 
 def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
-    """The offset that ``moment`` means in ``log``, if its state there can be rebuilt.
+    """The offset of ``moment`` in ``log``, if the state there can be rebuilt.
 
-    ``InvalidMoment`` before the earliest state that the log and its snapshots give, past the
-    log's end, and after ``now_ms``.
+    Raises:
+        InvalidMoment: ``moment`` is before the earliest state that the log and its snapshots have,
+            past the log's end, or after ``now_ms``.
     """
     bounds = log.bounds()
     if isinstance(moment, AtOffset):
@@ -124,10 +129,10 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 
 
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
-    """Where a range of ``log`` begins that is to begin at ``moment``: with the earliest state
-    from which the log can be followed, where ``moment`` is before it.
+    """The start of a range of ``log`` that should begin at ``moment``.
 
-    Otherwise, and in what it raises, as ``resolve_moment``.
+    If ``moment`` is too early, it is the earliest state from which the log can be followed.
+    Otherwise it returns and raises as ``resolve_moment`` does.
     """
     try:
         return resolve_moment(moment, log, now_ms=now_ms)
@@ -142,7 +147,7 @@ def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 
 
 def time_text(epoch_ms: int) -> str:
-    """ISO 8601 in UTC with milliseconds; epoch milliseconds where a calendar has no such year."""
+    """ISO 8601 in UTC with milliseconds; epoch milliseconds for a year outside the calendar."""
     try:
         time = _EPOCH + timedelta(milliseconds=epoch_ms)
     except OverflowError:
@@ -151,8 +156,7 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """The batches' times in one log, up to its ``damage`` if there is any, and where they
-    run backwards."""
+    """The times of a log's batches, up to its ``damage`` if any, and where they decrease."""
 
     def __init__(self, log: Log) -> None:
         self._ends: list[tuple[int, int]] = []
@@ -176,7 +180,7 @@ class _Times:
         return self._end
 
     def check_end(self) -> None:
-        """Raise what keeps the log from being read to its end."""
+        """Raise the damage that prevents reading the log to its end, if any."""
         if self.damage is not None:
             raise self.damage
 
@@ -187,7 +191,7 @@ class _Times:
             self.damage = error
 
     def warnings(self, epoch_ms: int) -> tuple[str, ...]:
-        """What a reader of the answer must know about these times."""
+        """Warnings about these times for the reader of an answer."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards
@@ -203,7 +207,7 @@ class _Times:
 
 
 def _batches(log: Log) -> Iterator[Batch]:
-    """All of them. ``InvalidSource`` where the log is cut meanwhile: the rest has other times."""
+    """All batches. ``InvalidSource`` if the log is truncated meanwhile: the times would differ."""
     for event in log.read(log.bounds().start):
         if isinstance(event, Appended):
             yield event.batch

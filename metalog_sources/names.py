@@ -1,6 +1,6 @@
 """Named sources: ``@NAME`` in ``metalog.toml``, and ``@`` for the one in the environment.
 
-The file is looked for in the working folder, in those above it, then in the user's
+The file is searched in the working folder, in the folders above it, and then in the user's
 configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``):
 
     [sources.prod]
@@ -9,10 +9,9 @@ configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~
     command-config = "client.properties"
     kafka.version = "4.4"
 
-``@demo`` is a bookshop's log that travels with the package, unless a file gives that name to
-another. Files and folders in it are relative to it. In a folder above, a file counts only if it
-belongs to the user or to root: anybody else could say where a password goes. This module must
-not open what a name names.
+``@demo`` is a bookshop's log in the package, unless a file defines this name. Paths in a file are
+relative to its folder. In a folder above the working folder, a file is used only if the user or
+root owns it: another owner could redirect a password. This module must not open a source.
 """
 
 from __future__ import annotations
@@ -45,9 +44,11 @@ KEYS: Final = ("url", "config", "command-config", "kafka.version")
 
 
 class NamedSource(NamedTuple):
-    """What a name stands for; ``base`` is the folder that a relative url starts from,
-    ``kafka_version`` is the Kafka that decides there, and ``notes`` name the files that were
-    passed over."""
+    """The source that a name stands for.
+
+    A relative ``url`` is relative to ``base``. ``kafka_version`` is the version of Kafka to decide
+    as. ``notes`` name the files that were skipped.
+    """
 
     url: str
     base: Path
@@ -58,7 +59,7 @@ class NamedSource(NamedTuple):
 
 
 def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
-    """What ``text``, which begins with ``@``, stands for."""
+    """The source for ``text``, which begins with ``@``."""
     if text == "@":
         text = environ.get(SOURCE_VARIABLE, "")
         if not text or text == "@":
@@ -69,7 +70,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 
 
 def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:
-    """Every name that can be looked up, but for those in files that cannot be read."""
+    """Every name that can be looked up, except for names in unreadable files."""
     found: dict[str, None] = {}
     trusted = _trusted(environ)
     for path in _places(environ, cwd):
@@ -127,13 +128,13 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
-    """Whose file it is, where it is above ``cwd`` and nobody's who is ``trusted``."""
+    """The owners of a file above ``cwd``, if none of them is ``trusted``; else empty."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
 
 
 def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
-    """The user, root, and under sudo whoever called it."""
+    """The user ids of the user, of root, and under sudo of its caller."""
     user = os.geteuid()
     caller = environ.get("SUDO_UID", "")
     by_sudo = [int(caller)] if user == 0 and caller.isascii() and caller.isdigit() else []
@@ -148,8 +149,11 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
 
 
 def sources_in(data: bytes, path: Path) -> dict[str, Any]:
-    """The tables of the names in ``data``, which ``path`` holds; ``InvalidSource`` if it is not
-    TOML. For a key of many parts Python's reader remembers each of its beginnings."""
+    """The tables of the names in ``data``, the contents of ``path``.
+
+    ``InvalidSource`` if it is not TOML, or has a key of too many parts: Python's reader stores
+    every prefix of such a key.
+    """
     import tomllib
 
     try:
@@ -188,7 +192,7 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
 
 
 def _with_dotted_keys(entry: Any) -> Any:
-    """``kafka.version``, which is a key in a table of TOML, as the one key that it is to Kafka."""
+    """The table with ``kafka.version`` as one key, as in Kafka; TOML reads it as a nested table."""
     if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
         return entry
     others = {key: value for key, value in entry.items() if key != "kafka"}

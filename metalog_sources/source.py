@@ -1,4 +1,4 @@
-"""Opens a SOURCE: what every reading verb takes as its first argument.
+"""Opens a SOURCE, the first argument of every reading verb.
 
 A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
 ``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
@@ -34,10 +34,10 @@ _FORMS: Final = f"{ANY} or @NAME"
 class Source(NamedTuple):
     """An opened SOURCE.
 
-    ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" of a log, "file",
-    "files", "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config``
-    and ``command_config`` are the files that ``metalog.toml`` gives, ``kafka_version`` is its
-    ``kafka.version``, and ``notes`` are lines about how the name was looked up.
+    ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" for a log, and
+    "file", "files", "cluster" or "zookeeper" for a store. ``describe`` names it for a person.
+    ``config``, ``command_config`` and ``kafka_version`` come from ``metalog.toml``. ``notes`` are
+    lines about the look-up of the name.
     """
 
     text: str
@@ -51,14 +51,14 @@ class Source(NamedTuple):
 
     @property
     def log(self) -> OpenedLog:
-        """``InvalidSource`` where the source is a store."""
+        """The log; ``InvalidSource`` if the source is a store."""
         if isinstance(self.opened, Store):
             raise LOGS.refusal(self.text)
         return self.opened
 
     @property
     def store(self) -> Store | None:
-        """None where the source is a log."""
+        """The store; None if the source is a log."""
         return self.opened if isinstance(self.opened, Store) else None
 
 
@@ -71,10 +71,10 @@ def open_source(
     command_config: Path | None = None,
     kinds: SourceKinds = ANY,
 ) -> Source:
-    """What ``text`` names, opened; ``InvalidSource`` (one line) where nothing can be.
+    """Open the source that ``text`` names; ``InvalidSource`` (one line) if it cannot be opened.
 
-    ``command_config`` has a client's settings; a name's own is used where none is given. What is
-    none of ``kinds`` is refused, and not connected to.
+    ``command_config`` has a client's settings; without it, those of the name are used. A source of
+    a kind that is not in ``kinds`` is refused before any connection.
     """
     base, url = cwd or Path(), text
     config = None

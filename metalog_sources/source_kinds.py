@@ -1,7 +1,7 @@
-"""The kinds of SOURCE, and which of them a verb takes: one table for help and for refusals.
+"""The kinds of SOURCE, and the kinds that a verb accepts: one table for help and for errors.
 
-What a verb's help lists is opened; any other kind is refused before anything is connected to.
-This module must not know any verb, nor how a SOURCE is opened.
+A verb opens the kinds that its help lists. Any other kind is refused before any connection. This
+module must not know any verb, nor how a SOURCE is opened.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ FORMS: Final = {
     "cluster": "cluster://HOST:PORT",
     "zookeeper": "zookeeper://HOST:PORT",
 }
-"""By the ``kind`` of an opened SOURCE: how it is written."""
+"""The ``kind`` of an opened SOURCE -> how a user writes it."""
 
 
 class SourceKinds(NamedTuple):
-    """The kinds that a verb takes, with how each is written; ``lacks`` is why it takes no other."""
+    """The kinds that a verb accepts, and how to write each; ``lacks`` is why it refuses others."""
 
     forms: Mapping[str, str]
     lacks: str
@@ -37,12 +37,12 @@ class SourceKinds(NamedTuple):
         return ", ".join(self.forms.values())
 
     def check(self, kind: str, text: str) -> None:
-        """Raises the ``refusal`` of ``text`` where that is of another ``kind``."""
+        """Raise the ``refusal`` of ``text`` if the verb does not accept its ``kind``."""
         if kind not in self.forms:
             raise self.refusal(text)
 
     def refusal(self, text: str) -> InvalidSource | InvalidTarget:
-        """One line: why ``text`` is not taken, and what is."""
+        """The error, one line: why ``text`` is refused, and which kinds are accepted."""
         *others, last = self.forms.values()
         error = InvalidTarget if self.is_target else InvalidSource
         return error(f"{text}: {self.lacks}; give {', '.join(others)} or {last}")

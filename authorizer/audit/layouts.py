@@ -1,9 +1,9 @@
 """Parses the text around an audit line: the time of a log layout, and JSON.
 
-A line of a log file is an audit line behind a prefix, as PatternLayouts of log4j write it and
-syslog and containers add to it, or such a text within JSON, within JSON again if a container's
-log driver came after the layout. The time taken is the one nearest to the audit line, which is
-the broker's own. A time without a zone is one of the ``Zone`` that is given.
+A line of a log file is a prefix and an audit line. log4j's PatternLayout writes the prefix; syslog
+and containers may add to it. The line may also be inside JSON, and that inside JSON again if a
+container's log driver follows the layout. The time nearest to the audit line is used, because it
+is the broker's own. A time without a zone is in the caller's ``Zone``.
 
 This module must not know files, nor what an audit line says.
 """
@@ -23,7 +23,7 @@ from metalog.errors import InvalidRequest
 NOT_AUDIT: Final = "not an audit line: it has no 'Principal = '"
 _HEAD: Final = "Principal = "
 _HEAD_IN_JSON: Final = "Principal "
-"""Some writers of JSON escape the sign that follows."""
+"""Without the equals sign, which some JSON writers escape."""
 _JSON: Final = re.compile(r'\{\s*"')
 _DECODER: Final = json.JSONDecoder()
 _MESSAGES: Final = (
@@ -68,15 +68,16 @@ _UTC_NAMES: Final = ("Z", "UTC", "GMT")
 _EPOCH_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 TIMES_END_US: Final = 253_402_300_800_000_000
-"""The year 10000: no date from there on can be shown or counted with. Times begin at 0, in 1970."""
+"""The year 10000, which Python's dates cannot represent. Times begin at 0, in 1970."""
 _MINUTES_KEPT: Final = 4096
 
 
 class LayoutEntry(NamedTuple):
-    """``text`` begins where the audit line does, and has what follows that in its layout.
+    """An audit line with its time.
 
-    ``micros`` are since 1970, in UTC; not ``is_sure`` where a clock was set back and the hour
-    came twice: then it is the first of the two.
+    ``text`` is the audit line and the text after it in the layout. ``micros`` are microseconds
+    since 1970 in UTC. When a clock is set back, an hour comes twice: then ``is_sure`` is false, and
+    the time is the first of the two.
     """
 
     text: str
@@ -85,7 +86,7 @@ class LayoutEntry(NamedTuple):
 
 
 class Instant(NamedTuple):
-    """What an ``LayoutEntry`` says of its time."""
+    """The time of a ``LayoutEntry``."""
 
     micros: int
     is_sure: bool
@@ -101,7 +102,7 @@ class RepeatedSpan(NamedTuple):
 
 
 class Zone:
-    """The zone of times that name none: ``UTC``, ``Europe/Berlin``, ``+02:00``."""
+    """The zone for times without a zone: ``UTC``, ``Europe/Berlin``, ``+02:00``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -112,7 +113,7 @@ class Zone:
         return Zone, (self.name,)
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
-        """``InvalidRequest`` if the zone's clocks skipped that time."""
+        """``local`` as an instant; ``InvalidRequest`` if the zone's clocks skipped this time."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
             said = [each for each in (first, second) if each.tzname() == abbreviation]
@@ -151,7 +152,7 @@ class Zone:
         return (_EPOCH_START + micros * _MICROSECOND).astimezone(self._zone)
 
     def minute(self, text: str) -> Instant:
-        """``2026-11-21 18:35``, of which a log has many lines."""
+        """The instant of a minute, such as ``2026-11-21 18:35``; cached, as many lines share it."""
         start = self._minutes.get(text)
         if start is None:
             start = self.instant(datetime.fromisoformat(text))
@@ -162,7 +163,7 @@ class Zone:
 
 
 def read_entry(text: str, zone: Zone) -> LayoutEntry:
-    """The audit line in one line of a log, and its time; ``InvalidRequest`` says what it lacks."""
+    """The audit line in a log's line, and its time; ``InvalidRequest`` says what is missing."""
     common = _COMMON.match(text)
     if common is None:
         return _read_careful(text, zone)
@@ -189,8 +190,10 @@ def _read_careful(text: str, zone: Zone) -> LayoutEntry:
 
 
 def prefix_start(text: str, head: int) -> int | None:
-    """Where the time, or the object of JSON, begins that a layout put before the record at
-    ``head``; None where nothing of the kind is near before it."""
+    """The position of the time, or of the JSON object, that a layout put before the audit line.
+
+    The audit line begins at ``head``. None if there is no time or object shortly before it.
+    """
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):
         with suppress(ValueError, RecursionError):
@@ -203,7 +206,7 @@ def prefix_start(text: str, head: int) -> int | None:
 
 
 def time_before(text: str, head: int, zone: Zone) -> int | None:
-    """The time that stands near before the record at ``head``, as ``LayoutEntry.micros``."""
+    """The time shortly before the audit line at ``head``, as ``LayoutEntry.micros``, or None."""
     try:
         time = _time_in(text[max(0, head - _LONGEST_PREFIX) : head], zone)
     except InvalidRequest:
@@ -212,13 +215,15 @@ def time_before(text: str, head: int, zone: Zone) -> int | None:
 
 
 def unwrapped(text: str) -> str:
-    """The line within a line of JSON, with what its layout put around it; any other as it is."""
+    """The log line inside a line of JSON, with its layout's text; any other line unchanged."""
     return _unwrapped(text)[0]
 
 
 def fields_around(text: str) -> Iterator[str]:
-    """What an object of JSON says beside the audit line in it, ``host.name=kafka-1``: all of it
-    was written by whoever ships the line, and nothing by a client."""
+    """The other fields of the JSON object around an audit line, such as ``host.name=kafka-1``.
+
+    The log shipper wrote all of them; a client cannot influence them.
+    """
     try:
         wrapping = json.loads(text)
     except (ValueError, RecursionError):
@@ -236,7 +241,8 @@ def _fields(wrapping: dict[str, Any], above: str, layers: int) -> Iterator[str]:
 
 
 def _unwrapped(text: str) -> tuple[str, list[Any]]:
-    """And what is around it, the outermost first: objects of JSON, and texts before them."""
+    """The line inside JSON, and what is around it: JSON objects and texts before them, outermost
+    first."""
     around: list[Any] = []
     for _ in range(_MOST_LAYERS):
         head = text.find(_HEAD_IN_JSON)
@@ -258,7 +264,7 @@ def _unwrapped(text: str) -> tuple[str, list[Any]]:
 
 
 def _message_in(wrapping: dict[str, Any]) -> str | None:
-    """The text with an audit line, under one of the names that it goes by or under any other."""
+    """The text with an audit line in a JSON object; the usual keys are tried before all others."""
     known = [wrapping.get(name) for name in _MESSAGES]
     objects = (value for value in wrapping.values() if isinstance(value, dict))
     nested = (inner for value in objects for inner in value.values())
@@ -269,7 +275,7 @@ def _message_in(wrapping: dict[str, Any]) -> str | None:
 
 
 def _time_in(prefix: str, zone: Zone) -> Instant | None:
-    """The last time in ``prefix``, or the number of seconds or milliseconds that it begins with."""
+    """The last time in ``prefix``, or the epoch seconds or milliseconds at its start."""
     last = None
     for found in _TIME.finditer(prefix):
         last = found
@@ -328,7 +334,7 @@ def _time_of(wrapping: dict[str, Any], zone: Zone) -> Instant | None:
 
 
 def _epoch_time(number: object, nanos: object = None) -> Instant | None:
-    """Seconds, or where that would be far off, milli-, micro- or nanoseconds, since 1970."""
+    """A time since 1970 in seconds; a too large number is in milli-, micro- or nanoseconds."""
     found = _NUMBER.fullmatch(str(number))
     if found is None:
         return None
@@ -359,7 +365,7 @@ def _fixed(offset: re.Match[str]) -> timezone:
 
 
 def _micros(time: datetime) -> int:
-    """``OverflowError`` where that is no time of the years 1970 to 9999 in UTC."""
+    """Microseconds since 1970; ``OverflowError`` outside the years 1970 to 9999 in UTC."""
     micros = (time - _EPOCH_START) // _MICROSECOND
     if not 0 <= micros < TIMES_END_US:
         raise OverflowError

@@ -1,12 +1,13 @@
-"""The audit line: Kafka's text of one decision, written and read.
+"""Writes and reads the audit line, Kafka's text of one decision.
 
-Written: byte for byte what Kafka 4.3 logs, except that what a hostile name could forge
-or spoil a line with appears as escapes: control characters but the tab (they end lines,
-or rewrite a terminal), U+2028 and U+2029 (they end lines), and lone surrogates (no
-encoding has them, so the line would be lost). Read: that format, StandardAuthorizer's before it,
-AclAuthorizer's and SimpleAclAuthorizer's, behind whatever prefix a log layout put
-there. Kafka escapes nothing: where a name makes a line readable in two ways, the
-line is flagged.
+The writer produces the bytes of Kafka 4.3, except for characters with which a hostile name could
+forge or spoil a line. It escapes control characters other than the tab (they end lines, or control
+a terminal), U+2028 and U+2029 (they end lines), and lone surrogates (no encoding has them, so the
+line would be lost).
+
+The reader accepts this format, StandardAuthorizer's older ones, and those of AclAuthorizer and
+SimpleAclAuthorizer, after any prefix of a log layout. Kafka escapes nothing: a line that a name
+makes readable in two ways is flagged as ambiguous.
 
 This module must not know files, nor how a decision is made.
 """
@@ -26,7 +27,7 @@ from metalog.errors import InvalidRequest
 
 LOGGER: Final = "kafka.authorizer.logger"
 TRACE: Final = 5
-"""A level below ``logging.DEBUG``, for answers that grant or refuse nothing by themselves."""
+"""A level below ``logging.DEBUG``, for answers that neither grant nor refuse a request."""
 
 _CONTROLS: Final = (*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -38,12 +39,12 @@ _ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)
 
 
 def source(context: RequestContext) -> dict[str, object]:
-    """What a log record says beside the line: whom it is about, for who shares out a log's room."""
+    """The log record's extra fields: the client, for a handler that limits lines per client."""
     return {"source": (context.principal, context.host)}
 
 
 def format_line(context: RequestContext, action: Action, decision: Decision) -> str:
-    """What Kafka logs about ``decision``."""
+    """The line that Kafka logs for ``decision``."""
     resource = action.resource
     line = (
         f"Principal = {context.principal}"
@@ -71,12 +72,12 @@ def format_rule(decision: Decision) -> str:
 
 
 class AuditLine(NamedTuple):
-    """What a line says.
+    """One audit line, parsed.
 
-    ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before
-    2.4, ``rule`` and ``acl`` before StandardAuthorizer. ``ambiguous``: a name holds what
-    could also be a part of the line, and this is the likelier reading. ``is_cut``: the line
-    breaks off behind the resource's name, so it has no rule, or not the ACL.
+    ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4,
+    ``rule`` and ``acl`` in lines before StandardAuthorizer. If ``ambiguous``, a name contains text
+    that could be a part of the line, and this is the likelier reading. If ``is_cut``, the line ends
+    after the resource's name: the rule or its ACL is missing.
     """
 
     principal: str
@@ -95,7 +96,7 @@ class AuditLine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a line says, but for the ACL, in the names that a table has: ``DESCRIBE_CONFIGS``."""
+    """A parsed line without its ACL, with names as in the tables: ``DESCRIBE_CONFIGS``."""
 
     principal: str
     host: str
@@ -114,8 +115,10 @@ E = TypeVar("E", bound=Enum)
 
 
 def by_plain_name(kind: type[E]) -> dict[str, E]:
-    """By their names in capitals without ``_``, to find by what Kafkas write: ``DescribeConfigs``,
-    ``DESCRIBE_CONFIGS``."""
+    """The members by name, in capitals without ``_``.
+
+    Versions of Kafka write ``DescribeConfigs`` or ``DESCRIBE_CONFIGS``; both are found.
+    """
     return {member.name.replace("_", ""): member for member in kind}
 
 
@@ -124,9 +127,9 @@ _OF_TYPES: Final = by_plain_name(ResourceType)
 _OF_PATTERNS: Final = by_plain_name(PatternType)
 _OF_PERMISSIONS: Final = by_plain_name(PermissionType)
 _LAYOUT_END: Final = f" ({LOGGER})"
-"""What the layout of Kafka's own logging configuration, ``[%d] %p %m (%c)%n``, puts at the end."""
+"""The text that Kafka's default layout, ``[%d] %p %m (%c)%n``, adds at the end."""
 HEAD: Final = "Principal = "
-"""How a record begins, behind what a layout puts before it."""
+"""The start of an audit line, after a layout's prefix."""
 _HEAD: Final = re.compile(HEAD)
 VERDICT: Final = re.compile(
     r" is (?P<result>Allowed|Denied) [Oo]peration = (?P<operation>[A-Za-z_]+)"
@@ -141,7 +144,7 @@ _TAIL: Final = re.compile(
 
 
 def _begun(text: str) -> str:
-    """A pattern of every beginning of ``text``, the empty one too."""
+    """A pattern that matches every prefix of ``text``, the empty one included."""
     return "".join(f"(?:{re.escape(each)}" for each in text) + ")?" * len(text)
 
 
@@ -167,15 +170,15 @@ _COMMON: Final = re.compile(
 )
 _SIGN: Final = " = "
 _SIGNS: Final = 6
-"""As many there are in a line of Kafka since 3.3: in one with more a name may pass for a part."""
+"""The number of signs in a line of Kafka since 3.3; with more, a name may look like a part."""
 _PARTS_TRIED: Final = 16
-"""How many verdicts and tails of one line are tried: a hostile name may hold thousands."""
+"""The most verdicts and tails of one line that are tried: a hostile name may contain thousands."""
 
 
 def parse_line(text: str) -> AuditLine:
-    """What one line of an audit log says, whichever Kafka wrote it; else ``InvalidRequest``.
+    """Parse one line of any Kafka's audit log; ``InvalidRequest`` if it is not one.
 
-    A CR at the end belongs to the file; any other that the line holds is part of a name.
+    A CR at the end belongs to the file; any other CR is part of a name.
     """
     text = _stripped(text)
     cut = _CUT.search(text)
@@ -191,15 +194,15 @@ def _stripped(text: str) -> str:
 
 
 def line_readings(text: str) -> Iterator[AuditLine]:
-    """Every way to read a line whose record begins where ``text`` does, the likeliest first."""
+    """All readings of an audit line that begins at the start of ``text``, the likeliest first."""
     return _readings(_stripped(text))
 
 
 def unfinished_readings(text: str) -> Iterator[AuditLine]:
-    """Every way to read ``text`` as the beginning of a line, with the rest of it lost.
+    """All readings of ``text`` as the start of a line whose end was lost.
 
-    Where the resource's name ends is not known: with the ``pattern_type`` PREFIXED it is any that
-    begins as ``resource_name`` does, or that ``resource_name`` begins with.
+    The end of the resource's name is unknown, so ``pattern_type`` is PREFIXED: the name begins with
+    ``resource_name``, or ``resource_name`` begins with the name.
     """
     text = _stripped(text)
     head = _HEAD.search(text)
@@ -211,7 +214,7 @@ def unfinished_readings(text: str) -> Iterator[AuditLine]:
 
 
 def _name_begun(rest: str) -> str:
-    """How a name begins of which ``rest`` is all that is there."""
+    """The start of a resource's name in ``rest``, the last text of an incomplete line."""
     pattern = _PATTERN.match(rest)
     if pattern is not None:
         return rest[pattern.end() :]
@@ -227,7 +230,7 @@ def _likeliest(text: str) -> AuditLine:
 
 
 def read_row(text: str) -> Row:
-    """``parse_line`` for tables: the same reading, much sooner for what most lines are like."""
+    """``parse_line`` for tables: the same reading, with a fast path for most lines."""
     common = _COMMON.match(text) if text.count(_SIGN) == _SIGNS else None
     if common is not None:
         principal, result, operation, host, kind, pattern, name, request, count, rule = (
@@ -285,11 +288,11 @@ def _unreadable(text: str) -> InvalidRequest:
 
 
 def _readings(text: str) -> Iterator[AuditLine]:
-    """Every way to read ``text``, the likeliest first.
+    """All readings of ``text``, the likeliest first.
 
-    That is the first verdict and the last tail: whoever sends a request chooses the
-    resource's name, but not so easily the principal's, and never an ACL's. Kafka writes one
-    verdict: where there are more, also such as no Kafka knows, each reading is ambiguous.
+    The likeliest has the first verdict and the last tail: a client chooses the resource's name, but
+    hardly the principal's, and never an ACL's. Kafka writes one verdict. If there are more, even
+    with words that no Kafka has, each reading is ambiguous.
     """
     head = _HEAD.search(text)
     if head is None:
@@ -302,8 +305,10 @@ def _readings(text: str) -> Iterator[AuditLine]:
 
 
 def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLine, str] | None:
-    """With what stands before the resource's name, and the rest; None where its words are none
-    of Kafka's."""
+    """A reading up to the resource's name, and the rest of the text.
+
+    None if the verdict has words that Kafka does not have.
+    """
     operation = _member(_OF_OPERATIONS, verdict["operation"])
     resource_type = _member(_OF_TYPES, verdict["type"])
     if operation is None or resource_type is None:
@@ -315,9 +320,9 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """With a tail at the end, or with one and whatever a log layout puts behind it, or with none.
+    """The readings of ``rest``: with a tail at its end, a tail and a layout's text, or no tail.
 
-    Only Kafka before 2.4 wrote lines with no tail, and in those a name may hold one.
+    Only Kafka before 2.4 wrote lines without a tail; in these a name may contain one.
     """
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
     may_have_none = False
@@ -349,7 +354,7 @@ def _last_tails(
 
 
 def _resource(text: str, *, is_modern: bool) -> Iterator[tuple[PatternType, str]]:
-    """``LITERAL:name``, or, before Kafka 2.0, the name alone."""
+    """The readings of a resource: ``LITERAL:name``, or before Kafka 2.0 the name only."""
     pattern = _PATTERN.match(text)
     if pattern is not None:
         yield PatternType[pattern[1]], text[pattern.end() :]
@@ -364,7 +369,7 @@ def _rule(text: str | None) -> tuple[str | None, Acl | None]:
 
 
 def _acl(text: str) -> Acl | None:
-    """Read from its end: what a name holds must not pass for the fields after it."""
+    """An ACL, read from its end: text inside a name must not look like the fields after it."""
     start, end = _ACL_START.match(text), max(map(text.rfind, _ACL_ENDS))
     if start is None or end < 0:
         return None

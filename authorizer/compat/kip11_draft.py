@@ -1,7 +1,7 @@
-"""The door to KIP-11's early draft: ``SimpleAclAuthorizer(DRAFT)``, over the log of today.
+"""KIP-11's early draft: ``SimpleAclAuthorizer(DRAFT)`` on today's log.
 
-It is for ACLs, scripts and ZooKeeper nodes that are as old as the draft: it shows what they meant
-to those who wrote them, so that what takes their place can be compared with it.
+It is for ACLs, scripts and ZooKeeper nodes from the time of the draft. It decides as the draft did,
+so that their replacement can be compared with it.
 
 A resource without ACLs is open to everybody. A principal may be a bare name, and ``*:*`` is
 everybody; ALTER is called EDIT; an ACL has one principal; an unauthenticated client is
@@ -32,7 +32,7 @@ _EDIT: Final = "EDIT"
 
 
 class DraftAuthorizationException(AuthorizationException):
-    """The draft's, with its four fields."""
+    """The draft's exception, with its four fields."""
 
     def __init__(self, principal: str, operation: Operation, host: str, resource: str) -> None:
         super().__init__(principal, operation, host, resource)
@@ -49,7 +49,7 @@ class DraftAuthorizationException(AuthorizationException):
 
 
 def anonymous(host: str) -> Session:
-    """The session of a connection that is not secure."""
+    """The session of an unauthenticated connection."""
     return Session(DR_WHO, host)
 
 

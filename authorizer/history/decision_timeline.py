@@ -1,12 +1,13 @@
 """Precomputes one question's decision for every version of the ACL history.
 
-An answer rarely changes: a few ACLs reach a resource and mean a session, and only where one
-of those comes or goes can it turn. So a question has a ``DecisionTimeline`` over the whole history
-instead of an answer for each version. Questions that are answered alike have the same numbers:
-resources that the same patterns reach, principals and hosts that no ACL names.
+A decision rarely changes: few ACLs match a resource and a session, and only a change of one of
+these can change the decision. So a question has one ``DecisionTimeline`` for the whole history
+instead of a decision for each version. Questions with the same decisions share numbers: resources
+that the same patterns match, and principals and hosts that no ACL names.
 
-The default rule and super users are not in a timeline; whoever knows the configuration of a
-moment adds them (``decision``). This module must not know where a history comes from.
+A timeline does not include the default rule and super users. The caller, who knows the
+configuration of the time, adds them (``decision``). This module must not know where a history
+comes from.
 """
 
 from __future__ import annotations
@@ -40,22 +41,25 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceTy
 from metalog.host_block import HostBlock, client_address
 
 UNREACHED: Final = -1
-"""No ACL reaches the resource: the default rule decides."""
+"""No ACL's pattern matches the resource: the default rule decides."""
 UNMATCHED: Final = -2
-"""ACLs reach it and none matches: denied."""
+"""Patterns of ACLs match the resource, but no ACL matches the request: denied."""
 REMEMBERED: Final = 1 << 17
-"""The ACLs that mean a session are remembered for so many sessions on so many names."""
+"""The size of the cache of ACLs, by principal, host and group of names."""
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
-"""What reaches a name: its type, the literal pattern, the longest prefix; and whether the name
-begins with ``*``, so that the wildcard does not."""
+"""The patterns that match a name: resource type, literal pattern, longest prefix, and whether the
+name begins with ``*``, because then the wildcard does not match it."""
 _Span = tuple[int, int, int]
-"""From which version up to which the life of a number has an ACL."""
+"""The first version of an ACL's lifetime, the first version after it, and the lifetime's number."""
 
 
 class DecisionTimeline(NamedTuple):
-    """From version ``since[i]`` on life ``by[i]`` decided, or UNREACHED or UNMATCHED stands
-    there; ``since[0]`` is 0."""
+    """One question's decision at every version.
+
+    From version ``since[i]`` on, the ACL of lifetime number ``by[i]`` decides; or ``by[i]`` is
+    UNREACHED or UNMATCHED. ``since[0]`` is 0.
+    """
 
     since: tuple[int, ...]
     by: tuple[int, ...]
@@ -68,12 +72,12 @@ ALWAYS_UNMATCHED: Final = DecisionTimeline((0,), (UNMATCHED,))
 
 
 class _Reached(NamedTuple):
-    """What reaches some names, of which ``name`` is one."""
+    """A group of names that the same patterns match; ``name`` is one of them."""
 
     name: str
     buckets: list[Bucket]
     unmatched: DecisionTimeline
-    """What a question that no ACL matches comes to."""
+    """The timeline of a question that no ACL matches."""
 
 
 class DecisionTimelines:
@@ -86,21 +90,23 @@ class DecisionTimelines:
             begin, end = timeline.span(life)
             if begin < end:
                 spans.setdefault(life.acl, []).append((begin, end, number))
-        self._held = {acl: _held(found, len(timeline)) for acl, found in spans.items()}
-        self._index = AclIndex.of(self._held)
-        self.principals = _numbers((acl.principal for acl in self._held), WILDCARD_PRINCIPAL)
-        self.hosts = _numbers((acl.host for acl in self._held), WILDCARD)
+        self._in_force = {acl: _in_force(found, len(timeline)) for acl, found in spans.items()}
+        self._index = AclIndex.of(self._in_force)
+        self.principals = _numbers((acl.principal for acl in self._in_force), WILDCARD_PRINCIPAL)
+        self.hosts = _numbers((acl.host for acl in self._in_force), WILDCARD)
         self._principals = list(self.principals)
         self._hosts = [frozenset((WILDCARD, host)) for host in self.hosts]
         self._in_blocks: dict[HostBlock | str, int] = {}
         self._number_blocks()
         self._reached: list[_Reached] = []
         self._reaches: dict[_Patterns, int] = {}
-        self._meant: dict[tuple[int, int, int], list[Acl]] = {}
+        self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Each block has a number of its own, for the addresses in it that no narrower one has;
-        and so has each address that an ACL names and a block contains."""
+        """Give a number to each block, for the addresses in it that no narrower block contains.
+
+        Also to each address that an ACL names and a block contains.
+        """
         blocks = self._index.blocks
         around: list[tuple[HostBlock | str, list[str]]] = []
         for block in blocks:
@@ -116,11 +122,11 @@ class DecisionTimelines:
 
     @property
     def host_numbers(self) -> int:
-        """How many numbers hosts have."""
+        """The number of groups of hosts."""
         return len(self._hosts)
 
     def host(self, host: str, kafka: KafkaVersion) -> int:
-        """The number of all hosts that ``kafka`` matches with the same ACLs as ``host``."""
+        """The number of the group of hosts that match the same ACLs in ``kafka`` as ``host``."""
         if kafka.matches_blocks and self._in_blocks:
             address = client_address(host)
             block = None if address is None else self._index.blocks.narrowest(address)
@@ -129,7 +135,7 @@ class DecisionTimelines:
         return self.hosts.get(host, 0)
 
     def reach(self, resource_type: ResourceType, name: str) -> int:
-        """The number of all names that the same patterns reach as this one."""
+        """The number of the group of names that the same patterns match as this name."""
         is_literal = name in self._index.literals(resource_type).buckets
         prefix = self._index.prefixed(resource_type).names.longest_prefix(name)
         starred = name.startswith(WILDCARD)
@@ -142,8 +148,10 @@ class DecisionTimelines:
         return number
 
     def named(self, reach: int) -> set[int] | None:
-        """The numbers of all principals that an ACL which reaches there may mean, if they are few
-        and not everybody: to any other one nothing there matches."""
+        """The numbers of the principals in the ACLs for a group of names.
+
+        None if they are many, or include everybody. For any other principal, no ACL matches there.
+        """
         names: set[int] = set()
         for bucket in self._reached[reach].buckets:
             if len(bucket) > FEW:
@@ -154,16 +162,17 @@ class DecisionTimelines:
     def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, reach: int
     ) -> DecisionTimeline:
-        """By the numbers that ``principals`` has, or 0, and those of ``host`` and ``reach``."""
+        """The timeline for a principal's number in ``principals`` (else 0), and the numbers from
+        ``host`` and ``reach``."""
         reached = self._reached[reach]
         asking = principal, host, reach
-        found = self._meant.get(asking)
+        found = self._relevant.get(asking)
         if found is None:
-            if len(self._meant) >= REMEMBERED:
-                self._meant.clear()
+            if len(self._relevant) >= REMEMBERED:
+                self._relevant.clear()
             everybody = frozenset((WILDCARD_PRINCIPAL, self._principals[principal]))
             who = Subject(everybody, self._hosts[host])
-            found = self._meant[asking] = meant(reached.buckets, who, reached.name)
+            found = self._relevant[asking] = meant(reached.buckets, who, reached.name)
         return self._decided(found, operation, reached)
 
     def timeline_of(self, question: Question, kafka: KafkaVersion) -> DecisionTimeline:
@@ -173,7 +182,7 @@ class DecisionTimelines:
         return self._decided(found, question.operation, reached)
 
     def decision(self, question: Question, version: int, config: AuthorizerConfig) -> Decision:
-        """The result with its rule, as of a version of the timeline."""
+        """The decision with its rule, at one version of the history."""
         if question.principal in config.super_users:
             return ALLOWED_TO_SUPER_USER
         by = self.timeline_of(question, config.kafka).at(version)
@@ -186,28 +195,28 @@ class DecisionTimelines:
     def _decided(
         self, found: list[Acl], operation: Operation, reached: _Reached
     ) -> DecisionTimeline:
-        """What those that mean a session, in Kafka's order, come to: first DENY, last ALLOW."""
+        """The timeline of ``found``, a session's ACLs in Kafka's order: first DENY, last ALLOW."""
         unmatched = reached.unmatched
         matching = [acl for acl in found if concerns(acl, operation)]
         if not matching:
             return unmatched
         denies = [acl for acl in matching if acl.permission_type is not ALLOW]
         allows = [acl for acl in reversed(matching) if acl.permission_type is ALLOW]
-        ranked = [self._held[acl] for acl in (*denies, *allows)]
+        ranked = [self._in_force[acl] for acl in (*denies, *allows)]
         if len(ranked[0].by) == 1:
             return ranked[0]
         since = sorted({version for each in (*ranked, unmatched) for version in each.since})
         return _without_repeats(since, [_first(ranked, version, unmatched) for version in since])
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
-        """Where any ACL reaches, though none matches, and where none does."""
+        """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else UNREACHED."""
         turns = Counter[int]()
         for acl in chain.from_iterable(buckets):
-            held = self._held[acl]
-            if len(held.by) == 1:
+            in_force = self._in_force[acl]
+            if len(in_force.by) == 1:
                 return ALWAYS_UNMATCHED
             was_there = False
-            for version, by in zip(*held, strict=True):
+            for version, by in zip(*in_force, strict=True):
                 turns[version] += (by >= 0) - was_there
                 was_there = by >= 0
         since = sorted({0, *turns})
@@ -215,9 +224,11 @@ class DecisionTimelines:
         return _without_repeats(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
 
 
-def _held(spans: list[_Span], versions: int) -> DecisionTimeline:
-    """By which life an ACL is in force, the first that began where several are; UNREACHED where
-    it is not."""
+def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
+    """The lifetime by which an ACL is in force at each version, or UNREACHED.
+
+    If there are several, it is the one that began first.
+    """
     begun: dict[int, list[int]] = {0: []}
     ended: dict[int, list[int]] = {}
     for begin, end, number in spans:
@@ -235,13 +246,13 @@ def _held(spans: list[_Span], versions: int) -> DecisionTimeline:
 
 
 def _without_repeats(since: list[int], by: list[int]) -> DecisionTimeline:
-    """Without the edges at which nothing turns."""
+    """The timeline without versions at which the decision stays the same."""
     turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1])]
     return DecisionTimeline(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
 
 
 def _first(ranked: list[DecisionTimeline], version: int, otherwise: DecisionTimeline) -> int:
-    """By the first of ``ranked`` in which a life is there."""
+    """The lifetime that decides at ``version``: the first in ``ranked``, else ``otherwise``'s."""
     for each in ranked:
         by = each.at(version)
         if by >= 0:
@@ -250,5 +261,5 @@ def _first(ranked: list[DecisionTimeline], version: int, otherwise: DecisionTime
 
 
 def _numbers(texts: Iterable[str], wildcard: str) -> dict[str, int]:
-    """The number of each text that an ACL names; 0 stands for all others as for the wildcard."""
+    """A number for each text in an ACL; 0 is the wildcard and every text that no ACL names."""
     return {text: number for number, text in enumerate((wildcard, *sorted({*texts} - {wildcard})))}

@@ -1,9 +1,9 @@
-"""The ACLs of a log at every moment of its history.
+"""The ACLs of a log at every point of its history.
 
-A moment is an offset (all records below it, as in a snapshot's name) or a time: then the
-longest prefix of the log before the first batch later than it. Sources: KIP-801 for records
-and ids, KIP-866 for transactions. This module must not know where changes are read from, nor
-how a question is decided (``decision_timeline`` does).
+A point is an offset or a time. An offset means all records below it, as in a snapshot's name. A
+time means the longest prefix of the log before the first batch with a later time. Sources: KIP-801
+for records and ids, KIP-866 for transactions. This module must not know where changes are read
+from, nor how a question is decided (``decision_timeline`` does).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from metalog.ids import Uuid
 
 
 class TimelineChange(NamedTuple):
-    """The record at ``offset`` binds ``acl`` to ``id``, or, with None, unbinds the id.
+    """The record at ``offset`` gives ``acl`` the id ``id``; with None, it removes the id.
 
-    ``time_ms`` is the latest of any batch up to the one by which it took effect, so that
-    times never fall. ``ended_by`` is the offset that ended its transaction, if it was in one.
+    ``time_ms`` is the latest time of any batch up to the one that put the change into force, so
+    times never decrease. ``ended_by`` is the offset of the end of its transaction, or None.
     """
 
     offset: int
@@ -34,21 +34,21 @@ class TimelineChange(NamedTuple):
 
     @property
     def at(self) -> int:
-        """The first offset (exclusive) whose state has this change."""
+        """The lowest offset (exclusive) whose state includes this change."""
         return (self.offset if self.ended_by is None else self.ended_by) + 1
 
 
 class Edge(NamedTuple):
-    """Where an ACL came or went: the first offset (exclusive) and time that show it."""
+    """The start or end of an ACL's lifetime: the first offset (exclusive) and time that show it."""
 
     at: int
     time_ms: int
 
 
 class AclLifetime(NamedTuple):
-    """``acl`` was bound to ``id`` from ``begin`` on, before ``end``.
+    """``acl`` had the id ``id`` from ``begin`` on and before ``end``.
 
-    A ``begin`` of None is before the history begins, an ``end`` of None has not come.
+    A ``begin`` of None is before the start of the history; an ``end`` of None is in the future.
     """
 
     id: Uuid
@@ -57,20 +57,22 @@ class AclLifetime(NamedTuple):
     end: Edge | None
 
     def holds_at(self, offset: int) -> bool:
-        """Whether the state at ``offset`` (exclusive), which the history reaches, has it."""
+        """Whether the ACL is in the state at ``offset`` (exclusive), which the history includes."""
         begun = self.begin is None or self.begin.at <= offset
         return begun and (self.end is None or offset < self.end.at)
 
 
 def at_once(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]:
-    """The changes that take effect together, in their order."""
+    """Groups of changes that take effect together, in order."""
     for _, group in groupby(changes, key=attrgetter("at")):
         yield list(group)
 
 
 def lives(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterator[AclLifetime]:
-    """Each life as it ends, then those that last. One that began and ended at one moment,
-    in a transaction, never was."""
+    """The lifetimes in the order of their ends, then those without an end.
+
+    An ACL that one transaction adds and removes has no lifetime.
+    """
     alive: dict[Uuid, tuple[Acl, Edge | None]] = {uuid: (acl, None) for uuid, acl in base.items()}
     for change in changes:
         edge = Edge(change.at, change.time_ms)
@@ -84,10 +86,10 @@ def lives(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterat
 
 
 class Timeline:
-    """A history of ACLs: its versions, numbered from 0, and the lives of ACLs across them.
+    """A history of ACLs: its versions, numbered from 0, and the lifetimes of ACLs in them.
 
-    The state at ``start`` is version 0; before it nothing is known. Memory goes by the lives,
-    whatever the number of versions.
+    The state at ``start`` is version 0; earlier states are unknown. The memory depends on the
+    number of lifetimes, not on the number of versions.
     """
 
     def __init__(self, start: Edge, lives: Iterable[AclLifetime]) -> None:
@@ -99,11 +101,11 @@ class Timeline:
         self._numbers = {offset: number for number, offset in enumerate(self.offsets)}
 
     def __len__(self) -> int:
-        """How many versions there are."""
+        """The number of versions."""
         return len(self.offsets)
 
     def span(self, life: AclLifetime) -> tuple[int, int]:
-        """The first version that has it, and the first after it that has not."""
+        """The first version with this lifetime's ACL, and the first version after it."""
         begin = 0 if life.begin is None else self._numbers.get(life.begin.at, 0)
         end = len(self) if life.end is None else self._numbers.get(life.end.at, 0)
         return begin, end
@@ -127,7 +129,7 @@ class Timeline:
         return version
 
     def alive(self, version: int) -> Iterator[AclLifetime]:
-        """The lives that a version has."""
+        """The lifetimes in one version."""
         for life in self.lives:
             begin, end = self.span(life)
             if begin <= version < end:

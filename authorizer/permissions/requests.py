@@ -1,7 +1,7 @@
-"""What to ask an authorizer before a request is carried out or passed on.
+"""The actions to authorize before a request is carried out or forwarded.
 
-``table`` says what each request of Kafka's protocol needs; here names are put into it.
-This module must not know how a decision is made, nor how a request is written.
+``table`` has the permissions that each request of Kafka's protocol needs. This module adds the
+names of the resources. It must not know how a decision is made, nor how a request is encoded.
 """
 
 from __future__ import annotations
@@ -30,19 +30,23 @@ _KINDS: Final = {
 _ARGUMENTS: Final = {kind: argument for argument, kind in _KINDS.items()}
 
 Asked = list[tuple[Action, ...]]
-"""Of each entry one action must be allowed, asked in this order."""
+"""Entries of alternative actions: one action of each entry must be allowed, tried in this order."""
 
 
 def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> Asked:
-    """What the request called ``api`` needs that names these ``topics``, ``groups``,
-    ``transactional_ids``, ``delegation_tokens`` and ``users``. A name that comes several times
-    is asked once, with the count of its references.
+    """The actions that the request ``api`` needs on the resources that it names.
 
-    What it needs only under a condition is asked where a resource of that kind is named: Produce
-    needs WRITE on a transactional id if it has one. ``on_cluster`` is for those whose condition
-    is that they concern the cluster. A kind that a request always has is to be given, be it as
-    ``[]``: ``InvalidRequest`` otherwise, since to ask nothing would allow everything. Without
-    what is optional to Kafka a request succeeds and does less: that is not among these.
+    ``names`` are its ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens`` and
+    ``users``. A repeated name becomes one action, with the count of its references.
+
+    A conditional permission is needed if the request names such a resource: Produce needs WRITE on
+    a transactional id if it has one. ``on_cluster`` is for permissions whose condition is that the
+    request concerns the cluster. Permissions that are optional in Kafka are left out: without them
+    the request succeeds with a smaller effect.
+
+    Raises:
+        InvalidRequest: a kind of name that the request always has is missing. Pass ``[]`` for none:
+            without any action, everything would be allowed.
     """
     found = _APIS.get(api)
     if found is None:
@@ -52,38 +56,38 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
         )
     if api in _BY_OWNERSHIP:
         raise InvalidRequest(f"{api}: {found.note}; it cannot be checked here")
-    given = {_kind(found, argument): list(each) for argument, each in names.items()}
+    names_of_kind = {_kind(found, argument): list(each) for argument, each in names.items()}
     needs = [need for need in found.needs if not need.optional]
-    applying = [need for need in needs if _applies(found, need, given, on_cluster)]
+    applying = [need for need in needs if _applies(found, need, names_of_kind, on_cluster)]
     if needs and not applying:
         possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs)) or ["on_cluster=True"]
         raise InvalidRequest(f"{api}: name its resources: {', '.join(possible)}")
-    return [each for need in applying for each in _asked(found, need, given)]
+    return [each for need in applying for each in _entries(found, need, names_of_kind)]
 
 
 def are_allowed(authorizer: Authorizer, context: RequestContext, asked: Asked) -> bool:
-    """Whether ``context`` may do all that ``actions`` gave."""
+    """Whether ``context`` may do everything that ``actions`` returned."""
     return all(each_allowed(authorizer, context, asked))
 
 
 def each_allowed(authorizer: Authorizer, context: RequestContext, asked: Asked) -> list[bool]:
-    """Of each entry that ``actions`` gave, whether ``context`` may do it.
+    """Whether ``context`` may do each entry of ``asked``, the result of ``actions``.
 
-    All first alternatives are asked in one call, as Kafka does it, and then, in one more, the
-    next ones of those entries that were refused.
+    As in Kafka, one call decides on the first alternatives of all entries. Each further call
+    decides on the next alternatives of the refused entries.
     """
     allowed = [False] * len(asked)
-    refused, place = list(range(len(asked))), 0
-    while refused := [each for each in refused if place < len(asked[each])]:
-        results = authorizer.authorize(context, [asked[each][place] for each in refused])
+    refused, index = list(range(len(asked))), 0
+    while refused := [each for each in refused if index < len(asked[each])]:
+        results = authorizer.authorize(context, [asked[each][index] for each in refused])
         for each, result in zip(refused, results, strict=True):
             allowed[each] = result is ALLOWED
-        refused, place = [each for each in refused if not allowed[each]], place + 1
+        refused, index = [each for each in refused if not allowed[each]], index + 1
     return allowed
 
 
 def _kinds(needs: Collection[PermissionNeed]) -> set[ResourceType]:
-    """Those that have names."""
+    """The resource types in ``needs`` that have names."""
     spoken_of = {each.resource_type for need in needs for each in need.one_of}
     return spoken_of - {ResourceType.CLUSTER}
 
@@ -98,22 +102,25 @@ def _kind(api: ApiPermissions, argument: str) -> ResourceType:
 
 
 def _applies(
-    api: ApiPermissions, need: PermissionNeed, given: Collection[ResourceType], on_cluster: bool
+    api: ApiPermissions,
+    need: PermissionNeed,
+    names_of_kind: Collection[ResourceType],
+    on_cluster: bool,
 ) -> bool:
     kinds = _kinds([need])
-    missing = sorted(_ARGUMENTS[kind] for kind in kinds if kind not in given)
+    missing = sorted(_ARGUMENTS[kind] for kind in kinds if kind not in names_of_kind)
     if not need.when and missing:
         raise InvalidRequest(f"{api.name}: say which {missing[0]} it names, or []")
     return not missing if kinds else on_cluster or not need.when
 
 
-def _asked(
-    api: ApiPermissions, need: PermissionNeed, given: Mapping[ResourceType, Sequence[str]]
+def _entries(
+    api: ApiPermissions, need: PermissionNeed, names_of_kind: Mapping[ResourceType, Sequence[str]]
 ) -> Asked:
     if any(each.any_name for each in need.one_of):
         raise InvalidRequest(f"{api.name}: any topic will do; call authorize_by_resource_type")
     kinds = _kinds([need])
-    names = [name for kind in kinds for name in given[kind]]
+    names = [name for kind in kinds for name in names_of_kind[kind]]
     if not kinds or not names:
         on_cluster = [each for each in need.one_of if each.resource_type is ResourceType.CLUSTER]
         return [_alternatives(on_cluster, "")] if on_cluster else []
@@ -123,7 +130,7 @@ def _asked(
 def _alternatives(
     permissions: Sequence[Permission], name: str, count: int = 1
 ) -> tuple[Action, ...]:
-    """Only the last of them is a denial to the audit log, as with Kafka."""
+    """The alternative actions for one name; as in Kafka, only the last one logs a denial."""
     last = len(permissions) - 1
     return tuple(
         Action(
@@ -132,7 +139,7 @@ def _alternatives(
             if each.resource_type is ResourceType.CLUSTER
             else ResourcePattern(each.resource_type, name),
             resource_reference_count=count,
-            log_if_denied=place == last,
+            log_if_denied=index == last,
         )
-        for place, each in enumerate(permissions)
+        for index, each in enumerate(permissions)
     )

@@ -1,8 +1,8 @@
-"""Which of Kafka's requests needs which operation on which resource: data, no decisions.
+"""The operations that each of Kafka's requests needs, and on which resources: data, no decisions.
 
-``APIS`` is what Kafka 4.4.0 checks, request by request, on its brokers (and on its
-controllers for what brokers forward to them). ``KIP_11`` is what KIP-11 set out to
-check. ``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
+``APIS`` has the checks of Kafka 4.4.0 for each request, on its brokers (and on its controllers for
+forwarded requests). ``KIP_11`` has the checks in KIP-11's own table. ``PRODUCER`` and ``CONSUMER``
+are the requests that Kafka's Java clients send.
 
 Sources: the calls to the authorizer in Kafka 4.4.0's KafkaApis, ControllerApis, AclApis,
 ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations
@@ -20,7 +20,7 @@ On = ResourceType
 
 
 class Permission(NamedTuple):
-    """One operation on one resource type; ``any_name`` if any one resource will do."""
+    """One operation on one resource type; if ``any_name``, one resource of any name is enough."""
 
     operation: Operation
     resource_type: ResourceType
@@ -28,9 +28,9 @@ class Permission(NamedTuple):
 
 
 class PermissionNeed(NamedTuple):
-    """One of ``one_of`` must be allowed, asked in this order; ``when`` is empty for always.
+    """One of ``one_of`` must be allowed, tried in this order. ``when`` is the condition, or empty.
 
-    A request without an ``optional`` one succeeds, but its answer or effect is smaller.
+    Without an ``optional`` permission the request succeeds, but its answer or effect is smaller.
     """
 
     one_of: tuple[Permission, ...]
@@ -39,7 +39,7 @@ class PermissionNeed(NamedTuple):
 
 
 class ApiPermissions(NamedTuple):
-    """A request of Kafka's protocol: every need that applies must be met."""
+    """A request of Kafka's protocol: it needs all permissions whose condition applies."""
 
     key: int
     name: str
@@ -326,7 +326,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
 
 
 class PermissionStep(NamedTuple):
-    """A request that a client sends for the task, and one need of it."""
+    """A request that a client sends for a task, and one permission that it needs."""
 
     api: str
     need: PermissionNeed
@@ -343,7 +343,7 @@ PRODUCER: Final = _steps(
     ("InitProducerId", (_IDEMPOTENT._replace(when=""),)),
     ("Produce", _WRITE_TOPIC),
 )
-"""A producer of Kafka's Java client as it is by default, idempotent."""
+"""A producer of Kafka's Java client with its defaults, so an idempotent one."""
 
 TRANSACTIONAL_PRODUCER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC),
@@ -359,7 +359,7 @@ ASSIGNED_CONSUMER: Final = _steps(
     ("ListOffsets", _DESCRIBE_TOPIC),
     ("Fetch", _READ_TOPIC),
 )
-"""A consumer without a group, which assigns itself its partitions."""
+"""A consumer without a group, which assigns partitions to itself."""
 
 CONSUMER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC),
@@ -374,7 +374,7 @@ CONSUMER: Final = _steps(
     ("OffsetCommit", _CONSUMER_SIDE),
     ("LeaveGroup", _READ_GROUP),
 )
-"""A consumer in a group, of the classic protocol or KIP-848's."""
+"""A consumer in a group, with the classic protocol or KIP-848's."""
 
 KIP_11: Final[tuple[tuple[Permission, tuple[str, ...]], ...]] = (
     (Permission(Op.READ, On.TOPIC), ("Fetch",)),
@@ -396,4 +396,4 @@ KIP_11: Final[tuple[tuple[Permission, tuple[str, ...]], ...]] = (
         ("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"),
     ),
 )
-"""KIP-11's own table, with its names of requests; those of KIP-4 did not exist yet."""
+"""KIP-11's own table, with its names of requests; KIP-4's requests did not exist yet."""

@@ -1,9 +1,9 @@
-"""ACLs as an Avro container file, for the tools of the data world.
+"""ACLs as an Avro container file, for data tools.
 
-One record an ACL, with the names of ``acls --json``; the schema is ``SCHEMA``. The sync
-marker is always the same and nothing is compressed, so that equal ACLs give equal bytes. The
-metadata has a CRC-32C of the schema and all records, since Avro has no checksum of its own.
-Owns and users have no place in it. This module must not know files.
+Each ACL is one record with the names of ``acls --json``; the schema is ``SCHEMA``. The sync marker
+never changes and nothing is compressed, so equal ACLs give equal bytes. The metadata has a CRC-32C
+of the schema and all records, because Avro has no checksum. The file cannot hold ``owns`` and
+users. This module must not know files.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FLAT: Final = frozenset(
 _MOST_FIELDS: Final = 64
 _MOST_BYTES: Final = 64 << 20
 _MOST_TIMES: Final = 20
-"""What a file may inflate to: so many bytes, or so many times its own."""
+"""The most that a file may inflate to: this number of bytes, or this multiple of its size."""
 _LONGEST: Final = 200
 _NO_CHECKSUM: Final = (
     "no checksum of ours in it, as older versions and other tools write it: that a name was"
@@ -76,7 +76,7 @@ _ENUMS: Final[dict[str, Any]] = {
 
 
 class AvroFile(NamedTuple):
-    """``problem`` is a line about the file, or None."""
+    """The contents of a file; ``problem`` is a warning about the file, or None."""
 
     document: Document
     problem: str | None
@@ -99,8 +99,10 @@ def write_avro(document: Document) -> bytes:
 
 
 def read_avro(data: bytes, file: str) -> AvroFile:
-    """Any container whose records have our fields, whoever wrote it, whose schema is flat: no
-    record of it is larger than its bytes."""
+    """Read a container of any writer whose records have our fields, and whose schema is flat.
+
+    With a flat schema, no record becomes larger than its bytes.
+    """
     try:
         source = io.BytesIO(data)
         head = read_head(source.read)
@@ -120,7 +122,7 @@ def read_avro(data: bytes, file: str) -> AvroFile:
 
 
 def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list[AclEntry], int]:
-    """What the records say, and the CRC-32C of schema and records."""
+    """The decoded records, and the CRC-32C of schema and records."""
     size = len(source.getbuffer())
     most, written, wanted = most_entries(size), parse_schema(head.schema), parse_schema(SCHEMA)
     checksum = crc32c(head.metadata["avro.schema"])
@@ -139,8 +141,10 @@ def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list
 
 
 def _check_flat(schema: Any) -> None:
-    """Before a byte is decoded: an array or a map makes much of few bytes, and a schema that
-    means itself makes no end."""
+    """Refuse a schema that is not flat, before decoding.
+
+    An array or a map may turn few bytes into much data, and a recursive schema into endless data.
+    """
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise ValueError("its schema is not that of a record")
     if len(schema["fields"]) > _MOST_FIELDS:

@@ -1,9 +1,10 @@
 """ACLs as kafka-security-manager's CSV.
 
-Its header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
-Host``; columns are taken in any order, and without PatternType (its older files) all are
-LITERAL. A name on which a spreadsheet or terminal would act is escaped, and read back as it was.
-Notes, owns and users have no place in it. This module must not know files.
+The header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
+Host``. The reader accepts the columns in any order. Without PatternType (in older files) all
+patterns are LITERAL. A name that could control a spreadsheet or a terminal is written escaped, and
+read back unchanged. The file cannot hold notes, ``owns`` and users. This module must not know
+files.
 """
 
 from __future__ import annotations
@@ -50,8 +51,10 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file, without the ``marks`` between its rows of what it lacks. A line within
-    a row, behind a quoted line break, is part of a name, whatever it looks like."""
+    """The lines of a file without its ``marks``, the lines between rows that say what is missing.
+
+    A line inside a row (after a quoted line break) is part of a name, even if it looks like a mark.
+    """
 
     def __init__(self, text: str) -> None:
         self.marks: list[str] = []
@@ -68,7 +71,7 @@ class _Lines:
 
 
 def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
-    """Rows that are not empty, each with the line that it begins on."""
+    """The rows that are not empty, each with its first line."""
     reader = csv.reader(lines, strict=True)
     line = 1
     while True:
@@ -101,14 +104,16 @@ def _entry(header: list[str], row: list[str], place: FilePosition) -> AclEntry:
 
 
 def write_csv(document: Document) -> str:
-    """The whole file. kafka-security-manager reads it as ``read_csv`` does, but for the names of
-    ``with_escapes``."""
+    """The whole file.
+
+    kafka-security-manager reads it as ``read_csv`` does, except for the names in ``with_escapes``.
+    """
     acls = (acl for acl, _, _ in in_order(document.entries))
     return "".join(map(csv_row, (COLUMNS, *map(_cells, acls))))
 
 
 def with_escapes(document: Document) -> list[Acl]:
-    """The ACLs of which a name is escaped when it is written."""
+    """The ACLs with a name that is written escaped."""
     return [acl for acl in document.acls if any(map(is_escaped, _cells(acl)))]
 
 

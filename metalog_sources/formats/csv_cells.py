@@ -1,8 +1,8 @@
-"""Cells of CSV that a terminal shows as they are, and a spreadsheet takes for text.
+"""Writes cells of CSV that a terminal shows unchanged and a spreadsheet treats as text.
 
-Whoever chose a name could otherwise move a cursor with it, or have a formula computed. Such a text
-is written after an apostrophe, by which spreadsheets know a text, with the escapes of JSON; a
-backslash is doubled then. Different texts stay different, and ``csv_text`` undoes it.
+Without this, a name could control a terminal or run a formula. Such a text gets an apostrophe,
+which marks a text in spreadsheets, and JSON's escapes; backslashes are doubled. Different texts
+stay different, and ``csv_text`` restores them.
 
 This module must not know what the cells are about.
 """
@@ -18,23 +18,23 @@ from metalog.visible_text import UNSAFE, safe
 
 _ESCAPED: Final = "'"
 _BEGINNINGS: Final = (*"=+-@\uff1d\uff0b\uff0d\uff20", _ESCAPED)
-"""Of formulas, in half and in full width, and of what could be taken for escaped."""
+"""The first characters of formulas, in half and full width, and of escaped cells."""
 _TO_QUOTE: Final = re.compile(r'[",]|^#|^\s|\s$')
-"""What begins like a comment, too: it may be the first cell of a row."""
+"""Cells that need quotes, also those that look like a comment, which may begin a row."""
 
 
 def csv_row(cells: Iterable[object]) -> str:
-    """The cells as a line, with its end; ``None`` is an empty cell."""
+    """The cells as one line with its line end; ``None`` is an empty cell."""
     return ",".join(map(_cell, cells)) + "\n"
 
 
 def is_escaped(text: str) -> bool:
-    """Whether a cell holds ``text`` in another form, which other readers do not undo."""
+    """Whether ``text`` is written escaped, in a form that other readers do not restore."""
     return text.startswith(_BEGINNINGS) or UNSAFE.search(text) is not None
 
 
 def csv_text(cell: str) -> str:
-    """The text that ``cell`` was written from. A cell that nobody would write so is that text."""
+    """The text of ``cell``; a cell that this module would not write so is the text itself."""
     if not cell.startswith(_ESCAPED):
         return cell
     quotes = cell[1:].replace('"', '\\"')

@@ -15,7 +15,7 @@ from metalog.scram import ScramCredential, ScramMechanism
 
 
 class FilePosition(NamedTuple):
-    """Where something stands in a file; lines and columns count from 1, 0 is unknown."""
+    """A position in a file; lines and columns count from 1, and 0 is unknown."""
 
     file: str
     line: int = 0
@@ -27,7 +27,7 @@ class FilePosition(NamedTuple):
 
 
 class AclNotes(NamedTuple):
-    """What people write beside an ACL; Kafka knows nothing of it. ``expires`` is ISO 8601."""
+    """Notes of people about an ACL, which Kafka does not have. ``expires`` is ISO 8601."""
 
     comment: str | None = None
     owner: str | None = None
@@ -38,12 +38,12 @@ class AclNotes(NamedTuple):
 NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
 MOST_ENTRIES: Final = 500_000
-"""ACLs of a file, however small it is."""
+"""The number of ACLs that a file of any size may have."""
 _BYTES_AN_ENTRY: Final = 4
 
 
 class AclEntry(NamedTuple):
-    """One ACL, its notes, and where it was read."""
+    """One ACL, its notes, and its position in a file."""
 
     acl: Acl
     notes: AclNotes = NO_NOTES
@@ -51,10 +51,10 @@ class AclEntry(NamedTuple):
 
 
 class Own(NamedTuple):
-    """ACLs that a file answers for: only among these may what it does not name be removed.
+    """A set of ACLs that a file owns: ``--prune`` may remove the ones that the file does not name.
 
-    A ``name`` or ``principal`` of None is any. PREFIXED owns every ACL, literal or prefixed,
-    whose name begins so; the wildcard ``*`` is owned only by LITERAL ``*`` or by any name.
+    A ``name`` or ``principal`` of None means any. PREFIXED owns every ACL, literal or prefixed,
+    whose name has this prefix. Only LITERAL ``*`` or a ``name`` of None owns the wildcard ``*``.
     """
 
     resource_type: ResourceType = ResourceType.ANY
@@ -76,7 +76,7 @@ class Own(NamedTuple):
         return acl.resource_name.startswith(self.name) and not is_wildcard
 
     def overlaps(self, other: Own) -> bool:
-        """Whether there can be an ACL that both cover."""
+        """Whether an ACL can exist that both own."""
         types = {self.resource_type, other.resource_type} - {ResourceType.ANY}
         principals = {self.principal, other.principal} - {None}
         if len(types) > 1 or len(principals) > 1:
@@ -92,7 +92,7 @@ class Own(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Where a file says that it owns something."""
+    """One entry of a file's ``owns``, with its position."""
 
     own: Own
     place: FilePosition
@@ -103,7 +103,7 @@ def is_owned(acl: Acl, owns: Iterable[Own]) -> bool:
 
 
 class ScramUser(NamedTuple):
-    """A user's credential for one mechanism; its salt is empty where a file leaves it out."""
+    """A user's credential for one mechanism; the salt is empty if a file leaves it out."""
 
     user: str
     mechanism: ScramMechanism
@@ -111,10 +111,10 @@ class ScramUser(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A file of ACLs. Its order is the file's; an ACL may stand in it twice.
+    """The contents of a file of ACLs, in its order; an ACL may appear twice.
 
-    ``missing`` are lines about what the file says that it lacks: it was salvaged. ``claims``
-    are ``owns`` with their places, where they were read from a file.
+    ``missing`` has the file's own lines about records that a salvage lost. ``claims`` are ``owns``
+    with their positions, if they come from a file.
     """
 
     entries: tuple[AclEntry, ...] = ()
@@ -125,13 +125,15 @@ class Document(NamedTuple):
 
     @property
     def acls(self) -> tuple[Acl, ...]:
-        """Each ACL once, in order."""
+        """The ACLs in order, without duplicates."""
         return tuple(dict.fromkeys(entry.acl for entry in self.entries))
 
 
 def most_entries(size: int) -> int:
-    """How many ACLs a file of ``size`` bytes may mean: lists, aliases and compression make
-    many of few bytes."""
+    """The most ACLs that a file of ``size`` bytes may have.
+
+    Lists, aliases and compression can turn few bytes into many ACLs.
+    """
     return max(MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
 
@@ -144,7 +146,7 @@ _Entry = TypeVar("_Entry", bound=Positioned)
 
 
 def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterator[_Entry]:
-    """``entries`` of a file of ``size`` bytes, unless there are more than ``most_entries``."""
+    """``entries`` of a file of ``size`` bytes; an error if they are more than ``most_entries``."""
     most = most_entries(size)
     for number, entry in enumerate(entries, 1):
         if number > most:
@@ -154,7 +156,7 @@ def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterato
 
 
 def joined(documents: Iterable[Document]) -> Document:
-    """Several files as one."""
+    """Several files' documents as one."""
     parts = list(documents)
     return Document(
         tuple(entry for part in parts for entry in part.entries),
@@ -166,7 +168,7 @@ def joined(documents: Iterable[Document]) -> Document:
 
 
 def acl_order(acl: Acl) -> tuple[object, ...]:
-    """The order of every export: by principal, then resource, then what is said."""
+    """The sort key of every export: by principal, then resource, then the other fields."""
     return (
         java_order(acl.principal),
         acl.resource_type,
@@ -179,7 +181,7 @@ def acl_order(acl: Acl) -> tuple[object, ...]:
 
 
 def in_order(entries: Iterable[AclEntry]) -> list[AclEntry]:
-    """Each ACL once, with the notes that stand with it first, in the order of exports."""
+    """The entries without duplicate ACLs, in the order of exports; an ACL's first notes count."""
     first: dict[Acl, AclEntry] = {}
     for entry in entries:
         first.setdefault(entry.acl, entry)

@@ -45,7 +45,7 @@ _KIP11_KEYS = {"version", "acls"}
 
 
 def read_json(text: str, file: str) -> Document:
-    """A value after another, or one list of them; an ``id`` is not looked at."""
+    """Read consecutive JSON values, or one list of them; an ``id`` is ignored."""
     entries: list[AclEntry] = []
     most = most_entries(len(text))
     users: list[ScramUser] = []
@@ -76,7 +76,7 @@ def read_json(text: str, file: str) -> Document:
 
 
 def _without_missing(node: Node) -> tuple[Node, list[str]]:
-    """``node`` without the key ``missing``, and lines about what that lists."""
+    """``node`` without the key ``missing``, and the lines for that key's items."""
     if not isinstance(node, Fields):
         return node, []
     lists = [value for key, value in node.pairs if key.value == _MISSING]
@@ -107,7 +107,7 @@ def _values(text: str, file: str) -> Iterator[Node | AclEntry]:
 
 
 def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
-    """The line before all others that says what they lack."""
+    """The first line of a file, which says what the others lack."""
     return json_line({_MISSING: list(fields)})
 
 
@@ -123,5 +123,5 @@ def write_json(document: Document) -> str:
 
 
 def json_line(fields: dict[str, Any]) -> str:
-    """One object on a line, in ASCII: no name in it can move a terminal's cursor."""
+    """One object on a line, in ASCII, so that no name can control a terminal."""
     return json.dumps(fields, separators=(",", ":")) + "\n"

@@ -1,8 +1,8 @@
 """Strimzi's ``KafkaUser`` resources: the ACLs of ``spec.authorization``, read and written.
 
-The principal is ``User:CN=NAME`` where the user authenticates by TLS, else ``User:NAME``.
-The rest of a resource (quotas, templates, the password's secret) is not ours and is not
-looked at. This module must not know files.
+The principal is ``User:CN=NAME`` if the user authenticates by TLS, else ``User:NAME``. The other
+parts of a resource (quotas, templates, the password's secret) are ignored. This module must not
+know files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KIND: Final = "KafkaUser"
 _LISTS: Final = ("List", "KafkaUserList")
 _GROUP: Final = "kafka.strimzi.io/"
 VERSIONS: Final = ("v1", "v1beta2")
-"""Of Strimzi's API; the first one is written unless another is asked for."""
+"""The versions of Strimzi's API; the first one is the default for writing."""
 _CLUSTER_LABEL: Final = "strimzi.io/cluster"
 _MECHANISM: Final = ScramMechanism.SCRAM_SHA_512
 _NO_RESOURCE_NAME: Final = "the name is not a name of a Kubernetes resource"
@@ -67,19 +67,19 @@ _PATTERNS: Final = {"literal": PatternType.LITERAL, "prefix": PatternType.PREFIX
 _PATTERN_WORDS: Final = {member: word for word, member in _PATTERNS.items()}
 _COMMON_NAME: Final = "CN="
 _CLUSTER_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
-"""Of a Kubernetes resource, and short enough for the value of a label."""
+"""A valid name of a Kubernetes resource that is short enough for a label's value."""
 _RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 def is_kafka_user(node: Node) -> bool:
-    """Whether ``node`` is a Kubernetes resource, which only Strimzi's may be here."""
+    """Whether ``node`` is a Kubernetes resource; only Strimzi's is accepted."""
     return isinstance(node, Fields) and {"kind", "apiVersion"} <= {
         key.value for key, _ in node.pairs
     }
 
 
 def read_kafka_user(node: Node, size: int) -> Document:
-    """``size`` is that of the file in which it stands."""
+    """Read one resource; ``size`` is the size of the whole file in bytes."""
     found = fields_of(node, "the resource", None)
     kind = text_of(found["kind"], "kind")
     if kind in _LISTS:
@@ -170,8 +170,11 @@ def _required(found: dict[str, Node], key: str, within: Node) -> Node:
 
 
 class StrimziExport(NamedTuple):
-    """``left_out`` are the ACLs that no KafkaUser can say, each with the reason, and ``users`` the
-    SCRAM users. ``authenticated`` tells how many users log in by SCRAM."""
+    """The exported resources, and the parts that were left out.
+
+    ``left_out`` are the ACLs that a KafkaUser cannot express, each with the reason. ``users`` are
+    such SCRAM users. ``authenticated`` is the number of exported users with a SCRAM login.
+    """
 
     text: str
     left_out: tuple[tuple[Acl, str], ...]
@@ -182,12 +185,13 @@ class StrimziExport(NamedTuple):
 def write_strimzi(
     document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
 ) -> StrimziExport:
-    """One resource for each principal and SCRAM user; a principal of TLS is written as
-    ``tls-external``. ``cluster`` is the name of the Kafka resource, by which the User Operator
-    knows its users.
+    """Write one resource for each principal and SCRAM user.
 
-    Strimzi's operator deletes the credentials of a user whose resource does not say that it logs
-    in by SCRAM-SHA-512, and those of a user without a resource.
+    A TLS principal becomes ``tls-external``. ``cluster`` is the name of the Kafka resource; by it
+    the User Operator finds its users.
+
+    SCRAM users need a resource with SCRAM-SHA-512: Strimzi's operator deletes the credentials of
+    any other user.
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
@@ -209,7 +213,7 @@ def write_strimzi(
 
 
 def has_resources(document: Document) -> bool:
-    """Whether there is anything in ``document`` that a KafkaUser can say."""
+    """Whether ``document`` has an ACL or a user that a KafkaUser can express."""
     if any(why_not(acl) is None for acl in document.acls):
         return True
     return bool(_scram_users(document) - _unsaid_users(document).keys())
@@ -220,7 +224,7 @@ def _scram_users(document: Document) -> set[str]:
 
 
 def _unsaid_users(document: Document) -> dict[str, str]:
-    """SCRAM users that no KafkaUser can be, each with the reason."""
+    """The SCRAM users that a KafkaUser cannot express, each with the reason."""
     scram = _scram_users(document)
     users = sorted({user.user for user in document.users})
     return {user: why for user in users if (why := _why_no_user(user, scram))}

@@ -1,7 +1,7 @@
-"""ACLs as YAML that a person edits and reviews; read with PyYAML's events, written by hand.
+"""ACLs as YAML that a person edits and reviews.
 
-Written so that equal ACLs give equal bytes, whatever version of a library is there. This
-module must not know files.
+PyYAML's events are read. The writer uses no library, so equal ACLs give equal bytes, whatever
+version of a library is installed. This module must not know files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metalog_sources.formats.strimzi import is_kafka_user, read_kafka_user
 
 
 def read_yaml(text: str, file: str) -> Document:
-    """Our own documents and Strimzi's KafkaUser resources, in any mixture."""
+    """Read our documents and Strimzi's KafkaUser resources; a file may have both."""
     size, found, parts = len(text), 0, []
     for node in yaml_documents(text, file):
         read = read_kafka_user if is_kafka_user(node) else read_document
@@ -53,7 +53,7 @@ def write_yaml(document: Document) -> str:
 
 
 def user_fields(user: ScramUser) -> dict[str, str | int]:
-    """The keys of ``users --json``, and the credential where there is one."""
+    """The keys of ``users --json``, and the credential if there is one."""
     salt, stored, server, iterations = user.credential
     fields: dict[str, str | int] = {
         "user": user.user,

@@ -1,4 +1,4 @@
-"""KIP-11's authorizer, over the log that StandardAuthorizer decides by.
+"""KIP-11's authorizer on today's log, the one that StandardAuthorizer uses.
 
 ``import authorizer`` does not load it.
 """

@@ -1,7 +1,7 @@
-"""KIP-11 authorizers behind KIP-504's interface, which a node calls.
+"""Adapts KIP-11 authorizers to KIP-504's interface, which a node calls.
 
-What came after KIP-11 is answered as far as its interface reaches, and denied or refused
-beyond it. This module must not know how a decision is made.
+A feature newer than KIP-11 works if KIP-11's interface can express it; otherwise it is denied or
+refused. This module must not know how a decision is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _audit_log: Final = logging.getLogger(audit.LOGGER)
 
 
 class Adapted(Authorizer):
-    """Any KIP-11 authorizer: it is asked whether, and does all else by itself."""
+    """An adapter for any KIP-11 authorizer, which only answers ``authorize`` here."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer
@@ -40,7 +40,7 @@ class Adapted(Authorizer):
         self.authorizer.initialize(configs)
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """Done at once: KIP-11 has no readiness."""
+        """Futures that are already done: KIP-11 has no readiness."""
         done: Future[None] = Future()
         done.set_result(None)
         return dict.fromkeys(server_info, done)
@@ -62,18 +62,18 @@ class Adapted(Authorizer):
     def authorize_by_resource_type(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> AuthorizationResult:
-        """KIP-679 came later, and KIP-11 cannot be asked for it."""
+        """Denied: KIP-11's interface cannot express this question of KIP-679."""
         return DENIED
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         raise InvalidRequest("KIP-11's interface does not list ACLs; ask the authorizer itself")
 
     def close(self) -> None:
-        """KIP-11 has nothing to close."""
+        """Do nothing: KIP-11 has nothing to close."""
 
 
 class AdaptedView(Adapted):
-    """SimpleAclAuthorizer, which has today's authorizer under it: a publisher too."""
+    """An adapter for SimpleAclAuthorizer, which is built on today's authorizer and a publisher."""
 
     def __init__(self, authorizer: SimpleAclAuthorizer) -> None:
         super().__init__(authorizer)
@@ -134,7 +134,7 @@ class AdaptedView(Adapted):
 
 
 def _audit(context: RequestContext, action: Action, decision: Decision) -> None:
-    """As StandardAuthorizer logs it."""
+    """Log a decision as StandardAuthorizer does."""
     if decision.result is ALLOWED:
         level = logging.DEBUG if action.log_if_allowed else audit.TRACE
     else:

@@ -1,6 +1,6 @@
-"""The configuration of ``initialize``: KIP-11's keys, with the retired ones refused.
+"""Reads the configuration of ``initialize``: KIP-11's keys; retired keys are refused.
 
-``authorizer.config.path`` is read by the ``Files`` that are handed in. This module must not
+The file of ``authorizer.config.path`` is read through the ``Files`` argument. This module must not
 know decisions.
 """
 
@@ -32,7 +32,7 @@ _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
 
 
 class SimpleAclConfig(NamedTuple):
-    """``todays`` has what KIP-11 did not rename, in the keys of ``authorizer.config``."""
+    """The settings; ``todays`` has those that have the same keys in ``authorizer.config``."""
 
     allow_everyone: bool
     todays: Mapping[str, object]
@@ -41,7 +41,7 @@ class SimpleAclConfig(NamedTuple):
 def simple_acl_config(
     config: Mapping[str, object], files: Files, read_principal: Callable[[str], KafkaPrincipal]
 ) -> SimpleAclConfig:
-    """``ConfigException`` names the key that cannot be used, and why."""
+    """The settings in ``config``; ``ConfigException`` names an invalid key, and the reason."""
     path = _text(config, CONFIG_PATH)
     of_its_own = _own_file(Path(path), files) if path else {}
     for key in of_its_own.keys() & config.keys():
@@ -71,8 +71,10 @@ def simple_acl_config(
 
 
 def _super_users(text: str, read_principal: Callable[[str], KafkaPrincipal]) -> list[str]:
-    """Semicolons separate, and commas before another ``type:``; a distinguished name has
-    commas of its own."""
+    """The principals in ``text``, separated by semicolons, or by commas before another ``type:``.
+
+    A distinguished name contains commas itself.
+    """
     users = [user for part in _BETWEEN_USERS.split(text) if (user := part.strip())]
     for user in users:
         if "," in user and "=" not in user:

@@ -20,7 +20,7 @@ class Authorizer:
     """``kafka.security.auth.Authorizer``; made without arguments, then initialized."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
-        """Called once, before anything is asked."""
+        """Read the configuration; called once, before any other method."""
         raise NotImplementedError
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
@@ -28,7 +28,7 @@ class Authorizer:
         raise NotImplementedError
 
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
-        """Beside those that are there."""
+        """Add ACLs to those of the resource."""
         raise NotImplementedError
 
     @overload
@@ -36,8 +36,10 @@ class Authorizer:
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ``acls`` of a resource, or with a resource alone all of its ACLs; whether
-        some were there."""
+        """Remove ``acls`` of a resource, or all ACLs of a resource.
+
+        Returns whether any of them existed.
+        """
         raise NotImplementedError
 
     def get_acls(self, of: Resource | KafkaPrincipal) -> set[Acl]:
@@ -47,16 +49,16 @@ class Authorizer:
     def refusal(
         self, session: Session, operation: Operation | str, resource: Resource
     ) -> Exception:
-        """What to raise where ``authorize`` said no."""
+        """The exception to raise after ``authorize`` returned false."""
         return refusal_of(session, operation, resource)
 
     def demand(self, session: Session, operation: Operation | str, resource: Resource) -> None:
-        """Raises ``refusal`` unless it is authorized, as KIP-11's server does."""
+        """Raise ``refusal`` unless the operation is authorized, as KIP-11's server does."""
         if self.authorize(session, operation, resource) is not True:
             raise self.refusal(session, operation, resource)
 
     def as_todays(self) -> TodaysAuthorizer:
-        """This one behind KIP-504's interface, which a node asks."""
+        """This authorizer adapted to KIP-504's interface, which a node calls."""
         from authorizer.compat.kip11.adapter import Adapted
 
         return Adapted(self)

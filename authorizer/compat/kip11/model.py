@@ -1,8 +1,8 @@
 """The types of KIP-11's interface: sessions, resources, and ACLs of sets.
 
-Underneath they are today's: ``user:`` is read as ``User:`` and CONSUMER_GROUP as GROUP, and an
-ACL is as many of the log's entries as its sets have combinations. A resource has KIP-290's
-pattern type. This module must not know decisions, nor where ACLs are kept.
+They are stored as today's: ``user:`` is read as ``User:``, and CONSUMER_GROUP as GROUP. An ACL
+becomes one entry of the log for each combination of its sets. A resource has KIP-290's pattern
+type. This module must not know decisions, nor where ACLs are kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metalog.principal import KafkaPrincipal, parse_principal
 Word = TypeVar("Word", bound=IntEnum)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "Anonymous")
-"""Whose name is KIP-11's for a connection that is not secure; Kafka came to write ANONYMOUS."""
+"""KIP-11's principal for an unauthenticated connection; later versions of Kafka use ANONYMOUS."""
 
 _OLD_TYPES: Final = {"user": "User", "group": "Group"}
 _OLD_RESOURCE_TYPES: Final = {"CONSUMER_GROUP": "GROUP"}
@@ -31,19 +31,19 @@ class AuthorizationException(MetalogError):
 
 
 class Session(NamedTuple):
-    """Who asks, and the client's address in Java's text."""
+    """The client's principal, and its address in Java's text."""
 
     principal: KafkaPrincipal | str
     host: str
 
 
 def anonymous(host: str) -> Session:
-    """The session of a connection that is not secure."""
+    """The session of an unauthenticated connection."""
     return Session(ANONYMOUS, host)
 
 
 def principal_of(principal: KafkaPrincipal | str) -> KafkaPrincipal:
-    """``type:name``, with the type as today's log has it."""
+    """The principal ``type:name``, with the type spelled as in today's log."""
     kind, name = parse_principal(principal) if isinstance(principal, str) else principal
     return KafkaPrincipal(_OLD_TYPES.get(kind, kind), name)
 
@@ -117,7 +117,7 @@ class Acl(_Acl):
 
 
 def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
-    """The entries of the log that mean ``acls`` on ``resource``, each once, sorted."""
+    """The entries of the log for ``acls`` on ``resource``, sorted, without duplicates."""
     return sorted(
         {
             Entry(*resource, str(principal), host, operation, acl.permission_type)
@@ -128,8 +128,10 @@ def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
 
 
 def regrouped(entries: Iterable[Entry]) -> set[Acl]:
-    """ACLs that mean exactly ``entries``, all of one resource: what one ACL says comes back as
-    that one."""
+    """ACLs that are equivalent to ``entries``, which all have one resource.
+
+    The entries of one ACL become that ACL again.
+    """
     operations: dict[tuple[PermissionType, str, str], set[Operation]] = {}
     for entry in entries:
         by_host = (entry.permission_type, entry.principal, entry.host)
@@ -150,7 +152,7 @@ def regrouped(entries: Iterable[Entry]) -> set[Acl]:
 
 
 def _principal_in_log(text: str) -> KafkaPrincipal:
-    """As it stands there, which may be without a type."""
+    """A principal as the log has it, possibly without a type."""
     kind, colon, name = text.partition(":")
     return KafkaPrincipal(kind, name) if colon else KafkaPrincipal("", text)
 
@@ -165,7 +167,7 @@ def _word(kind: type[Word], word: IntEnum | str) -> Word:
 
 
 def refusal_of(session: Session, operation: Operation | str, resource: Resource) -> Exception:
-    """What to raise where ``authorize`` said no."""
+    """The exception to raise after ``authorize`` returned false."""
     word = operation if isinstance(operation, str) else operation.name
     return AuthorizationException(
         f"{session.principal} is not authorized to {word} "

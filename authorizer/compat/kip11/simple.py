@@ -1,11 +1,11 @@
-"""SimpleAclAuthorizer, KIP-11's own, with KIP-290's prefixes: a view of today's log.
+"""SimpleAclAuthorizer, KIP-11's own authorizer, with KIP-290's prefixes, on today's log.
 
-It keeps no ACLs. A Replica feeds it images as it feeds StandardAuthorizer, whose index and
-readiness gate it has, and carries its changes out. The meaning is KIP-11's: a DENY before any
-ALLOW, READ and WRITE alone imply DESCRIBE, and what has no ACL is denied, whatever else
-is configured; ``allow.everyone`` allows all that no DENY denies.
+It stores no ACLs. It uses StandardAuthorizer's index and readiness gate. A Replica gives it images
+and carries out its changes. Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only
+READ and WRITE imply DESCRIBE; a resource without ACLs is denied, whatever else is configured.
+``allow.everyone`` allows every request that no DENY matches.
 
-This module must not know logs, nor what preceded KIP-11.
+This module must not know logs, nor KIP-11's draft.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ T = TypeVar("T")
 
 _GRANTED_BY: Final = {Operation.DESCRIBE: (Operation.READ, Operation.WRITE)}
 _NOT_SAID: Final = RequestContext(principal="", host="")
-"""KIP-11 does not say who changes ACLs."""
+"""The context of a change: KIP-11's interface does not name the caller."""
 
 
 class Rules(NamedTuple):
-    """What the early draft had otherwise; see ``kip11_draft``."""
+    """The rules in which KIP-11's draft differs; see ``kip11_draft``."""
 
     is_open_without_acls: bool
     read_principal: Callable[[KafkaPrincipal | str], KafkaPrincipal]
@@ -86,9 +86,9 @@ KIP_11: Final = Rules(False, principal_of, operation_of, refusal_of)
 
 
 class SimpleAclAuthorizer(Authorizer):
-    """``kafka.security.auth.SimpleAclAuthorizer``; a publisher, and thread-safe where it answers.
+    """``kafka.security.auth.SimpleAclAuthorizer``: a publisher whose answers are thread-safe.
 
-    ``standard`` is StandardAuthorizer over the same ACLs, which decides otherwise.
+    ``standard`` is a StandardAuthorizer over the same ACLs; its decisions differ.
     """
 
     def __init__(self, rules: Rules = KIP_11, *, files: Files = LOCAL_FILES) -> None:
@@ -104,14 +104,17 @@ class SimpleAclAuthorizer(Authorizer):
         self._allows_everyone = read.allow_everyone
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
-        """``AuthorizerNotReady`` until all ACLs were seen, unless a super user asks."""
+        """Whether the session may carry out the operation on the resource.
+
+        ``AuthorizerNotReady`` until all ACLs are loaded, except for a super user.
+        """
         context = RequestContext(self._rules.read_principal(session.principal), session.host)
         action = Action(self._rules.read_operation(operation), ResourcePattern(*resource))
         [decision] = self.decide(context, (action,))
         return decision.result is ALLOWED
 
     def decide(self, context: RequestContext, actions: Sequence[Action]) -> list[Decision]:
-        """The same in KIP-504's words, with the rules; all by the ACLs of one moment."""
+        """The decisions on ``actions`` with their rules, all from the same ACLs."""
         todays = [self.standard.decide(context, action) for action in actions]
         index_behind_the_gate = self.standard.index
         return [
@@ -142,8 +145,10 @@ class SimpleAclAuthorizer(Authorizer):
     def is_allowed_on_some(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        """Whether on at least one resource, as KIP-679 came to ask: on the name that it tries
-        first, or on a pattern that no DENY covers."""
+        """Whether the operation is allowed on at least one resource of the type (KIP-679).
+
+        This is the name that KIP-679 tries first, or a pattern that no DENY covers.
+        """
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
         if self.standard.decide(context, hardcode).rule == SUPER_USER:
             return True
@@ -161,7 +166,7 @@ class SimpleAclAuthorizer(Authorizer):
         )
 
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
-        """Returns when they are durable and decided by."""
+        """Add ACLs; returns when they are durable and in force."""
         entries = entries_of(acls, resource)
         for outcome in _all(self.standard.create_acls(_NOT_SAID, entries)):
             _raise_if(outcome)
@@ -171,7 +176,7 @@ class SimpleAclAuthorizer(Authorizer):
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Only on exactly the pattern that is given; returns when it is durable."""
+        """Remove ACLs of exactly this pattern; returns when the removal is durable."""
         if isinstance(acls, Resource):
             filters = [_on(acls)]
         elif resource is None:
@@ -196,11 +201,11 @@ class SimpleAclAuthorizer(Authorizer):
     def refusal(
         self, session: Session, operation: Operation | str, resource: Resource
     ) -> Exception:
-        """The exception that says why the session may not; it is not raised here."""
+        """The exception that says why the session is refused; the caller raises it."""
         return self._rules.refusal(session, operation, resource)
 
     def as_todays(self) -> TodaysAuthorizer:
-        """The same authorizer by KIP-504's interface, which a node asks."""
+        """This authorizer adapted to KIP-504's interface, which a node calls."""
         from authorizer.compat.kip11.adapter import AdaptedView
 
         return AdaptedView(self)
@@ -214,20 +219,20 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """``fault`` keeps the log from being loaded."""
+        """Note the fault that hinders the load of the log."""
         self.standard.note_load_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """The log could not be read for so many milliseconds."""
+        """Note that the image may be older than the log, for so many milliseconds; 0 ends it."""
         self.standard.note_staleness(for_ms)
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
-        """What changes the log; a Replica that writes it calls this itself."""
+        """Set the object that changes the log; a Replica that writes the log calls this."""
         self.standard.set_acl_mutator(mutator)
 
 
 def _subject(context: RequestContext) -> Subject:
-    """Whom ``context`` means; the authorizer of KIP-11's days knows no CIDR blocks."""
+    """The session's principals and hosts; KIP-11's authorizer does not know CIDR blocks."""
     principals = context.principal, *context.additional_principals
     return subject_of(context.host, *principals, kafka=KafkaVersion.V4_3)
 
@@ -235,7 +240,7 @@ def _subject(context: RequestContext) -> Subject:
 def _covering(
     index: AclIndex, resource_type: ResourceType, pattern_type: PatternType, name: str
 ) -> Iterator[Bucket]:
-    """The ACLs of the patterns that reach all that this pattern reaches, itself among them."""
+    """The ACLs of all patterns that cover this pattern, its own ACLs included."""
     literals, prefixed = index.literals(resource_type), index.prefixed(resource_type)
     for each in {name, WILDCARD} if pattern_type is LITERAL else {WILDCARD}:
         bucket = literals.buckets.get(each)

@@ -1,8 +1,8 @@
 """Parses kafka-acls' options by kafka-acls' own rules.
 
-What is refused, and in which words, is what kafka-acls 4.3.1 refuses; docs/reference/kafka-acls.md
-names the few differences. This module must not know how the options were given, nor what is
-done with the answer.
+It refuses the same options as kafka-acls 4.3.1, with the same messages;
+docs/reference/kafka-acls.md names the few differences. This module must not know where the options
+come from, nor what is done with the result.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ _TAKES_NOT: Final = {
 
 
 class CommandOptions(NamedTuple):
-    """A command's options: the values of each in order, and the flags that were given."""
+    """A command's options: the values of each in order, and the flags."""
 
     values: Mapping[str, Sequence[str]]
     flags: Collection[str]
 
     def of(self, option: str) -> list[str]:
-        """Trimmed as kafka-acls trims: all but transactional ids, as Java's ``trim`` does."""
+        """The values of ``option``; as in kafka-acls, all but transactional ids are trimmed."""
         given = self.values.get(option, ())
         return [*given] if option == "--transactional-id" else [_trimmed(text) for text in given]
 
@@ -90,9 +90,9 @@ class CommandOptions(NamedTuple):
 
 
 class EntriesByResource(NamedTuple):
-    """For each resource the entries to add or remove; no entries to remove means all of them.
+    """The entries to add or remove for each resource; without entries, a removal means all.
 
-    ``principals`` are those to list for, one after another; none is everybody.
+    ``principals`` are those whose ACLs a listing shows, in order; empty means everybody.
     """
 
     action: AclAction
@@ -113,7 +113,7 @@ class EntriesByResource(NamedTuple):
                 )
 
     def matching(self, acls: Iterable[Acl], resource: ResourcePatternFilter) -> list[Acl]:
-        """Those of ``acls`` that an entry of ``resource`` means."""
+        """The ACLs in ``acls`` that match an entry of ``resource``."""
         entries = self.entries[resource] or (AccessControlEntryFilter(),)
         return [
             acl
@@ -123,7 +123,7 @@ class EntriesByResource(NamedTuple):
 
 
 def asked(options: CommandOptions) -> EntriesByResource:
-    """``InvalidRequest`` where kafka-acls takes no such command."""
+    """The action and entries of a command; ``InvalidRequest`` if kafka-acls refuses it."""
     action = _action(options)
     _check(options)
     if action is AclAction.LIST:
@@ -186,7 +186,7 @@ def _pattern_type(options: CommandOptions) -> PatternType:
 
 
 def _resources(options: CommandOptions) -> list[ResourcePatternFilter]:
-    """As kafka-acls has it, the cluster is left out of a command that is not literal."""
+    """The resources; as in kafka-acls, the cluster is left out if the pattern is not literal."""
     pattern_type = _pattern_type(options)
     found = []
     for option, resource_type in RESOURCES.items():
@@ -229,7 +229,7 @@ def _entries(
 def _for(
     options: CommandOptions, operations: Iterable[Operation]
 ) -> tuple[AccessControlEntryFilter, ...]:
-    """``operations``, each once, for everyone that the options name."""
+    """One entry per operation, without duplicates, for each principal in the options."""
     return tuple(
         AccessControlEntryFilter(principal, host, operation, permission)
         for word, permission in _PERMISSIONS.items()
@@ -257,7 +257,7 @@ def _check_operations(
 
 
 def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
-    """Without a principal kafka-acls removes all ACLs of a resource, whatever else is given."""
+    """Refuse options without a principal: with them, kafka-acls removes all ACLs of a resource."""
     if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."

@@ -1,7 +1,7 @@
-"""``kafka-acls --add`` commands, read as kafka-acls reads them.
+"""Reads ``kafka-acls --add`` commands as kafka-acls reads them.
 
-``authorizer.analysis.remedies.commands`` writes such commands. This module must not know files,
-and it runs nothing.
+``authorizer.analysis.remedies.commands`` writes such commands. This module runs no command, and
+must not know files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ACTIONS: Final = tuple(action.value for action in AclAction)
 
 
 def read_kafka_acls(text: str, file: str) -> Document:
-    """A script of kafka-acls commands; anything else in it is a mistake."""
+    """Read a script of kafka-acls commands; any other command is an error."""
     entries = (entry for command in commands(text, file) for entry in _entries(command))
     return Document(tuple(bounded(entries, len(text))))
 

@@ -1,9 +1,9 @@
-"""Commands as bash splits them into words: quotes, ``$'…'``, backslashes, comments, lines.
+"""Splits commands into words as bash does: quotes, ``$'…'``, backslashes, comments, lines.
 
-Nothing is expanded: ``$NAME`` stays as it is written. What bash would expand (braces, ``~``,
-file names) or run (a pipe, a substitution), and what means something else to it than to its
-writer (a carriage return), is refused with its place. So a script that is read has the words
-that bash gives its commands. This module must not know any command.
+Nothing is expanded: ``$NAME`` stays unchanged. Three kinds of text are errors that name the
+position: text that bash would expand (braces, ``~``, file names), text that it would run (a pipe,
+a substitution), and a carriage return, which bash reads as a part of a word. So the words of an
+accepted script are those that bash gives to its commands. This module must not know any command.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""In quotes and outside; the last would join what bash then expands."""
+"""Refused inside and outside quotes; the last would join text that bash then expands."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
@@ -40,7 +40,7 @@ _ONE_A_LINE: Final = "write one kafka-acls command a line"
 
 
 class Command(NamedTuple):
-    """``variables`` are the words in which a shell would put the value of a ``$NAME``."""
+    """One command; ``variables`` are its words in which a shell would replace a ``$NAME``."""
 
     words: list[str]
     variables: frozenset[str]
@@ -48,7 +48,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """Each command of a script with at least one word, and the line that it begins on."""
+    """Each command of a script, with its first line; empty commands are left out."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:
@@ -92,7 +92,7 @@ class _Splitter:
             self._at = found.end()
 
     def _word(self) -> str:
-        """The word that begins here; there is one, or something that is not read."""
+        """The word at the present position, which must be one; other text is refused."""
         parts: list[str] = []
         start = self._at
         while mark := self._text[self._at : self._at + 1]:
@@ -157,7 +157,7 @@ class _Splitter:
         raise self._unclosed()
 
     def _dollar(self) -> str:
-        """A variable as it is written, or a dollar that begins none."""
+        """A variable, unchanged, or a dollar sign that does not begin one."""
         if found := _VARIABLE.match(self._text, self._at):
             self._has_variable = True
             self._at = found.end()

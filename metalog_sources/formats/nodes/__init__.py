@@ -1,1 +1,1 @@
-"""YAML and JSON that people write, as nodes that know where they stand, and ACLs of nodes."""
+"""Reads YAML and JSON by people into nodes with positions, and the nodes into ACLs."""

@@ -1,4 +1,4 @@
-"""JSON text as nodes: one value, or many in a row as in JSON lines.
+"""Reads JSON text into nodes: one value, or consecutive values as in JSON lines.
 
 This module must not know what the nodes mean.
 """
@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:
 
 
 def json_values(text: str, file: str) -> Iterator[Node]:
-    """Each value in ``text``; ``InvalidRequest`` where it is not JSON."""
+    """Each value in ``text``; ``InvalidRequest`` if it is not JSON."""
     reader = _Reader(text, file)
     while reader.position < len(text):
         yield reader.value(0)
@@ -32,9 +32,10 @@ def json_values(text: str, file: str) -> Iterator[Node]:
 def json_values_or(
     text: str, file: str, shortcut: Callable[[dict[str, str], FilePosition], Short | None]
 ) -> Iterator[Node | Short]:
-    """As ``json_values``, but what ``shortcut`` makes of an object whose values are all texts.
+    """As ``json_values``, with a fast path for objects whose values are all texts.
 
-    Where it makes nothing of it, the object comes as nodes, which know their places.
+    Such an object becomes the result of ``shortcut``. If this is None, the object becomes nodes,
+    which have positions.
     """
     reader = _Reader(text, file)
     while reader.position < len(text):
@@ -49,7 +50,7 @@ def json_values_or(
 
 
 def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
-    """None where a key stands twice or a value is not text."""
+    """The pairs as a dict; None if a key is repeated or a value is not text."""
     found = dict(pairs)
     if len(found) != len(pairs) or not all(type(value) is str for value in found.values()):
         return None
@@ -57,7 +58,7 @@ def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
 
 
 def _number(text: str) -> None:
-    """Read as a node: to make an integer of many digits takes the square of their number."""
+    """None instead of a number: converting many digits takes quadratic time."""
 
 
 _PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain, parse_int=_number, parse_float=_number)
@@ -76,7 +77,7 @@ class _Reader:
             self.position = match.end()
 
     def plain_object(self) -> tuple[dict[str, str], int] | None:
-        """The object that begins here, if its values are texts, and where it ends."""
+        """The object at the present position, and its end; None if a value is not text."""
         if self._text[self.position] != "{":
             return None
         try:
@@ -127,7 +128,7 @@ class _Reader:
             yield self.value(depth + 1)
 
     def _parts(self, end: str) -> Iterator[None]:
-        """Once for each part up to ``end``, which begins where the position then is."""
+        """Yields once for each part before ``end``; the position is then the part's start."""
         self.position += 1
         self.skip()
         if self._text[self.position : self.position + 1] == end:

@@ -1,8 +1,7 @@
-"""What YAML and JSON have in common: texts, lists and mappings that know where they stand.
+"""Nodes, the common form of YAML and JSON: texts, lists and mappings with positions.
 
-Values stay texts as they are written: a topic called ``no`` or ``007`` is that topic. A
-mistake is one line that names the place and, of a word nearly known, the known one. This
-module must not know ACLs.
+Values stay texts, as written: a topic called ``no`` or ``007`` is that topic. An error is one line
+with the position; for a misspelt word it suggests the right one. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_DEPTH: Final = 32
 
 
 class Text(NamedTuple):
-    """``value`` is None for a null."""
+    """A text with its position; ``value`` is None for a null."""
 
     value: str | None
     place: FilePosition
@@ -41,7 +40,7 @@ Node = Text | Items | Fields
 
 
 class Lines:
-    """Where a position of ``text`` is, by line and column, without going through it again."""
+    """Converts a position in ``text`` to line and column, without a scan of the text."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
@@ -57,7 +56,7 @@ def fault(place: FilePosition | None, problem: str) -> InvalidRequest:
 
 
 def near(word: str, known: Collection[str], what: str = "one of") -> str:
-    """``did you mean …?``, or what there is to choose from."""
+    """``did you mean …?``, or the list of valid words."""
     folded = {each.casefold(): each for each in known}
     found = get_close_matches(word.casefold(), folded, 1, 0.6)
     return f"did you mean {folded[found[0]]}?" if found else f"it is {what} {', '.join(known)}"
@@ -73,7 +72,7 @@ def text_of(node: Node, what: str) -> str:
 
 
 def texts_of(node: Node, what: str) -> Iterator[Text]:
-    """The text, or those of a list; each ``value`` is a str."""
+    """One text, or the texts of a list; each ``value`` is a str."""
     if not isinstance(node, Items):
         yield Text(text_of(node, what), node.place)
         return
@@ -92,7 +91,7 @@ def items_of(node: Node, what: str) -> Sequence[Node]:
 
 
 def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
-    """Key to value; a key that is not ``known`` or stands twice is a mistake."""
+    """A mapping's values by key; a repeated key, or one that is not in ``known``, is an error."""
     if not isinstance(node, Fields):
         said = f", such as {', '.join(known)}" if known else ""
         raise fault(node.place, f"{what} is not a mapping; write keys and values{said}")

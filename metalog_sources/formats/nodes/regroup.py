@@ -1,8 +1,8 @@
-"""Single ACLs back into rules with lists: what differs in one place only becomes one rule.
+"""Groups single ACLs into rules with lists: ACLs that differ in one field become one rule.
 
-First operations, then hosts, then resource names, in the order of exports, so that equal
-sets of ACLs always give equal rules. No rule, and no file of rules, means more ACLs than its
-reader takes. This module must not know how a rule is written.
+It groups by operations, then hosts, then resource names, in the order of exports, so equal sets of
+ACLs always give equal rules. No rule, and no file of rules, has more ACLs than its reader accepts.
+This module must not know how a rule is written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LISTS: Final = ("operations", "hosts", "names")
 
 
 class RegroupedRule(NamedTuple):
-    """Every combination of one name, one host and one operation is an ACL."""
+    """One rule: every combination of a name, a host and an operation is an ACL."""
 
     resource_type: ResourceType
     names: tuple[str, ...]
@@ -37,9 +37,9 @@ class RegroupedRule(NamedTuple):
 
 
 def regrouped(entries: Collection[AclEntry], of: int | None = None) -> list[RegroupedRule]:
-    """The rules that mean exactly ``entries``, in a file with ``of`` ACLs, by default those.
+    """Rules that are equivalent to ``entries``, for a file with ``of`` ACLs (by default these).
 
-    Where a file's reader holds it against the file's size, only names are put together.
+    For a large file only names are grouped, because the reader limits the ACLs per byte.
     """
     rules = [
         RegroupedRule(
@@ -61,8 +61,10 @@ def regrouped(entries: Collection[AclEntry], of: int | None = None) -> list[Regr
 
 
 def _merged(rules: list[RegroupedRule], field: str) -> list[RegroupedRule]:
-    """Rules that differ in ``field`` only as one, where the first of them stands; as several,
-    one behind the other, where one would mean too many ACLs."""
+    """Merge rules that differ only in ``field`` into one, at the place of the first.
+
+    If this rule would have too many ACLs, they become several consecutive rules.
+    """
     values: dict[RegroupedRule, list[Any]] = {}
     for rule in rules:
         values.setdefault(_with(rule, field, ()), []).extend(getattr(rule, field))

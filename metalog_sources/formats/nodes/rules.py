@@ -1,7 +1,7 @@
-"""Nodes as ACLs: a rule with the keys of ``acls --json``, where a list means each of its items.
+"""Reads nodes into ACLs: a rule has the keys of ``acls --json``; a list means each of its items.
 
-What Kafka would refuse to create is a mistake here already, in Kafka's words. This module
-must not know which format the nodes came from.
+An ACL that Kafka would refuse to create is an error here, with Kafka's message. This module must
+not know the format from which the nodes came.
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ _PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
 
 
 def read_document(node: Node, size: int) -> Document:
-    """``owns``, ``acls`` and ``users``, each a list; or a list of ACLs alone. ``size`` is that
-    of the file in which it stands."""
+    """Read ``owns``, ``acls`` and ``users``, each a list; or only a list of ACLs.
+
+    ``size`` is the size of the whole file in bytes.
+    """
     if isinstance(node, Items):
         return Document(tuple(bounded(_entries(node), size)))
     found = fields_of(node, "the file", DOCUMENT_KEYS)
@@ -98,7 +100,7 @@ def _entries(node: Node) -> Iterator[AclEntry]:
 
 
 class FileRule(NamedTuple):
-    """The values of each key of one rule; every combination is an ACL."""
+    """The values of one rule by key; every combination is an ACL."""
 
     types: list[ResourceType]
     names: list[str]
@@ -110,7 +112,7 @@ class FileRule(NamedTuple):
 
 
 def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
-    """Every ACL that one rule means; keys in ``ignored`` are known and not looked at."""
+    """All ACLs of one rule; keys in ``ignored`` are allowed and have no effect."""
     found = fields_of(node, "an ACL", (*ACL_KEYS, *NOTE_KEYS, *ignored))
     types = _words(ResourceType, found, "resourceType", node)
     names = None if set(types) == {ResourceType.CLUSTER} else node
@@ -127,9 +129,9 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
 
 
 def plain_entry(found: dict[str, str], place: FilePosition) -> AclEntry | None:
-    """The ACL that an export wrote as one object: in full and in Kafka's words.
+    """The ACL in an object that an export wrote: all fields, with Kafka's names.
 
-    None for all else, of which ``read_rule`` knows more, mistakes too.
+    None for any other object, which ``read_rule`` reads and checks.
     """
     if not _FULL <= found.keys() <= _PLAIN_KEYS:
         return None
@@ -159,7 +161,7 @@ def expanded(rule: FileRule, notes: AclNotes, place: FilePosition) -> list[AclEn
 
 
 def checked(entry: AclEntry) -> AclEntry:
-    """The entry, if Kafka would create its ACL."""
+    """``entry``; ``InvalidRequest`` if Kafka would not create its ACL."""
     error = why_not(entry.acl)
     if error:
         raise fault(entry.place, f"Kafka refuses this ACL: {error.message}")
@@ -191,7 +193,7 @@ def read_own(node: Node) -> list[Own]:
 
 
 def own_fields(own: Own) -> Iterator[tuple[str, str]]:
-    """What ``read_own`` reads, key by key."""
+    """The keys and values that ``read_own`` reads."""
     if own.resource_type.name != "ANY" or own.name is own.principal is None:
         yield "resourceType", own.resource_type.name
     if own.name is not None:
@@ -206,7 +208,7 @@ def _is_any(node: Node) -> bool:
 
 
 def read_user(node: Node) -> ScramUser:
-    """A line of ``users --json``, with the credential where the export was told to."""
+    """Read a line of ``users --json``, with a credential if the export includes it."""
     found = fields_of(node, "a user", USER_KEYS)
     for key in USER_KEYS[:3]:
         if key not in found:
@@ -229,7 +231,7 @@ def read_user(node: Node) -> ScramUser:
 
 
 def is_user(node: Node) -> bool:
-    """Whether an object of JSON lines is of ``users --json``, not of ``acls --json``."""
+    """Whether a line of JSON is from ``users --json``, not from ``acls --json``."""
     return isinstance(node, Fields) and any(key.value == "user" for key, _ in node.pairs)
 
 

@@ -1,4 +1,4 @@
-"""The words of files for Kafka's enums, in any case, and the nearest known one.
+"""Reads the names of Kafka's enums in files, in any case, and suggests the nearest one.
 
 This module must not know files.
 """
@@ -20,7 +20,7 @@ _FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 def read_word(
     kind: type[Word], text: str, what: str, place: FilePosition | None, *, filter: bool = False
 ) -> Word:
-    """The member of ``kind`` that ``text`` names; those that only filter, if ``filter``."""
+    """The member of ``kind`` that ``text`` names; with ``filter``, also a filter's members."""
     known = _known(kind, filter)
     code = known.get(text)
     if code is None:
@@ -31,13 +31,13 @@ def read_word(
 
 
 def words_for(kind: type[IntEnum]) -> list[str]:
-    """The names of ``kind`` that ``read_word`` takes."""
+    """The names of ``kind`` that ``read_word`` accepts."""
     return _names(kind, filter=False)
 
 
 @cache
 def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
-    """A member's own name, and that folded, to its code."""
+    """Each member's name, and the folded name, mapped to its code."""
     codes = {name: kind[name].value for name in _names(kind, filter)}
     return {_folded(name): code for name, code in codes.items()} | codes
 

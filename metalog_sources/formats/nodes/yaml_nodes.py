@@ -1,4 +1,4 @@
-"""YAML text as nodes: PyYAML's events, with no tag, no object and no implicit type read.
+"""Reads YAML text into nodes from PyYAML's events, without tags, objects and implicit types.
 
 This module must not know what the nodes mean.
 """
@@ -21,7 +21,7 @@ _PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
 def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> Iterator[Node]:
-    """Each document of a stream; ``InvalidRequest`` where it is not YAML.
+    """Each document of a stream; ``InvalidRequest`` if it is not YAML.
 
     A list with one of ``tags`` becomes a mapping from the tag's word to that list.
     """
@@ -46,7 +46,7 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
 
 
 class _Builder:
-    """Collects events into one node a document."""
+    """Collects events into one node per document."""
 
     def __init__(self, file: str, tags: Mapping[str, str]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""One text as a YAML scalar, plain where every YAML 1.1 and 1.2 reads it as that text.
+"""Writes a text as a YAML scalar, plain if every reader of YAML 1.1 and 1.2 reads it back.
 
 This module must not know what the text is about.
 """
@@ -15,7 +15,7 @@ _NOT_TEXT: Final = frozenset(
 
 
 def scalar(text: str) -> str:
-    """``text`` as YAML reads it back, and everybody else's YAML 1.1 or 1.2 too."""
+    """A YAML scalar that our reader, and any reader of YAML 1.1 or 1.2, reads back as ``text``."""
     return text if is_plain(text) else f'"{"".join(map(_escaped, text))}"'
 
 

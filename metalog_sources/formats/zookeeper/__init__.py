@@ -1,1 +1,1 @@
-"""ACLs and users as ZooKeeper holds them."""
+"""The formats of ACLs and users in ZooKeeper."""

@@ -1,9 +1,9 @@
-"""The ACL JSON, version 1, that ZooKeeper holds for one resource.
+"""Reads and writes the ACL JSON, version 1, of one resource in ZooKeeper.
 
-Read in both shapes that KIP-11 shows (``principals``, a list, or ``principal``, one text or a
-list; lists of operations and hosts) and in the one that Kafka came to write
-(``{"principal","permissionType","operation","host"}``), which is the one written. The resource
-is not in it: it is the node's path. This module must not know ZooKeeper.
+The reader accepts three shapes: both of KIP-11 (``principals``, a list, or ``principal``, one text
+or a list; lists of operations and hosts), and the one that Kafka writes
+(``{"principal","permissionType","operation","host"}``). The writer uses Kafka's. The JSON does not
+name the resource: the node's path does. This module must not know ZooKeeper.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Resource = tuple[ResourceType, str, PatternType]
 def read_kip11(
     text: str, file: str, resource: Resource, *, is_draft: bool = False
 ) -> list[AclEntry]:
-    """The ACLs of ``resource``; ``file`` names the node or file in what is said of mistakes.
+    """The ACLs of ``resource``; ``file`` names the node or file in errors.
 
-    KIP-11 writes ``user:alice`` where Kafka has ``User:alice``: both are read so. Its early
-    draft has users without a type, ``*:*`` for everybody and EDIT for ALTER.
+    ``user:alice`` (KIP-11) and ``User:alice`` (Kafka) are both read as ``User:alice``. In KIP-11's
+    early draft, users have no type, ``*:*`` means everybody, and EDIT means ALTER.
     """
     nodes = list(json_values(text, file))
     if len(nodes) != 1:
@@ -104,7 +104,7 @@ def principal_of(text: str, is_draft: bool) -> str:
 
 
 def write_kip11(acls: Iterable[Acl]) -> str:
-    """The ACLs of one resource in Kafka's shape; on which resource is for the path to say."""
+    """The JSON of one resource's ACLs, in Kafka's shape; the path names the resource."""
     entries = [
         {
             "principal": acl.principal,

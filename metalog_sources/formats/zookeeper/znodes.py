@@ -1,7 +1,8 @@
 """ACLs and SCRAM users in ZooKeeper, and Kafka's change notifications.
 
-Written as Kafka writes it (to 3.9); read too as KIP-11, its draft and KIP-290 spell it. The
-JSON of one resource is ``kip11``'s. This module must not know ZooKeeper's client.
+The writer uses the format of Kafka up to 3.9. The reader also accepts the spellings of KIP-11, its
+draft and KIP-290. ``kip11`` handles the JSON of one resource. This module must not know ZooKeeper's
+client.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ ROOTS: Final[Mapping[str, PatternType]] = {
     "/kafka-extended-acl/prefixed": PatternType.PREFIXED,
     KIP11_ROOT: PatternType.LITERAL,
 }
-"""Below each ``<type>/<name>``; the last two are spelled so in KIP-290 and KIP-11 only."""
+"""The root nodes, with ``<type>/<name>`` below each; only KIP-290 and KIP-11 have the last two."""
 USERS_ROOT: Final = "/config/users"
 EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 EVENT_PREFIX: Final = "acl_changes_"
 MAX_BYTES: Final = 1_000_000
-"""Of one node: ZooKeeper takes no request past 1 MiB (``jute.maxbuffer``)."""
+"""The most bytes of one node: ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
 
 _WRITTEN_ROOTS: Final = {PatternType.LITERAL: LITERAL_ROOT, PatternType.PREFIXED: PREFIXED_ROOT}
 _EVENT_KEYS: Final = ("version", "resourceType", "name", "patternType")
@@ -50,13 +51,13 @@ _NO_NAME: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010
 
 
 def path_of(resource: Resource) -> str:
-    """Where Kafka keeps the ACLs of ``resource``."""
+    """The path of the node in which Kafka stores the ACLs of ``resource``."""
     resource_type, name, pattern_type = resource
     return f"{_WRITTEN_ROOTS[pattern_type]}/{camel(resource_type)}/{name}"
 
 
 def why_not(acl: Acl) -> str | None:
-    """Why Kafka to 3.9 could not hold ``acl`` in ZooKeeper, or None."""
+    """Why Kafka up to 3.9 could not store ``acl`` in ZooKeeper, or None."""
     name = acl.resource_name
     if "/" in name:
         return "Kafka's AclAuthorizer holds no name with a slash, which would be a path"
@@ -68,7 +69,7 @@ def why_not(acl: Acl) -> str | None:
 
 
 def why_too_many(acls: int, size: int) -> str | None:
-    """Why so many ACLs of one resource, in so many bytes, cannot be held, or None."""
+    """Why a node cannot hold this number of ACLs in ``size`` bytes, or None."""
     if size <= MAX_BYTES:
         return None
     return (
@@ -78,29 +79,29 @@ def why_too_many(acls: int, size: int) -> str | None:
 
 
 def resource_at(root: str, type_name: str, name: str) -> Resource | None:
-    """What the node ``root/type_name/name`` holds the ACLs of; None for a type unknown."""
+    """The resource of the node ``root/type_name/name``; None for an unknown type."""
     resource_type = _type_of(type_name)
     return None if resource_type is None else (resource_type, name, ROOTS[root])
 
 
 def draft_resource(name: str) -> Resource:
-    """That of KIP-11's draft, where a resource was a topic's name or the cluster's."""
+    """The resource of a node of KIP-11's draft, whose name is a topic's or the cluster's."""
     kind = ResourceType.CLUSTER if name == CLUSTER_NAME else ResourceType.TOPIC
     return kind, name, PatternType.LITERAL
 
 
 def is_draft(path: str) -> bool:
-    """Whether a node is one of KIP-11's draft, which stands right below KIP-11's root."""
+    """Whether a node is one of KIP-11's draft, which is directly below KIP-11's root."""
     return path.rpartition("/")[0] == KIP11_ROOT
 
 
 def read_acls(data: bytes, file: str, resource: Resource, *, is_draft: bool) -> list[AclEntry]:
-    """The ACLs that a node holds; without data it holds none."""
+    """The ACLs in a node; a node without data has none."""
     return read_kip11(_text(data, file), file, resource, is_draft=is_draft) if data else []
 
 
 def event_of(resource: Resource) -> tuple[str, bytes]:
-    """Below which root to tell of a change to ``resource``, and in which words."""
+    """The root node for the notification of a change to ``resource``, and its data."""
     resource_type, name, pattern_type = resource
     if pattern_type is PatternType.LITERAL:
         return EVENT_ROOTS[0], f"{resource_type.name}:{name}".encode()
@@ -110,9 +111,9 @@ def event_of(resource: Resource) -> tuple[str, bytes]:
 
 
 def read_event(data: bytes, file: str) -> Resource | None:
-    """The resource whose ACLs have changed; None where its type is unknown.
+    """The resource whose ACLs have changed, from a notification; None if its type is unknown.
 
-    Both forms, with the type spelled ``GROUP`` or ``Group``.
+    Both forms are accepted, and the types ``GROUP`` and ``Group``.
     """
     text = _text(data, file)
     if not text.startswith("{"):
@@ -133,12 +134,12 @@ def read_event(data: bytes, file: str) -> Resource | None:
 
 
 def user_of(name: str) -> str:
-    """The user of a node below ``USERS_ROOT``, whose name is sanitized as for a URL."""
+    """The user of a node below ``USERS_ROOT``; the node's name is URL-encoded."""
     return unquote_plus(name)
 
 
 def read_user(data: bytes, file: str, user: str) -> Iterator[ScramUser]:
-    """The credentials that the user's node holds beside quotas."""
+    """The credentials in a user's node, which may also have quotas."""
     if not data:
         return
     found = fields_of(_only_value(_text(data, file), file), "a user's settings", None)
@@ -161,7 +162,7 @@ class _Parts(NamedTuple):
 
 
 def _credential(text: str, name: str, place: FilePosition) -> ScramCredential:
-    """``salt=…,stored_key=…,server_key=…,iterations=…``; no part of it is ever shown."""
+    """Parse ``salt=…,stored_key=…,server_key=…,iterations=…``; no error shows any part of it."""
     found = dict(part.partition("=")[::2] for part in text.split(","))
     if sorted(found) != sorted(_CREDENTIAL_KEYS):
         raise fault(place, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")
