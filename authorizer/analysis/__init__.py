@@ -1,6 +1,6 @@
-"""Answers beyond yes and no: reasons, near misses, remedies, and the principals that may.
+"""Analysis of ACLs: the reason of a decision, near misses, remedies, and who may do what.
 
-The names below are what others need from here; each is imported when first used.
+The names below are the public API; each is imported when it is first used.
 """
 
 from __future__ import annotations

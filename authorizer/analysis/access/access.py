@@ -1,9 +1,9 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
-What DENYs take away is taken away: of a pattern whole, where a DENY reaches all its names,
-or as an exception that stands beside it. A named host is looked at only where its own ACLs
-turn something, so the work is linear in the ACLs, the names and the answer. This module must
-not know where names come from.
+The result has no operation that a DENY denies. If a DENY covers all names of a pattern, the
+operation is left out; otherwise the DENY is listed as an exception of the pattern. A host that ACLs
+name is considered only if its own ACLs change a decision. So the work is linear in the ACLs, the
+names and the result. This module must not know where names come from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Names = Mapping[ResourceType, Collection[str]]
 
 
 class OnName(NamedTuple):
-    """What may be done to one resource, all told."""
+    """All operations that are allowed on one resource."""
 
     resource_type: ResourceType
     name: str
@@ -39,7 +39,7 @@ class OnName(NamedTuple):
 
 
 class PrincipalAccess(NamedTuple):
-    """From ``host``, or with None from one that no ACL names."""
+    """A principal's permissions from ``host``; None is any host that no ACL names."""
 
     host: str | None
     patterns: tuple[OnPattern, ...]
@@ -53,8 +53,12 @@ def access(
     names: Names,
     host: str | None = None,
 ) -> list[PrincipalAccess]:
-    """Without a ``host`` for one that no ACL names; and for each that is named what differs from
-    there, or from the block around it: a pattern or name that lost all its operations has none."""
+    """A principal's permissions from ``host``.
+
+    Without ``host``: first the permissions from a host that no ACL names. Then, for each host in
+    the ACLs, the differences from these, or from the CIDR block around it. In a difference, a
+    pattern or name without operations has lost all of them.
+    """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)
     patterns = AllowedPatterns(mine, config.kafka)
@@ -78,7 +82,7 @@ def access(
 
 
 class _Names:
-    """What ``principal`` may do on the names that there are."""
+    """A principal's permissions on the existing names."""
 
     def __init__(
         self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
@@ -91,7 +95,7 @@ class _Names:
         self._turned: dict[str | None, dict[tuple[ResourceType, str], Operations]] = {None: {}}
 
     def on_all(self, host: str | None) -> Iterator[OnName]:
-        """Those on which something may be done."""
+        """The names on which an operation is allowed."""
         for kind, known in self._names.items():
             scope = self._scope(kind, host)
             alike: dict[Masks, list[str]] = {}
@@ -104,8 +108,10 @@ class _Names:
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[OnName]:
-        """Those on which something else may be done from ``region``, which ``own`` are about,
-        than from around it; the one around is asked for first."""
+        """The names whose permissions from ``region`` differ from those of the region around it.
+
+        ``own`` are the ACLs on this region's host. Call it for the region around first.
+        """
         listed = list(own)
         around = self._turned[region.around]
         here = self._turned[region.host] = {}
@@ -131,7 +137,7 @@ class _Names:
 
 
 def _turns(acl: Acl, masks: Masks) -> bool:
-    """Whether ``acl`` alone changes what ``masks`` allow and deny together."""
+    """Whether ``acl`` changes the combined result of ``masks``."""
     allowed, denied = masks
     if is_allow(acl):
         return bool(ALLOWS[acl.operation] & ~allowed & ~denied)

@@ -1,8 +1,8 @@
-"""The patterns on which ALLOWs allow a principal something, less what DENYs take away.
+"""Finds the patterns on which a principal is allowed an operation, with the DENYs as exceptions.
 
-Names lie in order, so that the patterns which a DENY meets, and the DENYs which a pattern
-meets, are found without going over the others. This module must not know the names that exist,
-nor whose ACLs it is given.
+Names are sorted, so the patterns that overlap a DENY, and the DENYs that overlap a pattern, are
+found without a scan of the others. This module must not know the existing names, nor the
+principal.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ _LITERAL: Final = PatternType.LITERAL
 _Pattern = tuple[ResourceType, PatternType, str]
 _Span = tuple[int, int]
 _Cut = tuple[int, _Span]
-"""The mask of some DENYs, and where among those the ones lie that are meant."""
+"""The operation mask of some DENYs, and the range of the relevant ones among these."""
 
 
 class OnPattern(NamedTuple):
-    """``acls`` allow ``operations``, implied ones included, on what the pattern reaches,
-    except where one of ``exceptions`` (DENYs that reach some of it) denies one of them."""
+    """One pattern: ``acls`` allow ``operations``, implied ones included, on the names it matches.
+
+    ``exceptions`` are the DENYs that deny one of these operations on some of the names.
+    """
 
     resource_type: ResourceType
     pattern_type: PatternType
@@ -47,7 +49,7 @@ class OnPattern(NamedTuple):
 
 
 class NamesInOrder:
-    """Names, each once, to be found by what they begin with; ``names`` are sorted already."""
+    """Names that can be looked up by prefix; ``names`` must be sorted, without duplicates."""
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
@@ -61,7 +63,7 @@ class NamesInOrder:
 
 
 def _met(names: list[str], pattern: Acl | OnPattern) -> list[_Span]:
-    """Where the names lie, of sorted ones, that a pattern which reaches many names reaches."""
+    """The ranges of the sorted ``names`` that a pattern for many names matches."""
     name = pattern.resource_name if isinstance(pattern, Acl) else pattern.name
     if pattern.pattern_type is not _LITERAL:
         return [_beginning_with(names, name)]
@@ -85,7 +87,7 @@ class _Denies:
         self._by_mask: dict[int, list[Acl]] = {}
 
     def add(self, acl: Acl) -> None:
-        """In the order of ACLs."""
+        """Add a DENY; the caller adds them in the order of ACLs."""
         mask = DENIES[acl.operation]
         masks = self._literals if acl.pattern_type is _LITERAL else self._prefixes
         masks[acl.resource_name] = masks.get(acl.resource_name, 0) | mask
@@ -105,7 +107,7 @@ class _Denies:
         return {mask: [acl.resource_name for acl in acls] for mask, acls in listed}
 
     def on_all(self, pattern_type: PatternType, name: str) -> int:
-        """The operations that they deny on every name that a pattern reaches, a bit each."""
+        """The operations, as bits, that they deny on every name that a pattern matches."""
         is_literal = pattern_type is _LITERAL
         denied = self._literals.get(name, 0) if is_literal else 0
         if is_literal and name == WILDCARD:
@@ -120,8 +122,10 @@ class _Denies:
         return denied
 
     def on_some(self, on: OnPattern, left: int) -> tuple[_Cut, ...]:
-        """Where those lie that deny one of ``left`` on some of the names, ``on_all`` having been
-        taken from ``left``: then none denies any that reaches all of them."""
+        """The ranges of the DENYs that deny an operation of ``left`` on some of the names.
+
+        ``left`` is without ``on_all``, so none of them matches all the names.
+        """
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
         return tuple(
@@ -133,13 +137,13 @@ class _Denies:
         )
 
     def cut(self, cuts: Iterable[_Cut]) -> Iterator[Acl]:
-        """The DENYs that lie there."""
+        """The DENYs in these ranges."""
         for mask, (start, end) in cuts:
             yield from self._by_mask[mask][start:end]
 
 
 class _Alike:
-    """The patterns of one resource type that are left the same operations."""
+    """The patterns of one resource type with the same remaining operations."""
 
     def __init__(self, patterns: Iterable[_Pattern]) -> None:
         self._patterns: dict[tuple[bool, str], list[_Pattern]] = {}
@@ -153,7 +157,7 @@ class _Alike:
         self._prefixes = SortedNames.of(prefixes)
 
     def met_by(self, deny: Acl) -> Iterator[_Pattern]:
-        """At least all that have a name which ``deny`` reaches."""
+        """All patterns with a name that ``deny`` matches, and possibly others."""
         shorter = up_from(self._prefixes.longest_prefix(deny.resource_name))
         prefixed = {prefix.name for prefix in shorter}
         prefixed.update(self._prefixed.reached_by(deny))
@@ -164,7 +168,7 @@ class _Alike:
 
 
 class AllowedPatterns:
-    """What the ACLs of a principal come to, by pattern."""
+    """The permissions in the ACLs of one principal, by pattern."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._kafka = kafka
@@ -183,7 +187,7 @@ class AllowedPatterns:
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def of(self, host: str | None) -> list[OnPattern]:
-        """All on which something may be done from ``host``, or from one that no ACL names."""
+        """The patterns with an allowed operation from ``host``; None is one that no ACL names."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
         for pattern in self._allows:
@@ -203,8 +207,11 @@ class AllowedPatterns:
         return sorted(filter(who.comes_from, {WILDCARD, *named}))
 
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[OnPattern]:
-        """Those that are otherwise from ``region``, which ``own`` are about, than from around it;
-        ``of(None)`` and the one around are asked for first."""
+        """The patterns whose permissions from ``region`` differ from those of the region around it.
+
+        ``own`` are the ACLs on this region's host. Call ``of(None)``, and this method for the
+        region around, first.
+        """
         touched: set[_Pattern] = set()
         for acl in own:
             if is_allow(acl):
@@ -228,8 +235,10 @@ class AllowedPatterns:
         return sorted(found, key=_order)
 
     def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, OnPattern | None]:
-        """What ACLs with one of ``hosts`` leave of the pattern, and the operations of that, a bit
-        each."""
+        """The remaining operations of a pattern as bits, and the pattern with them, or None.
+
+        Only ACLs with one of ``hosts`` count.
+        """
         kind, pattern_type, name = pattern
         by_host = self._allows[pattern]
         allows = sorted(acl for each in hosts for acl in by_host.get(each, ()))
@@ -248,7 +257,7 @@ class AllowedPatterns:
     def _exceptions_of(
         self, on: OnPattern, left: int, denies: Iterable[_Denies]
     ) -> tuple[Acl, ...]:
-        """Equal ones are one tuple: patterns within each other often have the same."""
+        """The exceptions of a pattern; equal ones share one tuple, as nested patterns often do."""
         cuts = [(each, each.on_some(on, left)) for each in denies]
         key = tuple((id(each), cut) for each, cut in cuts if cut)
         found = self._exceptions.get(key)
@@ -259,7 +268,7 @@ class AllowedPatterns:
 
 
 def operations_of(mask: int, resource_type: ResourceType) -> Operations:
-    """Those that Kafka ever asks for on such a resource."""
+    """The operations of ``mask`` that Kafka checks on this resource type."""
     supported = SUPPORTED_OPERATIONS.get(resource_type, frozenset())
     return frozenset(each for each in supported if mask >> each & 1)
 

@@ -1,8 +1,8 @@
 """Finds ACLs that cover another ACL completely, and ACLs that overlap.
 
-By names in order and by principal and host, so that the cost of a question does not grow
-with the number of ACLs. As in Kafka, LITERAL ``*`` reaches every name but the longer ones
-that begin with ``*``. It must not know what follows from it.
+ACLs are indexed by sorted names, and by principal and host, so the cost of a look-up does not grow
+with the number of ACLs. As in Kafka, LITERAL ``*`` matches every name except longer names that
+begin with ``*``. This module must not know what its results are used for.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from metalog.acl import (
 _LITERAL = PatternType.LITERAL
 
 FEW = 16
-"""So many ACLs of one principal and host are looked through; of more, names are looked up."""
+"""Up to this number, the ACLs of one principal and host are scanned; more are indexed by name."""
 
 _Who = tuple[ResourceType, str, str]
 """A resource type, a principal and a host."""
 
 
 class Coverage:
-    """ACLs, found by what they cover."""
+    """Finds the ACLs that cover an ACL."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._by_who: dict[_Who, list[Acl]] = {}
@@ -50,8 +50,10 @@ class Coverage:
         self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
-        """ACLs whose names, principals and hosts include those of ``acl``: all on its own name, and
-        of each operation at least one of the wider ones, where there is one."""
+        """ACLs whose names, principals and hosts include those of ``acl``.
+
+        These are all ACLs on its own name, and for each operation at least one wider ACL, if any.
+        """
         kind = acl.resource_type
         principals = {acl.principal, WILDCARD_PRINCIPAL}
         hosts = {acl.host, WILDCARD, *self._hosts.around(acl.host)}
@@ -64,8 +66,10 @@ class Coverage:
 
 
 class _Many:
-    """Many ACLs of one resource type, principal and host. Of prefixes within each other it is
-    remembered which ACL of each operation is the nearest, so that none is walked through twice."""
+    """Many ACLs of one resource type, principal and host.
+
+    For nested prefixes it stores the nearest ACL of each operation, so no prefix is visited twice.
+    """
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._literals: dict[str, list[Acl]] = {}
@@ -77,8 +81,10 @@ class _Many:
         self._nearest: dict[Prefix | None, dict[Operation, Acl]] = {None: {}}
 
     def above(self, acl: Acl) -> Iterator[Acl]:
-        """At least one of each operation that reaches every name which ``acl`` reaches, and all on
-        its own name."""
+        """ACLs that match every name that ``acl`` matches.
+
+        At least one for each operation, and all ACLs on its own name.
+        """
         name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
         if is_literal:
             yield from self._literals.get(name, ())
@@ -98,7 +104,7 @@ class _Many:
 
 
 def _reaches_all(wide: Acl, acl: Acl) -> bool:
-    """The same of two ACLs: whether ``wide`` reaches every name that ``acl`` reaches."""
+    """Whether ``wide`` matches every name that ``acl`` matches."""
     name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
     if wide.pattern_type is not _LITERAL:
         is_wildcard = is_literal and name == WILDCARD
@@ -110,7 +116,7 @@ def _reaches_all(wide: Acl, acl: Acl) -> bool:
 
 
 def meet(one: Acl, other: Acl) -> bool:
-    """Whether some name is reached by both."""
+    """Whether both patterns match some name."""
     kind = other.resource_type
     if one.resource_type is not kind:
         return False
@@ -127,7 +133,7 @@ def meet(one: Acl, other: Acl) -> bool:
 
 
 class _Names:
-    """The names of some patterns, in order."""
+    """The sorted names of some patterns."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
@@ -154,7 +160,7 @@ class _Names:
 
     @property
     def any_met_by_wildcard(self) -> bool:
-        """Whether one is ``*``, or does not begin with it: those that do stand together."""
+        """Whether a name is ``*``, or does not begin with it; names that do are adjacent."""
         if not self.known:
             return False
         ends = self.order[0], self.order[-1]
@@ -162,7 +168,7 @@ class _Names:
 
 
 class _Granted:
-    """The patterns on which somebody may do one set of operations."""
+    """The patterns on which one set of operations is allowed."""
 
     def __init__(self) -> None:
         self.literals = _Names()
@@ -172,7 +178,7 @@ class _Granted:
         return self.literals if pattern_type is _LITERAL else self.prefixed
 
     def meets(self, acl: Acl) -> bool:
-        """Whether ``acl`` reaches a name that one of them does."""
+        """Whether ``acl`` and one of the patterns match a common name."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL and name == WILDCARD:
             return self.literals.any_met_by_wildcard or self.prefixed.any_met_by_wildcard
@@ -186,7 +192,7 @@ class _Granted:
 
 
 class MatchedNames:
-    """The names that some ACLs reach, to be asked whether another one reaches one of them."""
+    """The names that some ACLs match; ``meets`` tells whether another ACL matches one of them."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._granted: dict[ResourceType, _Granted] = {}
@@ -200,11 +206,11 @@ class MatchedNames:
 
 
 _Key = tuple[ResourceType, str | None, str | None]
-"""A resource type, a principal and a host; None stands for all of them together."""
+"""A resource type, a principal and a host; None means all of them together."""
 
 
 class Allowed:
-    """What ALLOWs allow, to be asked whether one of ``denies`` takes anything of it away."""
+    """The requests that ALLOWs allow; ``meet`` tells whether one of ``denies`` denies any."""
 
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
         allowing, denying = list(allows), list(denies)
@@ -235,7 +241,7 @@ class Allowed:
         return by_mask[mask]
 
     def _keys(self, deny: Acl) -> list[_Key]:
-        """Where the ALLOWs stand whose principal and host meet those of ``deny``."""
+        """The keys of the ALLOWs whose principal and host overlap those of ``deny``."""
         principals: list[str | None] = [deny.principal, WILDCARD_PRINCIPAL]
         hosts: list[str | None] = [*self._hosts.meeting(deny.host), WILDCARD]
         if deny.principal == WILDCARD_PRINCIPAL:

@@ -1,8 +1,8 @@
-"""The hosts that ACLs name, as regions of clients: in each the same ACLs match.
+"""Divides clients into regions by the hosts in ACLs: in one region, the same ACLs match.
 
-An address is a region of its own. A CIDR block is one, without the narrower blocks and addresses
-in it that ACLs name too; two blocks are either apart, or one lies in the other. This module must
-not know what the ACLs of a region come to.
+Each address in an ACL is a region. Each CIDR block is a region without the narrower blocks and
+addresses inside it that ACLs name. Two blocks are disjoint, or one contains the other. This module
+must not know what the ACLs of a region decide.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _NOT_CLIENTS: Final = {
     IPV4_BITS: (0, 0),  # Kafka finds 0.0.0.0 in no block
     IPV6_BITS: (0xFFFF << IPV4_BITS, (0xFFFF << IPV4_BITS) + (1 << IPV4_BITS) - 1),
 }
-"""Addresses that blocks have on paper only; those of IPv6 are IPv4 to Java."""
+"""Addresses in a block that no client can have: in Java, these IPv6 addresses are IPv4."""
 
 
 class HostRegion(NamedTuple):
-    """Clients that the same hosts of ACLs match.
+    """A set of clients that match the same hosts of ACLs.
 
-    ``host`` is the narrowest of those, ``matching`` are all of them but ``*``, and ``client`` is
-    the address of one of the clients. ``around`` is the ``host`` of the region in which this one
-    lies; None is all clients that no ACL names.
+    ``host`` is the narrowest of these hosts, and ``matching`` are all of them except ``*``.
+    ``client`` is the address of one client. ``around`` is the ``host`` of the region that contains
+    this one; None stands for all clients that no ACL names.
     """
 
     host: str
@@ -46,15 +46,15 @@ def can_be_a_client(host: str) -> bool:
 
 
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
-    """The regions of ``hosts``, in their order; a region follows the one around it.
+    """The regions of ``hosts``, in their order; a region follows the one that contains it.
 
-    A block has none if the narrower ones in it, together, are all of it.
+    A block has no region if the narrower blocks in it cover all of it.
     """
     return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
 
 
 class MeetingHosts:
-    """Which of ``hosts`` some client matches together, and which match all that another does."""
+    """Finds, among ``hosts``, those that overlap a host, and those that contain it."""
 
     def __init__(self, hosts: Iterable[str], kafka: KafkaVersion) -> None:
         named = frozenset(hosts)
@@ -66,11 +66,11 @@ class MeetingHosts:
                     self._meeting.setdefault(host, set()).update(region.matching)
 
     def meeting(self, host: str) -> set[str]:
-        """``host``, and the others that match a client which it matches, but for ``*``."""
+        """``host``, and the other hosts that share a client with it, except ``*``."""
         return {host, *self._meeting.get(host, ())}
 
     def around(self, host: str) -> list[str]:
-        """The blocks that match every client which ``host`` matches."""
+        """The blocks that match every client of ``host``."""
         block, address = host_block(host), client_address(host)
         if block is not None:
             return self._blocks.around(block)
@@ -78,7 +78,7 @@ class MeetingHosts:
 
 
 def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
-    """Whether some client matches both hosts of ACLs."""
+    """Whether some client matches both hosts."""
     if one == other or WILDCARD in (one, other):
         return True
     if not kafka.matches_blocks or ("/" not in one and "/" not in other):

@@ -1,8 +1,7 @@
-"""Hosts as Kafka compares them: whole strings, in the text that Java gives an address.
+"""Compares hosts as Kafka does: as whole strings, in Java's text of an address.
 
-Says in what an ACL's host differs from the client's, and, for a question without a
-host, which hosts that ACLs name would be answered otherwise.
-It must not know names or principals.
+It finds how an ACL's host differs from the client's. For a question without a host, it finds the
+hosts in ACLs for which the decision differs. This module must not know names or principals.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """``host`` would be answered ``allowed`` because of ``acl``, unlike other hosts."""
+    """From ``host`` the decision is ``allowed``, because of ``acl``; other hosts differ."""
 
     host: str
     allowed: bool
@@ -32,10 +31,10 @@ class HostAnswer(NamedTuple):
 
 
 def host_kind(other: str, asked: str | None, kafka: KafkaVersion) -> NearMissKind | None:
-    """How ``other``, an ACL's host, differs from ``asked``, which ``kafka`` does not match with it.
+    """How ``other``, an ACL's host, differs from ``asked``, the client's, which it does not match.
 
-    Without a host asked for, None for a host that a client can have: that one is not a near miss,
-    but a host that may be answered otherwise.
+    If ``asked`` is None, the result is None for a host that a client can have: the decision may
+    differ there, but it is not a near miss.
     """
     if asked is None:
         return _never_kind(other, kafka)
@@ -54,9 +53,9 @@ def host_kind(other: str, asked: str | None, kafka: KafkaVersion) -> NearMissKin
 
 
 def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]:
-    """The named hosts for which a question asked without a host is answered otherwise.
+    """The hosts in ACLs for which the decision on a question without a host differs.
 
-    A host that lies in a block is named where its answer is not that of the block around it.
+    A host inside a block is listed if its decision differs from the block's.
     """
     named: dict[str, list[tuple[int, Acl]]] = {}
     for place, acl in enumerate(_kept_off_by_host_alone(traced.candidates)):
@@ -80,12 +79,12 @@ def _kept_off_by_host_alone(candidates: Iterable[Candidate]) -> Iterable[Acl]:
 
 
 def _half(block: HostBlock) -> HostBlock:
-    """The next larger block, of which ``block`` is a half."""
+    """The next larger block, one half of which is ``block``."""
     return HostBlock(block.bits, block.length - 1, block.network >> 1)
 
 
 def smallest_block(hosts: Iterable[str], client: str) -> str | None:
-    """Of ``hosts`` the smallest CIDR block that contains ``client``, as it is written."""
+    """The smallest CIDR block among ``hosts`` that contains ``client``, spelled as in ``hosts``."""
     address = client_address(client)
     holding = [
         (-block.length, host)
@@ -98,7 +97,7 @@ def smallest_block(hosts: Iterable[str], client: str) -> str | None:
 
 
 def block_beside(host: str, client: str) -> str | None:
-    """The CIDR block that contains ``client`` and is as large as ``host``, a block."""
+    """The CIDR block with the size of ``host``, a block, that contains ``client``."""
     block, address = host_block(host), client_address(client)
     if block is None or address is None or block.bits != address.bits:
         return None
@@ -107,10 +106,10 @@ def block_beside(host: str, client: str) -> str | None:
 
 
 def meant_block(host: str) -> str | None:
-    """The CIDR block that ``host``, a range in a form that Kafka does not read, plainly means.
+    """The CIDR block that ``host`` plainly means: a range in a form that Kafka does not read.
 
-    Such forms are stars for the last numbers (``10.0.*.*``), a mask (``10.0.0.0/255.0.0.0``),
-    IPv4 written as IPv6, and blanks around a block.
+    Such forms are stars instead of the last numbers (``10.0.*.*``), a mask
+    (``10.0.0.0/255.0.0.0``), IPv4 written as IPv6, and blanks around a block.
     """
     text = host.strip()
     if "/" not in text:
@@ -177,7 +176,7 @@ def _network_holds(network: str, address: IPAddress) -> bool:
 
 
 def _never_kind(host: str, kafka: KafkaVersion) -> NearMissKind | None:
-    """Why no client ever comes from ``host``; None if one may."""
+    """Why no client can have ``host``; None if one can."""
     if is_client_host(host, kafka):
         return None
     if is_client_host(host.strip(), kafka):

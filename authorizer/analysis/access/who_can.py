@@ -1,8 +1,7 @@
-"""The principals that may do one operation on one resource, and by which ACL.
+"""Finds the principals that may do one operation on one resource, and the ACLs that decide.
 
-The work is linear in the ACLs that reach the resource and in the hosts that the answer names;
-holders whom the same hosts turn share them. It must not know logs, files or how anything is
-shown.
+The work is linear in the ACLs for the resource, and in the hosts in the result. Holders with the
+same differing hosts share these. This module must not know logs, files or how anything is shown.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceTy
 
 
 class Holder(NamedTuple):
-    """What is decided for ``principal``, or, with None, for all whom no other holder names.
+    """The decision for ``principal``; None is every principal that no other holder names.
 
-    ``acl`` decides for a host that no ACL names (or for the one that was asked for);
-    ``hosts`` are answered otherwise; a block stands for the addresses in it, but for narrower
-    hosts that are there too. ``is_overridden``: an ALLOW matches, and a DENY too.
+    ``acl`` decides for a host that no ACL names, or for the requested host. For ``hosts`` the
+    decision differs; a block stands for its addresses, except those of narrower hosts in the list.
+    If ``is_overridden``, an ALLOW matches, and a DENY too.
     """
 
     principal: str | None
@@ -35,13 +34,16 @@ class Holder(NamedTuple):
 
     @property
     def may(self) -> bool:
-        """Whether it is allowed from some host."""
+        """Whether the principal is allowed from some host."""
         return self.allowed or any(answer.allowed for answer in self.hosts)
 
 
 class WhoCan(NamedTuple):
-    """``holders``, everyone else last. ``by_default``: no ACL reaches the resource, and
-    allow.everyone.if.no.acl.found holds. Super users may everything, and are not holders."""
+    """The holders of a permission; the holder for everyone else is the last one.
+
+    If ``by_default``, no ACL's pattern matches the resource, and ``allow.everyone.if.no.acl.found``
+    is true. Super users may do everything, and are not listed.
+    """
 
     holders: tuple[Holder, ...]
     by_default: bool
@@ -55,7 +57,10 @@ def who_can(
     name: str,
     host: str | None = None,
 ) -> WhoCan:
-    """Without a ``host`` for one that no ACL names, and for those that are named."""
+    """Who may do ``operation`` on the resource, from ``host``.
+
+    Without ``host``: from a host that no ACL names, and from each host in the ACLs.
+    """
     reaching = sorted(
         {acl for acl in acls if reaches(acl, resource_type, name)},
         key=lambda acl: decision_order(acl, name),
@@ -78,8 +83,10 @@ def who_can(
 
 
 class _ByHost:
-    """What the ACLs of one principal say, each with its place in Kafka's order: by host, the place
-    of the first DENY, of the last ALLOW, and of the first ACL at all."""
+    """The ACLs of one principal, each with its position in Kafka's order.
+
+    For each host it has the positions of the first DENY, of the last ALLOW, and of the first ACL.
+    """
 
     def __init__(self, acls: Iterable[tuple[int, Acl]]) -> None:
         self.denies: dict[str, int] = {}
@@ -94,7 +101,7 @@ class _ByHost:
 
 
 class _Resource:
-    """Who holds what on one resource, which ``reaching`` reach, in Kafka's order."""
+    """The decisions on one resource; ``reaching`` are its ACLs in Kafka's order."""
 
     def __init__(
         self,
@@ -123,7 +130,7 @@ class _Resource:
         )
 
     def _turned(self, own: _ByHost, allowed: bool) -> tuple[HostAnswer, ...]:
-        """The named hosts that are answered otherwise than ``allowed``."""
+        """The hosts in ACLs for which the decision differs from ``allowed``."""
         if own.places.keys() - {WILDCARD}:
             return self._turned_by((own, self._everyones), allowed)
         if allowed not in self._for_everyone:
@@ -146,7 +153,7 @@ class _Resource:
 
 
 def _said(sides: Iterable[_ByHost], hosts: Collection[str]) -> tuple[list[int], list[int]]:
-    """The places of the first DENYs and of the last ALLOWs that have one of ``hosts``."""
+    """The positions of the first DENYs and of the last ALLOWs with one of ``hosts``."""
     denies = [side.denies[host] for side in sides for host in hosts if host in side.denies]
     allows = [side.allows[host] for side in sides for host in hosts if host in side.allows]
     return denies, allows

@@ -1,1 +1,1 @@
-"""Changes of ACLs: what they are, what they turn, and what turns with the version of Kafka."""
+"""Changes of ACLs, the decisions that they change, and those that Kafka's version changes."""

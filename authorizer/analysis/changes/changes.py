@@ -1,7 +1,7 @@
 """Lists the changes that a log's committed records make to ACLs and users.
 
-A transaction's changes come when it ends, and those of one that was aborted or is still open
-never happened (KIP-866). This module must not know where records are read from.
+The changes of a transaction take effect at its end. Those of an aborted or open transaction have no
+effect (KIP-866). This module must not know where records are read from.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TELLING: Final = (
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
-"""The records that ``changes`` looks at; it may be given no others."""
+"""The record types that ``changes`` reads; a caller may leave out all others."""
 
 
 class CredentialChange(NamedTuple):
-    """The record at ``offset`` sets a credential, or, with iterations of None, removes it.
+    """The record at ``offset`` sets a credential; with iterations of None, it removes it.
 
-    The other fields are those of an ``TimelineChange``.
+    The other fields are those of a ``TimelineChange``.
     """
 
     offset: int
@@ -49,7 +49,7 @@ class CredentialChange(NamedTuple):
 
     @property
     def at(self) -> int:
-        """The first offset (exclusive) whose state has this change."""
+        """The lowest offset (exclusive) whose state includes this change."""
         return (self.offset if self.ended_by is None else self.ended_by) + 1
 
 
@@ -57,8 +57,11 @@ Change = TimelineChange | CredentialChange
 
 
 def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
-    """Of records in log order, each with its offset and the latest time of any batch up to its
-    own; messages of all types may be among them."""
+    """The changes in ``records``, which are in log order.
+
+    Each record comes as its offset, the latest time of any batch up to its own, and the message,
+    which may be of any type.
+    """
     pending: list[Change] | None = None
     for offset, time_ms, message in records:
         change = _change(offset, message, time_ms)
@@ -90,5 +93,5 @@ def _change(offset: int, message: Any, time_ms: int) -> Change | None:
 
 
 def _mechanism(code: int) -> ScramMechanism | None:
-    """None for one that Kafka 4.3 does not have."""
+    """The mechanism with this code; None if Kafka 4.3 does not have it."""
     return ScramMechanism(code) if code in set(ScramMechanism) else None

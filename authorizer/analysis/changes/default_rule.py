@@ -1,8 +1,8 @@
-"""Names that gain their first ACL or lose their last one, where allow.everyone.if.no.acl.found.
+"""Finds names that gain their first or lose their last ACL, for ``allow.everyone.if.no.acl.found``.
 
-Kafka allows everybody everything on a name that no ACL reaches. The first ACL there, a DENY too,
-ends that for everybody else; without the last ACL everybody is allowed. This module must not know
-who is allowed what.
+With this setting, Kafka allows everybody everything on a name without ACLs. The first ACL on it,
+even a DENY, ends this for everybody else. When the last ACL is removed, everybody is allowed again.
+This module must not know decisions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """The first of ``patterns`` on each resource pattern with names that none of ``acls`` reaches.
+    """The first of ``patterns`` on each resource pattern with names that no ``acls`` match.
 
     Args:
-        patterns: what is added, beside the ACLs before; or removed, beside the ACLs that stay.
-        acls: the ACLs of the other moment, in any order.
+        patterns: the ACLs that are added, or those that are removed.
+        acls: the ACLs before an addition, or those that remain after a removal, in any order.
     """
     by_kind: dict[ResourceType, list[Acl]] = {}
     for acl in acls:

@@ -1,6 +1,6 @@
-"""What differs between two states: ACLs, whatever their ids, and SCRAM users.
+"""Compares two states: ACLs, whatever their ids, and SCRAM users.
 
-Of a credential it says that it changed, and its iterations; never a salt or key. It must not
+For a changed credential the result has its iterations, never its salt or keys. This module must not
 know where the states come from.
 """
 
@@ -16,9 +16,9 @@ Users = Mapping[tuple[str, ScramMechanism], ScramCredential]
 
 
 class UserDifference(NamedTuple):
-    """The iterations are None where the user has no credential for the mechanism.
+    """A changed credential; the iterations are None if the user has none for the mechanism.
 
-    They are equal where only salt and keys changed, as they do with a new password.
+    They are equal if only salt and keys changed, as with a new password.
     """
 
     user: str
@@ -40,8 +40,10 @@ class Difference(NamedTuple):
 def difference(
     acls: Iterable[Acl], other_acls: Iterable[Acl], users: Users, other_users: Users
 ) -> Difference:
-    """What makes the other state of this one. A credential without its salt, as a file may
-    have it, differs from another by its iterations alone."""
+    """The changes that turn this state into the other one.
+
+    If a credential has no salt, as in some files, only the iterations are compared.
+    """
     before, after = frozenset(acls), frozenset(other_acls)
     changes = [
         UserDifference(*key, _iterations(users.get(key)), _iterations(other_users.get(key)))

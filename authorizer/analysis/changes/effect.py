@@ -1,8 +1,9 @@
 """Checks whether a planned change of ACLs still has its planned effect.
 
-The effect is the set of requests whose answer the change reverses. ACLs that came or went since
-may already have reversed some, or may decide them differently. Every cell that the change can turn
-is asked. This module must not know where ACLs come from, nor how a plan is saved.
+The effect is the set of requests whose decision the change reverses. ACLs that were added or
+removed since may already have reversed some, or may decide them differently. All cells that the
+change can affect are compared. This module must not know where ACLs come from, nor how a plan is
+saved.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class SetChange(NamedTuple):
 
 
 class OtherEffect(NamedTuple):
-    """``acl`` came or went, and so the change would affect ``question``, which stands for all
-    ``names``, otherwise than planned. ``is_named``: it is about one principal, not about all whom
-    nothing names.
+    """Because ``acl`` was added or removed, the change no longer affects ``question`` as planned.
 
-    Each pair is the answer before and after the change, True for ALLOWED.
+    ``question`` represents all ``names``. If ``is_named``, it is about one principal; else it
+    represents all principals that no ACL names. Each pair is the decision before and after the
+    change, True for ALLOWED.
     """
 
     acl: Acl
@@ -46,7 +47,7 @@ class OtherEffect(NamedTuple):
 
 
 def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
-    """Those of ``acls`` that reach a resource of one of ``steps``, in their order."""
+    """The ACLs in ``acls`` that match a resource of one of ``steps``, in order."""
     reached = MatchedNames(steps)
     return [acl for acl in acls if reached.meets(acl)]
 
@@ -56,8 +57,8 @@ def other_effects(
 ) -> Iterator[OtherEffect]:
     """At most one for each ACL that is in only one of ``before`` and ``now``.
 
-    The result is empty if ``change`` reverses the same answers in the same way on ``now`` as on
-    ``before``. An answer that somebody else has already changed does not count.
+    The result is empty if ``change`` reverses the same decisions in the same way on ``now`` as on
+    ``before``. A decision that another change has already reversed does not count.
     """
     differing = sorted(set(before) ^ set(now))
     if not differing:

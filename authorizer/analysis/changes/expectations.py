@@ -1,4 +1,4 @@
-"""Compares expected answers with decisions.
+"""Compares expected decisions with actual ones.
 
 This module must not know where expectations are written, nor how an outcome is shown.
 """
@@ -13,7 +13,7 @@ from authorizer.trace import Question
 
 
 class Expectation(NamedTuple):
-    """``rule`` is Kafka's name for why, or None where any reason will do."""
+    """An expected decision; ``rule`` is Kafka's name of the reason, or None for any reason."""
 
     question: Question
     allowed: bool
@@ -33,6 +33,6 @@ class Outcome(NamedTuple):
 def hold(
     expectations: Iterable[Expectation], decide: Callable[[Question], Decision]
 ) -> Iterator[Outcome]:
-    """The outcome of each, in order."""
+    """The outcome of each expectation, in order."""
     for expectation in expectations:
         yield Outcome(expectation, decide(expectation.question))

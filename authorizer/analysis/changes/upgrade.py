@@ -1,9 +1,9 @@
-"""Compares two versions of Kafka on the same ACLs: who gains and who loses what, and where.
+"""Compares two versions of Kafka on the same ACLs: who gains and who loses which operations.
 
-The versions match hosts differently: an ACL whose host is a CIDR block matches from Kafka 4.4
-on. Each claim has a witness: one request that the two versions answer differently. Every cell that
-such an ACL can turn is asked. This module must not know where ACLs come from, nor how a claim is
-shown.
+The versions match hosts differently: an ACL whose host is a CIDR block matches only from Kafka 4.4
+on. Each difference has a witness: one request that the two versions decide differently. All cells
+that such an ACL can affect are compared. This module must not know where ACLs come from, nor how a
+difference is shown.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from metalog.errors import InvalidRequest
 
 
 class TurnedAnswer(NamedTuple):
-    """``principal``, or where that is None all whom nothing names, gains and loses operations on
-    ``names`` from ``region``, a host of ACLs. ``witness`` is a request for one of these."""
+    """The operations that ``principal`` gains and loses on ``names``.
+
+    ``principal`` is None for all principals that no ACL names. ``region`` is an ACL's host.
+    ``witness`` is a request for one of these operations.
+    """
 
     principal: str | None
     region: str
@@ -38,8 +41,11 @@ class TurnedAnswer(NamedTuple):
 
 
 class Upgrade(NamedTuple):
-    """``turned`` maps each ACL on a CIDR block to the answers that it changes; answers that
-    differ in the resource's name only are listed once. ``is_whole``: no limit was reached."""
+    """The differences between two versions.
+
+    ``turned`` maps each ACL on a CIDR block to the decisions that it changes; those that differ
+    only in the resource's name are listed once. If ``is_whole``, no limit was reached.
+    """
 
     turned: dict[Acl, tuple[TurnedAnswer, ...]]
     is_whole: bool
@@ -51,7 +57,7 @@ def upgrade(
     to: KafkaVersion,
     most_cells: int = MOST_CELLS,
 ) -> Upgrade:
-    """The answers that change when ``to`` decides in place of the other version."""
+    """The decisions that change when ``to`` replaces the other version."""
     newest = KafkaVersion.V4_4
     blocks = [
         acl for acl in dict.fromkeys(acls) if "/" in acl.host and is_client_host(acl.host, newest)
@@ -70,7 +76,7 @@ def upgrade(
 
 
 def _turned_by(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, TurnedAnswer]]:
-    """Those of the ACLs that match the cell's requests, with what each turns of them."""
+    """The ACLs that match the cell's requests, with the operations that each changes."""
     session, kind = cell.session, cell.session.kind
     for acl in blocks.candidates(kind, cell.name):
         is_its = acl.principal in (session.principal, WILDCARD_PRINCIPAL)

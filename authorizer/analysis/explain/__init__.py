@@ -1,1 +1,1 @@
-"""The reason of an answer: near misses, unknown names, since when."""
+"""Explains a decision: its reason, near misses, unknown names, and its age."""

@@ -14,18 +14,18 @@ from authorizer.trace import Question
 def explain_decision(
     authorizer: StandardAuthorizer, context: RequestContext, action: Action
 ) -> Explanation:
-    """Explain what ``authorizer`` decides at this moment; it writes no audit line.
+    """Explain the present decision of ``authorizer``, without an audit line.
 
-    One pass over all ACLs: for people and tests, not for each request.
+    It scans all ACLs: use it for people and tests, not for each request.
 
     Args:
-        authorizer: the authorizer; a load that is not complete does not matter here.
+        authorizer: the authorizer; its load may be incomplete.
         context: the principal and the host of the request.
         action: the operation and the resource.
 
     Returns:
-        The decision with the ACLs considered for it, the ACLs that nearly match, and the
-        smallest changes that turn the answer. ``since`` is None: an authorizer has no history.
+        The decision with the considered ACLs, the near misses, and the smallest changes that
+        reverse the decision. ``since`` is None: an authorizer has no history.
     """
     question = Question(
         context.principal,

@@ -1,7 +1,7 @@
-"""Explains a decision: the reason, the near misses, and the smallest change that turns it.
+"""Explains a decision: the reason, the near misses, and the smallest change that reverses it.
 
-Pure data, for the shell to word. One linear pass over the ACLs, however many.
-It must not know logs, files or how anything is shown.
+The result is data; the shell turns it into text. The work is one linear pass over the ACLs. This
+module must not know logs, files or how anything is shown.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NEAR_MISSES_SHOWN = 20
 
 
 class Explanation(NamedTuple):
-    """All there is to say about one question.
+    """The explanation of one decision.
 
-    ``hosts`` are the named hosts that would be answered otherwise, for a question without
-    a host. ``kafka`` is the version that answers so. ``assumed`` are configuration keys that
-    nobody gave, with the values taken for them. ``since`` is None where the history is not known,
-    ``unknown`` are names of the question that nobody knows.
+    For a question without a host, ``hosts`` are the hosts in ACLs for which the decision differs.
+    ``kafka`` is the version of Kafka that decides so. ``assumed`` are configuration keys that were
+    not set, with the assumed values. ``since`` is None if the history is unknown. ``unknown`` are
+    names in the question that do not exist in the log.
     """
 
     question: Question
@@ -55,13 +55,13 @@ def explain(
     since: Since | None = None,
     unknown: Iterable[Unknown] = (),
 ) -> Explanation:
-    """Explain the answer to ``question`` under ``acls``, with at most ``limit`` near misses.
+    """Explain the decision on ``question`` under ``acls``, with at most ``limit`` near misses.
 
-    ``request`` is Kafka's name of the request that asked, such as ``Metadata``, where it is known:
-    it tells what a client goes on to do. ``creates_blocks``: from metadata.version 32 on Kafka 4.4
-    creates ACLs for CIDR blocks, and remedies may have them.
+    ``request`` is Kafka's name of the client's request, such as ``Metadata``, if it is known: it
+    shows what the client does next. If ``creates_blocks``, remedies may have CIDR blocks, which
+    Kafka 4.4 creates from metadata.version 32 on.
 
-    ``since`` and ``unknown`` are passed on: the caller knows them where it has a log.
+    ``since`` and ``unknown`` become part of the result; a caller with a log knows them.
     """
     found = sort_out(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)

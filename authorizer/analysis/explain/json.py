@@ -1,6 +1,6 @@
-"""The JSON form of an explanation, with the keys that DESIGN section 8 names.
+"""The JSON form of an explanation.
 
-It must not know how the lines are written.
+Keys are only ever added. This module must not know how the lines are written.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 IdOf = Callable[[Acl], Uuid | None]
-"""An id under which the log holds an ACL; None for one that it does not hold."""
+"""Returns an id of an ACL in the log; None if the log does not have the ACL."""
 Commands = tuple[str, ...] | None
 
 
 def acl_json(acl: Acl, id_of: IdOf) -> Json:
-    """The ACL with its id; that is None where it has none."""
+    """The ACL with its id, or with None if it has no id."""
     uuid = id_of(acl)
     return {"id": None if uuid is None else uuid_text(uuid), **acl_fields(acl)}
 
@@ -38,7 +38,7 @@ def answer_json(
     assumed: Iterable[str],
     id_of: IdOf,
 ) -> Json:
-    """The keys that every answer has."""
+    """The keys of every decision."""
     return {
         "principal": question.principal,
         "host": question.host,
@@ -54,7 +54,7 @@ def answer_json(
 
 
 def commands_json(commands: Commands) -> Json:
-    """The keys of a remedy's commands, that take the cluster's address from the reader's shell."""
+    """The keys of a remedy's commands, which read the cluster's address from a shell variable."""
     return {"commands": None if commands is None else list(commands)}
 
 
@@ -63,8 +63,10 @@ def to_json(
     id_of: IdOf = lambda acl: None,
     as_commands: Callable[[Commands], Json] = commands_json,
 ) -> Json:
-    """``explanation`` as one JSON object; ACLs carry their id where ``id_of`` knows it, and
-    remedies the commands that ``as_commands`` makes of them."""
+    """``explanation`` as one JSON object.
+
+    ACLs have the ids from ``id_of``, and remedies have the commands from ``as_commands``.
+    """
     traced, since = explanation.trace, explanation.since
     answer = answer_json(
         explanation.question, traced.decision, explanation.kafka, explanation.assumed, id_of

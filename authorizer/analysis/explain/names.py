@@ -1,9 +1,9 @@
-"""Names that nobody knows, and the known one that was probably meant.
+"""Finds the known name that an unknown name was probably meant to be.
 
-The cost is bounded: a name has some thousands of neighbours one edit away, which are
-looked up; only then are known names scanned, and only so many compared in full: the
-longer the name, the fewer, those first that share most with it at their two ends.
-It must not know where known names come from.
+The cost is bounded. First it looks up the names at an edit distance of one, which are some
+thousands. Then it scans the known names, but compares only a limited number in full: the longer the
+name, the fewer. Names that share the longest beginning and end with it come first. This module must
+not know where known names come from.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _SCANNED = 5_000
 _COMPARED_IN_FULL = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
-"""To compare two names in full takes as long as they have pairs of characters, at worst."""
+"""The most pairs of characters to compare: a full comparison costs up to one step for each pair."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
-"""Of a shorter name, one edit leaves nothing that says what was meant."""
+"""The shortest name to compare: in a shorter one, one edit leaves too little in common."""
 
 
 def nearest_name(name: str, known: Collection[str]) -> str | None:
-    """The known name that ``name``, which is not among them, was probably meant to be.
+    """The name in ``known`` that ``name``, an unknown name, was probably meant to be, or None.
 
-    ``known`` should be a set; None where nothing comes near.
+    ``known`` should be a set.
     """
     if _SHORTEST_EDITED <= len(name) <= _LONGEST_EDITED:
         for near in _one_edit_away(name):
@@ -50,7 +50,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
 
 
 def nearest_principal(principal: str, known: Collection[str]) -> str | None:
-    """The same of ``Type:name``: what two principals share by their type makes them no nearer."""
+    """The same for principals ``Type:name``; an equal type does not count as similarity."""
     kind, colon, name = principal.partition(":")
     start = kind + colon
     by_name = {other[len(start) :] for other in known if other.startswith(start)}
@@ -64,7 +64,7 @@ def nearest_principal(principal: str, known: Collection[str]) -> str | None:
 
 
 def _alike(name: str, known: Collection[str]) -> Iterator[str]:
-    """Known names that share a third of ``name`` where that stands, or differ in case only."""
+    """Known names that share a third of ``name`` at the same position, or differ only in case."""
     length, third = len(name), max(1, len(name) // 3)
     folded = name.casefold()
     head, middle, tail = folded[:third], folded[third:-third], folded[-third:]

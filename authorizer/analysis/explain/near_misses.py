@@ -1,8 +1,8 @@
-"""The ACLs that nearly matched: all but one attribute fit, or a DENY overrides them.
+"""Finds near misses: ACLs with one attribute that does not match, or that a DENY overrides.
 
-One linear pass over all ACLs finds them and the candidates of the trace together.
-For a denied question they are ALLOWs, for an allowed one DENYs: the ACLs that would
-have turned the answer. It must not know how to turn it (``remedies``).
+One linear pass over all ACLs finds them, together with the candidates of the trace. For a denied
+question they are ALLOWs, and for an allowed one DENYs: ACLs that would have reversed the decision.
+This module must not know how to reverse it (``remedies``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """What one pass found: all candidates, and the other ACLs that miss by one attribute."""
+    """The result of one pass: all candidates, and the other ACLs that miss by one attribute."""
 
     candidates: list[Acl]
     by_pattern: list[Acl]
@@ -47,7 +47,7 @@ class MissScan(NamedTuple):
 
 
 def sort_out(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
-    """Go over ``acls`` once, however many, and keep those that reach or nearly match."""
+    """Scan ``acls`` once, and keep the candidates and those that nearly match."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
     by_resource_type: list[Acl] = []
@@ -64,7 +64,7 @@ def sort_out(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> Mi
 def near_misses(
     found: MissScan, traced: Trace, question: Question, kafka: KafkaVersion, limit: int
 ) -> list[NearMiss]:
-    """The ``limit`` most telling near misses, the most telling first."""
+    """The ``limit`` most informative near misses, the most informative first."""
     permission = PermissionType.DENY if traced.allowed else PermissionType.ALLOW
     near = _overridden(traced)
     for candidate in traced.candidates:
@@ -106,7 +106,7 @@ def _by_attribute(
 
 
 def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
-    """The block that an ACL's ``host`` is meant for, where it is plain, else the client's host."""
+    """The block that an ACL's ``host`` plainly means, else the client's host."""
     if question.host is None:
         return WILDCARD
     block = meant_block(host) if kafka.matches_blocks else None
@@ -139,10 +139,10 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _telling(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """The order of near misses: by kind, then the more alike, then any fixed order.
+    """The sort key of near misses: by kind, then by similarity, then in a fixed order.
 
-    Among kinds that are not a slip but another intention, an ACL of the very principal tells
-    more than one of ``User:*``.
+    For kinds that are not a typo but another intention, an ACL of the question's principal comes
+    before one of ``User:*``.
     """
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)

@@ -1,6 +1,6 @@
-"""The difference between a resource pattern and one that would reach the name.
+"""Finds the difference between a resource pattern and one that would match the name.
 
-It must not know principals, hosts or operations.
+This module must not know principals, hosts or operations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHORTEST_LIKENESS = 3
 
 
 class NearPattern(NamedTuple):
-    """The pattern that ``kind`` takes for the one that was meant; it reaches the name."""
+    """A pattern that matches the name, and that was probably meant, according to ``kind``."""
 
     kind: NearMissKind
     name: str
@@ -25,7 +25,7 @@ class NearPattern(NamedTuple):
 
 
 def near_pattern(acl: Acl, name: str) -> NearPattern | None:
-    """How near the pattern of ``acl``, which does not reach ``name``, comes to it, if at all."""
+    """How the pattern of ``acl`` nearly matches ``name``; None if it is not near."""
     if acl.pattern_type is _LITERAL:
         return _near_literal(acl.resource_name, name)
     if acl.pattern_type is _PREFIXED:

@@ -1,6 +1,6 @@
-"""The difference between an ACL's principal and the principal of the question.
+"""Finds the difference between an ACL's principal and the principal of the question.
 
-It must not know what either may do.
+This module must not know what either may do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def principal_kind(other: str, asked: str) -> NearMissKind:
 
 
 def short_names(name: str) -> tuple[str, ...]:
-    """What principal mapping rules usually make of a DN or a Kerberos name; often nothing."""
+    """The names that principal mapping rules usually make of a DN or a Kerberos name, if any."""
     if "=" in name:
         attributes = distinguished_name(name) or ()
         return tuple(value for attribute, value in attributes if attribute == "CN")
@@ -41,7 +41,7 @@ def short_names(name: str) -> tuple[str, ...]:
 
 
 def distinguished_name(name: str) -> tuple[tuple[str, str], ...] | None:
-    """The attributes of an X.500 name (RFC 2253) in their order, or None if it is none."""
+    """The attributes of an X.500 name (RFC 2253) in order; None if ``name`` is not one."""
     attributes: list[tuple[str, str]] = []
     position = 0
     while position < len(name):

@@ -1,7 +1,7 @@
-"""The change of ACLs since which an answer has been the same.
+"""Finds the change of ACLs that led to the present decision.
 
-Linear in the changes, whatever the number of ACLs: it keeps only ACLs that reach the resource.
-This module must not know where the changes are read from.
+The work is linear in the changes, whatever the number of ACLs, because only ACLs whose pattern
+matches the resource are kept. This module must not know where the changes are read from.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ class Cause(Enum):
     ADDED = "ADDED"
     REMOVED = "REMOVED"
     START = "START"
-    """The answer is the same as at the beginning of the history."""
+    """The decision is the same as at the start of the history."""
 
 
 class Since(NamedTuple):
-    """The answer dates from the record at ``offset``, which added or removed ``acl``; ``at`` is
-    the first offset (exclusive) whose state has that change."""
+    """The decision dates from the record at ``offset``, which added or removed ``acl``.
+
+    ``at`` is the lowest offset (exclusive) whose state includes this change.
+    """
 
     offset: int
     cause: Cause
@@ -35,7 +37,7 @@ class Since(NamedTuple):
 
 
 class DecisionChange(NamedTuple):
-    """``change`` (adding or removing ``acl``) made the answer ``allowed``."""
+    """``change``, which adds or removes ``acl``, changed the decision to ``allowed``."""
 
     allowed: bool
     cause: Cause
@@ -50,10 +52,10 @@ def since(
     config: AuthorizerConfig,
     question: Question,
 ) -> Since:
-    """The beginning of the answer after all ``changes``.
+    """The start of the decision that holds after all ``changes``.
 
-    ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start);
-    ``changes`` come in log order from there.
+    ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start).
+    ``changes`` follow from there, in log order.
     """
     began = Since(start, Cause.START, None, start)
     for turn in DecisionChanges(base, config, question).following(changes):
@@ -62,7 +64,7 @@ def since(
 
 
 class DecisionChanges:
-    """The moments at which an answer changes. ``allowed`` is the answer so far."""
+    """Finds the changes of one decision; ``allowed`` is the decision so far."""
 
     def __init__(
         self, base: Iterable[tuple[Uuid, Acl]], config: AuthorizerConfig, question: Question
@@ -73,14 +75,14 @@ class DecisionChanges:
         self.allowed = self._bound.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """The changes of the answer among ``changes``, which continue the earlier ones."""
+        """The changes of the decision in ``changes``, which follow the earlier ones."""
         for group in at_once(changes):
             turn = self._after(group)
             if turn is not None:
                 yield turn
 
     def _after(self, group: Iterable[TimelineChange]) -> DecisionChange | None:
-        """Of changes in one batch the last one that changes the answer counts, and only once."""
+        """The last change in a group that changes the decision, or None."""
         bound, allowed, last = self._bound, self.allowed, None
         for change in group:
             before = bound.unbind(change.id)
@@ -97,7 +99,7 @@ class DecisionChanges:
 
 
 class _Bound:
-    """The ACLs that reach the resource, and how many of them match."""
+    """The ACLs whose pattern matches the resource, and how many of them match the question."""
 
     def __init__(self, config: AuthorizerConfig, question: Question) -> None:
         self._question = question

@@ -1,6 +1,6 @@
-"""How near two texts are: one slip of the keyboard apart, or how far they agree.
+"""Compares two texts: whether they are one typing error apart.
 
-It must not know what the texts name.
+This module must not know what the texts name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from authorizer.engine.prefixes import common_prefix
 
 
 def one_edit_apart(left: str, right: str) -> bool:
-    """Whether one character added, dropped, changed, or two neighbours swapped, tell them apart."""
+    """Whether they differ by one added, missing or changed character, or by two swapped ones."""
     if len(left) > len(right):
         left, right = right, left
     growth = len(right) - len(left)

@@ -1,4 +1,4 @@
-"""Unknown names in a question: most denials are a typo.
+"""Finds unknown names in a question: most denials come from a typo.
 
 This module must not know the decision.
 """
@@ -20,8 +20,10 @@ _IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 
 
 class Unknown(NamedTuple):
-    """The ``name`` of a principal, topic or group is unknown; ``near`` is a known name like it.
-    ``is_listed``: the source has all names of this kind, as a log has all topics."""
+    """An unknown name of a principal, topic or group; ``near`` is a similar known name, or None.
+
+    If ``is_listed``, the source has all names of this kind, as a log has all topics.
+    """
 
     what: str
     name: str
@@ -45,7 +47,7 @@ class Unknown(NamedTuple):
 def unknown_names(
     question: Question, image: MetadataImage, super_users: Collection[str]
 ) -> list[Unknown]:
-    """The unknown names of ``question``, to be pointed out before a person believes the answer."""
+    """The unknown names in ``question``; a person should see them before trusting the decision."""
     acls = image.acls.by_id.values()
     found = [_unknown_principal(question.principal, image, acls, super_users)]
     if question.resource_type in _IN_THE_LOG:

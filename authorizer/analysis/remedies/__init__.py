@@ -1,1 +1,1 @@
-"""Changes that turn an answer, as commands, and what they give away."""
+"""Changes that reverse a decision, as commands, and the rights that they grant in addition."""

@@ -1,8 +1,8 @@
 """The kafka-acls command line that adds or removes one ACL, safe to paste into bash or zsh.
 
-Some ACLs that a log may hold cannot be said to kafka-acls: it trims its values, and it
-refuses operations that Kafka never asks for on a resource type. Those get no command.
-This module must not know why an ACL is to be added or removed.
+kafka-acls cannot express some ACLs that a log may have: it trims values, and refuses operations
+that Kafka never checks on a resource type. Such an ACL gets no command. This module must not know
+why an ACL is added or removed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from metalog.acl import (
 )
 
 CONNECTION: Final = '--bootstrap-server "$BOOTSTRAP" --command-config "$CLIENT_CONFIG"'
-"""Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
+"""A shell variable for the address, so that a pasted line does not change a cluster by accident."""
 
 
 _ZSH_PATH: Final = re.compile(r"=[^']*")
-"""A word that zsh takes for the path of a command."""
+"""A word that zsh replaces by the path of a command."""
 _MEANS_SOMETHING_ESCAPED: Final = "\\'!"
-"""Inside ``$'…'``; an older bash expands a ``!`` that follows an escaped quote there."""
+"""Characters to escape inside ``$'…'``; an older bash expands a ``!`` after an escaped quote."""
 
 
 class CommandKind(Enum):
@@ -50,7 +50,7 @@ _RESOURCE_OPTIONS: Final[dict[ResourceType, str]] = {
 
 
 def why_no_command(acl: Acl) -> str | None:
-    """Why kafka-acls can neither add nor remove ``acl``; None where it can."""
+    """Why kafka-acls can neither add nor remove ``acl``; None if it can."""
     values = {"principal": acl.principal, "host": acl.host, "resource name": acl.resource_name}
     for field, value in values.items():
         if (problem := _lost_of(value)) is not None:
@@ -70,7 +70,7 @@ def why_no_command(acl: Acl) -> str | None:
 
 
 def acl_comment(acl: Acl) -> str:
-    """``acl`` on one line, its names quoted as a shell would have them."""
+    """``acl`` on one line, its names quoted for a shell."""
     return (
         f"{acl.permission_type.name} {quoted(acl.principal)} {acl.operation.name} on"
         f" {acl.pattern_type.name} {acl.resource_type.name} {quoted(acl.resource_name)}"
@@ -79,9 +79,9 @@ def acl_comment(acl: Acl) -> str:
 
 
 def kafka_acls_command(change: CommandKind, acl: Acl) -> str | None:
-    """The command that makes ``change`` to exactly ``acl``; None where kafka-acls cannot.
+    """The command that makes ``change`` for exactly ``acl``; None if kafka-acls cannot.
 
-    A removal does not ask: kafka-acls would take the next line that is pasted for the answer.
+    A removal passes ``--force``: kafka-acls would read the next pasted line as a confirmation.
     """
     resource = _resource_words(acl)
     if resource is None or why_no_command(acl) is not None:
@@ -105,12 +105,14 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""The changes of which none may be left out where such a one is made."""
+"""A change of the key is made only if all changes of the values have commands."""
 
 
 class Commands(NamedTuple):
-    """``unsayable`` are the changes that have no command; ``held_back`` counts those that have
-    one and are not among ``lines``."""
+    """Command lines; ``unsayable`` are the changes without a command.
+
+    ``held_back`` counts the changes that have a command, but are left out of ``lines``.
+    """
 
     lines: tuple[str, ...]
     unsayable: tuple[tuple[CommandKind, Acl], ...]
@@ -118,9 +120,12 @@ class Commands(NamedTuple):
 
 
 def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
-    """In their order. Where something to be added has no command nothing is removed: it may be
-    what was to stand in for that. Nor is anything opened that might have stayed shut: nothing is
-    allowed where a DENY cannot be added, and no DENY removed where an ALLOW cannot be."""
+    """The commands for ``changes``, in order; some are left out if a change has no command.
+
+    If an ACL cannot be added, no ACL is removed: the first may be the second's replacement. No
+    access is opened that a missing command was to keep closed: if a DENY cannot be added, no ALLOW
+    is; if an ALLOW cannot be removed, no DENY is.
+    """
     said = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     unsayable = tuple((change, acl) for change, acl, line in said if line is None)
     lacking = {(change, acl.permission_type) for change, acl in unsayable}
@@ -133,7 +138,7 @@ def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
 
 
 def quoted(value: str) -> str:
-    """``value`` as one word of bash or zsh; what cannot be seen is written as escapes."""
+    """``value`` as one word of bash or zsh, with escapes for invisible characters."""
     if value.isprintable():
         return f"'{value}'" if _ZSH_PATH.fullmatch(value) else shlex.quote(value)
     return "$'" + "".join(map(_escaped, value)) + "'"
@@ -157,7 +162,7 @@ def _option(option: str, value: str) -> str:
 
 
 def _lost_of(value: str) -> str | None:
-    """What the command line, or Java's ``trim()``, does to ``value``; None where it survives."""
+    """Why the command line, or Java's ``trim()``, would change ``value``; None if they do not."""
     if not value:
         return "takes no empty text for"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):

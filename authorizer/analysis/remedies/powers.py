@@ -1,7 +1,7 @@
-"""What gives whoever an ALLOW names more than any application needs.
+"""Finds ALLOWs that grant more than any application needs.
 
-That is what makes it as good as a super user, and what lets it change the topics that Kafka keeps
-for itself. This module must not know who is a super user, nor what is said of it elsewhere.
+Such an ALLOW makes its principal as powerful as a super user, or lets it change Kafka's internal
+topics. This module must not know who is a super user, nor how a finding is shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ON_THE_CLUSTER: Final = {
 
 
 def power(acl: Acl) -> str | None:
-    """What ``acl`` lets its principal become, in words; None where it is an ordinary grant."""
+    """The power that ``acl`` gives its principal, in words; None for an ordinary grant."""
     if not is_allow(acl):
         return None
     if acl.resource_type is ResourceType.USER:
@@ -42,14 +42,14 @@ def power(acl: Acl) -> str | None:
 
 
 def internal_topics(acl: Acl) -> tuple[str, ...]:
-    """Those of Kafka's own topics that ``acl`` lets its principal change, by name or prefix."""
+    """Kafka's internal topics that ``acl`` lets its principal change, by name or prefix."""
     if acl.operation not in _CHANGES or not is_allow(acl) or acl.resource_name in ("", WILDCARD):
         return ()
     return tuple(each for each in INTERNAL_TOPICS if reaches(acl, ResourceType.TOPIC, each))
 
 
 def danger(acl: Acl) -> str | None:
-    """Why nobody should be given ``acl`` to end an outage, in words; None for an ordinary grant."""
+    """Why ``acl`` is too dangerous to end an outage, in words; None for an ordinary grant."""
     if internal_topics(acl):
         return "it may change topics that Kafka keeps for itself, and so forge what they hold"
     return power(acl)

@@ -1,10 +1,10 @@
-"""The smallest changes to the ACLs that turn an answer.
+"""Finds the smallest changes of ACLs that reverse a decision.
 
-For a denied question: remove the DENYs that match, add the narrowest ALLOW where none
-matches, or mend an ACL that nearly matched. For an allowed one: remove the ALLOWs, or
-add the narrowest DENY. Never ``User:*``, never the operation ALL, never a wildcard name.
-Each remedy says in which attributes it changes more than was asked for, and was asked again:
-with it applied, the answer is the other one. It must not know how ACLs are stored or changed.
+For a denied question: remove the DENYs that match, add the narrowest ALLOW if none matches, or
+correct a near miss. For an allowed one: remove the ALLOWs, or add the narrowest DENY. A remedy
+never adds ``User:*``, the operation ALL, or a wildcard name. It names the attributes in which it
+affects more than the question. Each remedy was tested: with it applied, the decision is reversed.
+This module must not know how ACLs are stored or changed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ USED_AFTER_A_LOOK_UP: Final = {
     ResourceType.GROUP: (Operation.READ,),
     ResourceType.TRANSACTIONAL_ID: (Operation.WRITE,),
 }
-"""What clients look such resources up for, by Metadata or FindCoordinator: each brings DESCRIBE."""
+"""The operations for which clients look up such resources, by Metadata or FindCoordinator; each
+implies DESCRIBE."""
 _USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
     "DeleteTopics": (Operation.DELETE,),
     "DescribeGroups": (),
@@ -52,7 +53,7 @@ _USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
     "StreamsGroupDescribe": (),
     "DescribeTransactions": (),
 }
-"""What goes on after the DESCRIBE of other requests: nothing of theirs is read or written."""
+"""By request, the operations after its DESCRIBE; these requests read and write no records."""
 
 _MENDABLE = frozenset(
     {
@@ -64,19 +65,19 @@ _MENDABLE = frozenset(
         NearMissKind.PREFIXED_STAR,
     }
 )
-"""Near misses of which it is plain what was meant."""
+"""Kinds of near misses with a clear intention."""
 
 
 class Remedy(NamedTuple):
-    """A change of ACLs that turns the answer: take ``remove`` out and put ``add`` in.
+    """A change of ACLs that reverses the decision: it removes ``remove`` and adds ``add``.
 
-    ``widens`` are the attributes in which the change reaches further than the question: all
-    of them where names may lose their last ACL to allow.everyone.if.no.acl.found;
-    ``ends_default`` tells that ``add`` is the first ACL to reach some names, where nobody else
-    falls under allow.everyone.if.no.acl.found any more; ``mends`` is the near miss that this
-    puts right. ``use`` is what a client that was denied a look-up goes on to do, and ``add``
-    allows that too. ``powers`` are the reasons, in words, why nobody should be given what the
-    change gives: it is as good as a super user's rights, say.
+    - ``widens``: the attributes in which the change affects more than the question. These are all
+      attributes if names may lose their last ACL under ``allow.everyone.if.no.acl.found``.
+    - ``ends_default``: ``add`` is the first ACL on some names, which ends
+      ``allow.everyone.if.no.acl.found`` there for everybody else.
+    - ``mends``: the near miss that the change corrects.
+    - ``use``: the next operation of a client that was denied a look-up; ``add`` allows it too.
+    - ``powers``: in words, why the granted rights are dangerous, such as those of a super user.
     """
 
     remove: tuple[Acl, ...]
@@ -89,7 +90,7 @@ class Remedy(NamedTuple):
 
     @property
     def commands(self) -> tuple[str, ...] | None:
-        """One kafka-acls command a change, adding before removing; None if one has none."""
+        """One kafka-acls command per change, additions first; None if a change has no command."""
         lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in self.add]
         lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in self.remove]
         said = tuple(line for line in lines if line is not None)
@@ -105,9 +106,11 @@ def remedies(
     *,
     creates_blocks: bool = True,
 ) -> tuple[Remedy, ...]:
-    """What turns the answer: what lets a client go on after a look-up, then the narrowest and the
-    shortest; last what shuts others out or gives too much. ``request`` is Kafka's name of the
-    request that was denied; ``creates_blocks`` tells whether hosts may be CIDR blocks.
+    """The remedies for a decision, the best first.
+
+    First come those that let a client continue after a look-up, then the narrowest and shortest.
+    Last come those that lock others out or grant too much. ``request`` is Kafka's name of the
+    denied request. If ``creates_blocks``, hosts may be CIDR blocks.
     """
     if traced.decision.rule == SUPER_USER:
         return ()
@@ -141,8 +144,10 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
 def _to_use(
     traced: Trace, config: AuthorizerConfig, question: Question, uses: Iterable[Operation]
 ) -> list[Remedy]:
-    """What allows a client that looks something up also what it looks it up for: its next request
-    would be denied otherwise. Nothing where a DENY stands against that."""
+    """Remedies that also allow the client's next operation after a look-up.
+
+    Otherwise its next request would be denied. Empty if a DENY matches that operation.
+    """
     found, who = [], question.subject(config.kafka)
     for use in uses:
         wanted = question._replace(operation=use)
@@ -179,7 +184,7 @@ def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> lis
 
 
 def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
-    """For the very host that was asked for, then for any; none where it cannot be narrow."""
+    """ACLs for exactly the question's host, then for any host; empty if none can be narrow."""
     if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
         return []
     if ":" not in question.principal:
@@ -202,8 +207,11 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 
 
 def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
-    """The narrowest ALLOW for the client's block: the smallest that ACLs of the principal name on
-    this resource, and blocks as large as those that lack the client by one bit."""
+    """ALLOWs for a CIDR block of the client.
+
+    The blocks are the smallest one in the principal's ACLs on this resource, and those with the
+    size of a block that misses the client by one bit.
+    """
     if question.host is None:
         return []
     own = [
@@ -252,7 +260,7 @@ def _may_be_added(acl: Acl) -> bool:
 
 
 def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
-    """In which attributes ``acls`` mean more than the question does."""
+    """The attributes in which ``acls`` match more than the question."""
     beyond = set()
     for acl in acls:
         if acl.principal != question.principal:
@@ -267,7 +275,7 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
 
 
 def _turns(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
-    """Whether the question, asked again with ``remedy`` applied, has the other answer."""
+    """Whether ``remedy`` reverses the decision."""
     after = (*_left(remedy, traced), *remedy.add)
     return trace(after, config, question).allowed is not traced.allowed
 
@@ -280,7 +288,7 @@ def _left(remedy: Remedy, traced: Trace) -> list[Acl]:
 def _powers(
     remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question
 ) -> tuple[str, ...]:
-    """Of what is added, and of what was held back by the DENYs that are removed."""
+    """The powers of the added ACLs, and of the ALLOWs that the removed DENYs had overridden."""
     said = [danger(acl) for acl in remedy.add]
     if not remedy.remove or traced.allowed:
         return _distinct(said)
@@ -309,7 +317,7 @@ def _distinct(said: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
-    """With what it does to others where everybody is allowed as long as there is no ACL."""
+    """``remedy`` with its effects on others under ``allow.everyone.if.no.acl.found``."""
     left = [*_left(remedy, traced), *remedy.add]
     if any(without_cover(filter(_reaches_many, remedy.remove), left)):
         remedy = remedy._replace(widens=_OF_A_QUESTION)
