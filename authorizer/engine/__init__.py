@@ -1,1 +1,1 @@
-"""The index of ACLs, and how it decides."""
+"""The index of ACLs, and the decisions from it."""

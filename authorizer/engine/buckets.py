@@ -1,10 +1,10 @@
-"""The ACLs of one resource pattern, and the operations that they allow and deny a session.
+"""The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
-Few ACLs are a tuple that is looked through. Many are spread by principal and host, so
-that a session finds its own, and a change touches its own, however many there are.
-Both are immutable; the order that listings need is made when one is asked for.
+A bucket with few ACLs is a tuple, which is scanned. A bucket with many is a map by principal and
+host: a session finds its own ACLs, and a change copies only their entry. Both are immutable; the
+order for a listing is computed at the first listing.
 
-This module must not know which names a pattern reaches.
+This module must not know which names a pattern matches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FEW: Final = 32
 
 
 class FewAcls:
-    """At most ``FEW`` ACLs, when they are put together."""
+    """A bucket with at most ``FEW`` ACLs when it is created."""
 
     __slots__ = ("_acls", "_is_sorted")
 
@@ -39,7 +39,7 @@ class FewAcls:
         return acl in self._acls
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
-        """The ACLs that mean ``who``, and maybe others."""
+        """The ACLs that match ``who``, and possibly others."""
         return self._acls
 
     def masks(self, who: Subject) -> Masks:
@@ -69,7 +69,7 @@ class FewAcls:
 
 
 class ManyAcls:
-    """Any number of ACLs, by their principal and host."""
+    """A bucket with any number of ACLs, by principal and host."""
 
     __slots__ = ("_by_who", "_sorted")
 
@@ -87,7 +87,7 @@ class ManyAcls:
         return isinstance(acl, Acl) and acl in self._by_who.get((acl.principal, acl.host), ())
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
-        """The ACLs that mean ``who``."""
+        """The ACLs that match ``who``."""
         if self._is_looked_through(who):
             return tuple([acl for acl in self if who.matches(acl)])
         return tuple(chain.from_iterable(self._found(who)))
@@ -106,7 +106,7 @@ class ManyAcls:
         return allowed, denied
 
     def _is_looked_through(self, who: Subject) -> bool:
-        """Whether to look at all ACLs, as blocks need it, is less than to look ``who`` up."""
+        """Whether a scan of all ACLs, which blocks need, costs less than look-ups of ``who``."""
         looked_up = len(who.hosts) * len(who.principals)
         return who.address is not None or looked_up > len(self._by_who)
 
@@ -145,7 +145,7 @@ Bucket = FewAcls | ManyAcls
 
 
 def bucket_of(acls: list[Acl]) -> Bucket:
-    """A bucket of ``acls``, which are all different and not none."""
+    """A bucket of ``acls``, which are not empty and have no duplicates."""
     if len(acls) <= FEW:
         return FewAcls(tuple(acls))
     by_who: dict[tuple[str, str], list[Acl]] = {}
@@ -155,7 +155,7 @@ def bucket_of(acls: list[Acl]) -> Bucket:
 
 
 def masks_of(acls: Iterable[Acl], who: Subject) -> Masks:
-    """What ``acls`` allow ``who``, and what they deny."""
+    """The operations, as bits, that ``acls`` allow ``who``, and those that they deny."""
     principals, hosts, address = who
     allowed = denied = 0
     for acl in acls:

@@ -1,8 +1,7 @@
-"""Decides columns of requests, millions at a time: one answer per row, from one image.
+"""Decides columns of requests, millions at a time: one decision per row, from one image.
 
-Rows repeat themselves (an audit log more than anything): what was worked out for a session
-and a name is remembered, for the rows and calls that follow. Nothing is audited: nobody is
-let in by these answers.
+Rows repeat, above all in an audit log, so the decisions for a session and a name are cached for
+later rows and calls. Nothing is audited, because these decisions admit nobody.
 
 This module must not know where columns come from, nor Arrow.
 """
@@ -31,8 +30,11 @@ _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in
 
 
 class RequestColumns(NamedTuple):
-    """A request is a row: ``Type:name``, an address, Kafka's name of an operation
-    and of a resource type (``READ``, ``TOPIC``), and the resource's name."""
+    """Columns with one request per row.
+
+    A row has a principal ``Type:name``, a host, Kafka's names of an operation and of a resource
+    type (``READ``, ``TOPIC``), and the resource's name.
+    """
 
     principals: Sequence[str]
     hosts: Sequence[str]
@@ -42,15 +44,14 @@ class RequestColumns(NamedTuple):
 
 
 class BulkDecider:
-    """Answers by one image of the ACLs and one configuration, from as many calls as one likes."""
+    """Decides from one image of the ACLs and one configuration; it may be called many times."""
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
-        self._decider = DecisionContext(index, config, shut_by="")
-        self._sessions = _Sessions(self._decider)
+        self._context = DecisionContext(index, config, shut_by="")
+        self._sessions = _Sessions(self._context)
 
     def allowed(self, columns: RequestColumns) -> list[bool]:
-        """Whether each request is allowed; ``InvalidRequest`` names the row that is not a
-        request."""
+        """Whether each request is allowed; ``InvalidRequest`` names a row that is not a request."""
         try:
             of_names = map(getitem, self._names(columns), columns.resource_names)
             return list(map(getitem, of_names, map(_OPERATIONS.__getitem__, columns.operations)))
@@ -59,30 +60,32 @@ class BulkDecider:
             raise
 
     def decisions(self, columns: RequestColumns) -> list[Decision]:
-        """Each result with its rule and, where one decided, the ACL: for whoever wants to know,
-        since finding it takes several times as long. Each different row is decided once a call."""
+        """Each decision with its rule, and the ACL if one decided.
+
+        It takes several times as long as ``allowed``. Equal rows are decided once per call.
+        """
         try:
             asking = [names.scope for names in self._names(columns)]
-            asked = list(zip(asking, columns.operations, columns.resource_names, strict=True))
-            decided = {row: _decision(*row) for row in dict.fromkeys(asked)}
+            key = list(zip(asking, columns.operations, columns.resource_names, strict=True))
+            decided = {row: _decision(*row) for row in dict.fromkeys(key)}
         except (KeyError, TypeError, ValueError):
             _refuse_what_is_no_request(columns)
             raise
-        return [decided[row] for row in asked]
+        return [decided[row] for row in key]
 
     def _names(self, columns: RequestColumns) -> Iterator[_Names]:
-        """What is known of each row's session."""
+        """The cached decisions of each row's session."""
         if len(set(map(len, columns))) > 1:
             raise ValueError
         known = self._sessions.remembered
         if known.answers > remembered.REMEMBERED or known.size > remembered.REMEMBERED_BYTES:
-            self._sessions = _Sessions(self._decider)
+            self._sessions = _Sessions(self._context)
         sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
         return map(self._sessions.__getitem__, sessions)
 
 
 class _Remembered:
-    """How many answers are remembered, and about how many bytes they take."""
+    """Counts the cached decisions, and the bytes (about) that they take."""
 
     def __init__(self) -> None:
         self.answers = 0
@@ -94,28 +97,28 @@ class _Remembered:
 
 
 class _Sessions(dict[tuple[str, str, str], "_Names"]):
-    """By principal, host and resource type."""
+    """The sessions' caches by principal, host and resource type."""
 
-    def __init__(self, decider: DecisionContext) -> None:
+    def __init__(self, context: DecisionContext) -> None:
         super().__init__()
         self.remembered = _Remembered()
-        self._decider = decider
+        self._context = context
 
-    def __missing__(self, asked: tuple[str, str, str]) -> _Names:
-        principal, host, resource_type = asked
+    def __missing__(self, key: tuple[str, str, str]) -> _Names:
+        principal, host, resource_type = key
         identity = (client_host(_text(host)), _text(principal))
-        scope = self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
-        names = self[asked] = _Names(scope, self.remembered)
-        self.remembered.count(bytes_of(asked) + TYPE_BYTES)
+        session = self._context.scope(_RESOURCE_TYPES[resource_type], identity)
+        names = self[key] = _Names(session, self.remembered)
+        self.remembered.count(bytes_of(key) + TYPE_BYTES)
         return names
 
 
 class _Names(dict[str, tuple[bool, ...]]):
-    """What a session may do, by the name of the resource: whether each operation is allowed."""
+    """A session's decisions by resource name: whether each operation is allowed."""
 
-    def __init__(self, scope: SessionCache, remembered: _Remembered) -> None:
+    def __init__(self, session: SessionCache, remembered: _Remembered) -> None:
         super().__init__()
-        self.scope = scope
+        self.scope = session
         self._remembered = remembered
 
     def __missing__(self, name: str) -> tuple[bool, ...]:
@@ -124,8 +127,8 @@ class _Names(dict[str, tuple[bool, ...]]):
         return results
 
 
-def _decision(scope: SessionCache, operation: str, name: str) -> Decision:
-    return scope.decide(_OPERATIONS[operation], _text(name))
+def _decision(session: SessionCache, operation: str, name: str) -> Decision:
+    return session.decide(_OPERATIONS[operation], _text(name))
 
 
 @cache
@@ -140,7 +143,7 @@ def _text(value: str) -> str:
 
 
 def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
-    """``InvalidRequest`` says what is wrong with the first row of which something is."""
+    """Raise ``InvalidRequest`` for the first row that is not a valid request."""
     lengths = [len(column) for column in columns]
     if len(set(lengths)) > 1:
         listed = ", ".join(

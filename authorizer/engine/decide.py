@@ -1,9 +1,14 @@
-"""Defines a decision, and makes one from the ACLs that reach a resource.
+"""Defines a decision, and makes one from the ACLs whose patterns match a resource.
 
-The rules are those of KIP-11 and KIP-290 as Kafka's StandardAuthorizer applies
-them: a matching DENY denies; else a matching ALLOW allows; else, if no ACL
-reaches the resource at all, the default rule; else it is denied. A permission that
-this version does not know is taken as DENY, as Kafka takes it.
+The rules are those of KIP-11 and KIP-290, as in Kafka's StandardAuthorizer. The first that applies
+decides:
+
+1. A DENY matches the request: denied.
+2. An ALLOW matches the request: allowed.
+3. No ACL's pattern matches the resource: the default rule.
+4. Otherwise: denied.
+
+As in Kafka, an unknown permission is treated as DENY.
 
 This module must not know how the ACLs of a resource are found.
 """
@@ -35,7 +40,7 @@ MATCHING_ACL: Final = "MatchingAcl"
 
 
 class AuthorizationResult(Enum):
-    """ALLOWED, which counts as true, or DENIED, which counts as false."""
+    """ALLOWED, which is true, or DENIED, which is false."""
 
     ALLOWED = "ALLOWED"
     DENIED = "DENIED"
@@ -50,7 +55,7 @@ ALLOW: Final = PermissionType.ALLOW
 
 
 class Decision(NamedTuple):
-    """A result and the rule that Kafka names for it; ``acl`` only where the rule is MatchingAcl."""
+    """A result, and Kafka's name of its rule; ``acl`` is None unless the rule is MatchingAcl."""
 
     result: AuthorizationResult
     rule: str
@@ -63,14 +68,14 @@ DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
 
 
 Masks = tuple[int, int]
-"""The operations that are allowed, and those that are denied, a bit each."""
+"""The allowed operations and the denied operations, as bits."""
 
 
 class Subject(NamedTuple):
-    """What the principal and the host of an ACL must be among to match a session.
+    """The principals and hosts by which an ACL matches a session.
 
-    With an ``address`` a host also matches that is a block which contains it. Without one,
-    ``hosts`` has the texts of all such blocks, or Kafka's version knows none.
+    With an ``address``, an ACL's host also matches if it is a CIDR block with this address. Without
+    one, ``hosts`` has the texts of all such blocks, or the version of Kafka has no blocks.
     """
 
     principals: Collection[str]
@@ -81,7 +86,7 @@ class Subject(NamedTuple):
         return acl.principal in self.principals and self.comes_from(acl.host)
 
     def comes_from(self, host: str) -> bool:
-        """Whether the client is among those that an ACL's ``host`` matches."""
+        """Whether an ACL's ``host`` matches the client."""
         if host in self.hosts:
             return True
         if self.address is None or "/" not in host:
@@ -112,33 +117,36 @@ def _denied_by(operation: Operation) -> int:
 
 
 ALLOWS: Final = tuple(map(_allowed_by, Operation))
-"""By the operation of an ALLOW: which operations it allows, a bit each."""
+"""By the operation of an ALLOW: the operations that it allows, as bits."""
 DENIES: Final = tuple(map(_denied_by, Operation))
-"""By the operation of any other ACL: which operations it denies, a bit each."""
+"""By the operation of any other ACL: the operations that it denies, as bits."""
 
 
 def concerns(acl: Acl, operation: Operation) -> bool:
-    """Whether ``acl`` allows or denies ``operation``, to whomever it does."""
+    """Whether ``acl`` allows or denies ``operation`` to anybody."""
     masks = ALLOWS if acl.permission_type is ALLOW else DENIES
     return masks[acl.operation] >> operation & 1 == 1
 
 
 def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
-    """Sorts the ACLs that reach a resource ``name`` as Kafka considers them: literal,
-    prefixes from long to short, wildcard; within a pattern by operation, principal, host."""
+    """A key that sorts the ACLs for the resource ``name`` in Kafka's order.
+
+    This order is: literal, prefixes from long to short, wildcard; within a pattern by operation,
+    principal and host.
+    """
     is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
     return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)
 
 
 def sorted_in_pattern(acls: Iterable[Acl]) -> tuple[Acl, ...]:
-    """ACLs of one pattern in Kafka's order; Java's order of ASCII texts is also Python's."""
+    """The ACLs of one pattern in Kafka's order; Java and Python sort ASCII texts the same way."""
     listed = list(acls)
     texts = "".join([acl.principal + acl.host for acl in listed])
     return tuple(sorted(listed, key=_AS_IT_STANDS if texts.isascii() else order_in_pattern))
 
 
 _AS_IT_STANDS: Final = itemgetter(2, 5, 3, 4, 6)
-"""Of an ``Acl``: the fields of ``order_in_pattern``."""
+"""Gets the fields of ``order_in_pattern`` from an ``Acl``."""
 
 
 def order_in_pattern(acl: Acl) -> tuple[object, ...]:
@@ -154,7 +162,7 @@ def order_in_pattern(acl: Acl) -> tuple[object, ...]:
 def decide(
     candidates: Iterable[Acl], who: Subject, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
-    """What ``candidates``, in ``decision_order``, come to: the first DENY, or the last ALLOW."""
+    """The decision from ``candidates`` in ``decision_order``: the first DENY, or the last ALLOW."""
     reached = False
     allow: Acl | None = None
     for acl in candidates:

@@ -1,9 +1,9 @@
-"""Answers sessions by one index, one configuration and one state of the gate.
+"""Decides for sessions from one index, one configuration and one state of the readiness gate.
 
-A ``DecisionContext`` is all that an answer depends on; whatever changes makes another one. A
-session that asks often has its answers remembered (``session_cache``), and one that asks seldom
-is answered from what its name's ACLs come to, which all sessions share. A change of ACLs
-leaves to the next context what it does not concern.
+A ``DecisionContext`` has everything that a decision depends on; each change makes a new one. A
+session with many requests has its decisions cached (``session_cache``). For a session with few, the
+result of the ACLs on each name is cached, which all such sessions share. After a change of ACLs,
+the next context keeps the cached decisions that the change does not affect.
 
 This module must not know requests, nor how an answer is logged.
 """
@@ -43,18 +43,19 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 Reaches = dict[str, NameReach]
-"""By name: the ACLs that reach it."""
+"""By name: the ACLs whose patterns match it."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[Reaches]]
-"""What a change leaves to the next context: its number, and what stays remembered."""
+"""What the next context gets after a change: its number, and the remaining cache."""
 _ONE_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""
 _RESOURCE_TYPES: Final = len(ResourceType)
 
 
 class DecisionContext:
-    """``sessions`` are those whose remembered answers are known to hold; ``session`` gives any.
+    """Everything that a decision depends on.
 
-    ``shut_by`` is the reason for which only super users are answered; empty where there is none.
+    ``sessions`` has the sessions whose cached decisions are valid; ``session`` returns any session.
+    If ``shut_by`` is not empty, it is the reason why only super users get a decision.
     """
 
     __slots__ = (
@@ -95,9 +96,9 @@ class DecisionContext:
         self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._reaches)
 
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
-        """The context after ``acls`` came or went, which led to ``index``.
+        """The context after ``acls`` were added or removed, which led to ``index``.
 
-        It remembers what they do not concern; nothing after many changes.
+        It keeps the cached decisions that they do not affect; after many changes, none.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -112,9 +113,9 @@ class DecisionContext:
         return DecisionContext(index, self._config, shut_by=self.shut_by, inherited=inherited)
 
     def once(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
-        """The results of a session that is not among ``sessions``, by operation.
+        """The results, by operation, for a session that is not in ``sessions``.
 
-        Raises as ``session``, and ``InvalidRequest`` where ``resource_type`` is ANY.
+        Raises as ``session`` does, and ``InvalidRequest`` if ``resource_type`` is ANY.
         """
         if self.shut_by or identity[1] in self.super_users:
             return self.session(identity).on(resource_type, name)
@@ -127,7 +128,7 @@ class DecisionContext:
     def more(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
-        """As ``once``, of one of ``sessions`` that does not remember ``name``."""
+        """As ``once``, for one of ``sessions`` that has no cached decisions for ``name``."""
         reach = self._reaches[resource_type].get(name)
         if reach is None or answers.is_super_user:
             return answers.on(resource_type, name)
@@ -158,17 +159,18 @@ class DecisionContext:
         return reach
 
     def session(self, identity: Identity) -> SessionAnswers:
-        """``AuthorizerNotReady`` while the gate is shut, unless a super user asks."""
+        """The session's decisions; ``AuthorizerNotReady`` while the gate is closed, except for a
+        super user."""
         return self.sessions.get(identity) or self._open(identity)
 
     def scope(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
-        """What the session may do on resources of one type; raises as ``session``."""
+        """The session's decisions on resources of one type; raises as ``session`` does."""
         return self.session(identity).of_type(resource_type)
 
     def decide(
         self, identity: Identity, operation: Operation, resource_type: ResourceType, name: str
     ) -> Decision:
-        """The result with its rule, of which nothing is remembered; raises as ``session``."""
+        """The decision with its rule, which is not cached; raises as ``session`` does."""
         refuse_any(resource_type)
         if self._is_super_user(identity):
             return ALLOWED_TO_SUPER_USER

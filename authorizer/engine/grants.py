@@ -1,6 +1,7 @@
-"""The patterns that ALLOWs are on, by whom they allow what: for questions by resource type.
+"""The patterns of ALLOWs by resource type, principal, host and operation.
 
-This module must not know which names a pattern reaches.
+``authorize_by_resource_type`` (KIP-679) needs them. This module must not know which names a
+pattern matches.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from metalog.acl import Acl, Operation, PatternType, ResourceType
 from metalog.image.table import Table
 
 Grant = tuple[ResourceType, PatternType, str, str, Operation]
-"""Whom ALLOWs allow what: resource type, pattern type, principal, host, operation."""
+"""The key of a grant: resource type, pattern type, principal, host, operation."""
 Names = Table[str, bool]
 Grants = Table[Grant, Names]
 NO_NAMES: Final[Names] = Table()

@@ -1,8 +1,8 @@
-"""The CIDR blocks that ACLs have as their host, so that those with an address are found at once.
+"""An index of the CIDR blocks in ACLs' hosts, which finds the blocks that contain an address.
 
-Kafka compares an address with the block of each ACL. Here the texts of all blocks that contain
-it are found once for a session, by one look-up for each prefix length that occurs; after that a
-block is a text like any other. This module must not know ACLs.
+Kafka compares an address with the block of each ACL. Here the texts of all blocks with the address
+are found once per session, with one look-up for each prefix length in use. After that, a block is
+compared as a text. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from metalog.host_block import ClientAddress, HostBlock, host_block
 from metalog.image.table import Table
 
 Texts = Table[str, int]
-"""The texts that ACLs write a block as, and how many ACLs do."""
+"""The spellings of a block in ACLs, and the number of ACLs with each."""
 NO_TEXTS: Final[Texts] = Table()
 
 
 class HostBlocks:
-    """An immutable collection of blocks; ``_lengths`` counts those of each bits and length."""
+    """An immutable set of blocks; ``_lengths`` counts them by address bits and prefix length."""
 
     __slots__ = ("_lengths", "_texts")
 
@@ -32,7 +32,7 @@ class HostBlocks:
 
     @staticmethod
     def of(hosts: Iterable[str]) -> HostBlocks:
-        """Those of ``hosts``, one for each ACL, that are blocks."""
+        """The blocks among ``hosts``, which has one entry for each ACL."""
         texts: dict[HostBlock, dict[str, int]] = {}
         for host, acls in Counter(hosts).items():
             block = host_block(host)
@@ -49,7 +49,7 @@ class HostBlocks:
         return self.around(HostBlock(address.bits, address.bits, address.value))
 
     def around(self, block: HostBlock) -> list[str]:
-        """The texts of all blocks that contain all of ``block``, which may be one of them."""
+        """The texts of all blocks that contain ``block``, itself included."""
         found: list[str] = []
         for each in self._around(block):
             found += self._texts[each]
@@ -61,7 +61,7 @@ class HostBlocks:
         return max(around, default=None)
 
     def next_around(self, block: HostBlock) -> HostBlock | None:
-        """The smallest block that contains ``block`` and more."""
+        """The smallest block that is larger than ``block`` and contains it."""
         return max((each for each in self._around(block) if each != block), default=None)
 
     def _around(self, block: HostBlock) -> Iterator[HostBlock]:
@@ -73,7 +73,7 @@ class HostBlocks:
                     yield each
 
     def changed(self, host: str, *, is_added: bool) -> HostBlocks:
-        """These with one more ACL that has ``host``, or with one less."""
+        """The blocks after one ACL with ``host`` was added or removed."""
         block = host_block(host)
         if block is None:
             return self
@@ -89,5 +89,5 @@ class HostBlocks:
         return HostBlocks(self._texts.changed({block: after or None}), lengths)
 
     def counted(self) -> dict[HostBlock, dict[str, int]]:
-        """How many ACLs have each text of each block."""
+        """The number of ACLs with each spelling of each block."""
         return {block: dict(texts) for block, texts in self._texts.items()}

@@ -1,10 +1,10 @@
-"""The ACLs, arranged so that those which reach a resource are found at once.
+"""An index of ACLs, which finds the ACLs for a resource without a scan.
 
-One writer owns the names in order (a SortedDict for each resource type and kind of
-pattern); readers take an ``AclIndex``, which never changes. A changed ACL replaces its
-bucket, the path to it, and the index object: nothing that its size depends on.
+One writer owns the sorted names (a SortedDict for each resource type and kind of pattern). Readers
+take an ``AclIndex``, which never changes. A changed ACL replaces its bucket, the path to it, and
+the index object, so the cost does not depend on the size of the index.
 
-This module must not know images or logs, nor remember any answer.
+This module must not know images or logs, nor cache decisions.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
 
 
 class PatternBuckets:
-    """The buckets of one resource type's literal patterns, or of its prefixes; ``wildcard`` is
-    that of ``*``."""
+    """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``."""
 
     __slots__ = ("buckets", "names", "wildcard")
 
@@ -58,7 +57,7 @@ NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]))
 class AclIndex:
     """An immutable view of all ACLs, for any number of threads.
 
-    A pattern of any type but LITERAL reaches as a prefix, as in Kafka.
+    As in Kafka, a pattern of any type other than LITERAL matches as a prefix.
     """
 
     __slots__ = ("_grants", "_listing", "_literals", "_prefixed", "_wants_grants", "blocks")
@@ -95,9 +94,9 @@ class AclIndex:
         return self._prefixed[resource_type]
 
     def reaching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
-        """The buckets of all patterns that reach a resource: literal, long to short, wildcard.
+        """The buckets of all patterns that match a resource: literal, long to short, wildcard.
 
-        As in Kafka the wildcard does not reach a longer name that begins with ``*``.
+        As in Kafka, the wildcard does not match a longer name that begins with ``*``.
         """
         literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
         literal = literals.buckets.get(name)
@@ -111,13 +110,13 @@ class AclIndex:
         return found
 
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
-        """The ACLs that reach a resource, in the order in which Kafka considers them."""
+        """The ACLs whose patterns match a resource, in Kafka's order."""
         buckets = self.reaching(resource_type, name)
         found = [acl for bucket in buckets for acl in bucket]
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
     def placed(self, who: Subject) -> Subject:
-        """``who`` with the texts of all blocks that contain its address among its hosts."""
+        """``who`` with the texts of all blocks with its address added to its hosts."""
         if who.address is None:
             return who
         blocks = self.blocks.containing(who.address)
@@ -140,14 +139,14 @@ class AclIndex:
     def matching(
         self, who: Subject, operation: Operation, resource_type: ResourceType, name: str
     ) -> list[Acl]:
-        """All ACLs that match a question, those that do not decide it too, in Kafka's order."""
+        """All ACLs that match a question, in Kafka's order; most of them do not decide it."""
         found = meant(self.reaching(resource_type, name), self.placed(who), name)
         return [acl for acl in found if concerns(acl, operation)]
 
     def allowing(
         self, who: Subject, operation: Operation, resource_type: ResourceType
     ) -> Iterator[tuple[PatternType, str]]:
-        """The patterns on which ALLOWs of ``operation`` (implied ones aside) mean ``who``."""
+        """The patterns of ALLOWs that match ``who`` and have exactly ``operation``."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
         who = self.placed(who)
@@ -158,7 +157,7 @@ class AclIndex:
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> tuple[Acl, ...]:
         """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing.
 
-        The listing of them all is remembered once it was asked for.
+        The listing of all ACLs is cached.
         """
         if acl_filter != ANY_ACL:
             found = self._in_listed_buckets(acl_filter)
@@ -176,7 +175,7 @@ class AclIndex:
         return found
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
-        """The buckets that may match, by name from the last to the first, LITERAL first."""
+        """The buckets that may match, in descending order of names, LITERAL first."""
         _, name, pattern_type = acl_filter.pattern
         kinds = (self._literals[resource_type], self._prefixed[resource_type])
         if name is None:
@@ -202,9 +201,10 @@ class AclIndex:
         names: SortedDict[str, Bucket] | None,
         blocks: HostBlocks,
     ) -> AclIndex:
-        """This index with ``acl`` added or removed, which leaves ``bucket`` to its pattern.
+        """This index with ``acl`` added or removed; ``bucket`` is its pattern's new bucket.
 
-        ``names`` are all of the kind, if the pattern came or went by it; ``blocks`` are all.
+        ``names`` are all names of the kind if a pattern was added or removed, else None. ``blocks``
+        are all blocks.
         """
         code, name = acl.resource_type, acl.resource_name
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
@@ -223,7 +223,7 @@ class AclIndex:
         return AclIndex(self._literals, kinds, blocks, grants)
 
     def _all_grants(self) -> Grants:
-        """Made when first asked for; from then on the writer keeps them up to date."""
+        """All grants, computed at the first call; then the writer keeps them up to date."""
         self._wants_grants = True
         if self._grants is None:
             self._grants = grants_of(self)
@@ -247,7 +247,7 @@ class AclIndex:
 
 
 def meant(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
-    """Of the ACLs that reach a resource ``name``, those that mean ``who``, in Kafka's order."""
+    """The ACLs in ``buckets``, which match ``name``, that match ``who``, in Kafka's order."""
     found = [acl for bucket in buckets for acl in bucket.of(who) if who.matches(acl)]
     if len(found) > 1:
         found.sort(key=lambda acl: decision_order(acl, name))
@@ -257,7 +257,7 @@ def meant(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """But for those in which nobody is that ``entry`` names: what is left is put in order."""
+    """All buckets, except those without the principal of ``entry``, because they must be sorted."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())
@@ -276,7 +276,7 @@ def _names_with(buckets: Iterable[Bucket], entry: AccessControlEntryFilter) -> s
 
 
 def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
-    """Buckets by name, from the last to the first in Java's order; of equal ones as given."""
+    """The buckets in descending order of names, by Java's order; equal names keep their order."""
     if "".join([name for name, _ in items]).isascii():
         items.sort(key=itemgetter(0), reverse=True)
     else:
@@ -290,7 +290,7 @@ def _check(holds: bool) -> None:
 
 
 class IndexWriter:
-    """The one writer of an index; ``index`` is what readers take, replaced by each change."""
+    """The only writer of an index; readers take ``index``, which each change replaces."""
 
     __slots__ = ("_extra_ids", "_literals", "_prefixed", "index")
 
@@ -298,7 +298,7 @@ class IndexWriter:
         self.load(())
 
     def load(self, acls: Iterable[Acl]) -> None:
-        """Replaces everything; an ACL comes once for each of its ids."""
+        """Replace everything; ``acls`` has an ACL once for each of its ids."""
         self._extra_ids: dict[Acl, int] = {}
         literals: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
         prefixed: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
@@ -324,7 +324,7 @@ class IndexWriter:
         )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
-        """Carries out ``changes``, by id, to the ACLs that were ``before``; None removes."""
+        """Apply ``changes``, by id, to the ACLs ``before``; the value None removes an id."""
         index = self.index
         for uuid, acl in changes.items():
             old = before.get(uuid)
@@ -383,13 +383,15 @@ class IndexWriter:
 
 
 def _sorted(buckets: dict[str, Bucket]) -> SortedDict[str, Bucket] | None:
-    """None for none: most resource types have no ACLs, and to make a SortedDict takes as long as
-    to decide."""
+    """The buckets sorted by name, or None without buckets.
+
+    Most resource types have no ACLs, and creating a SortedDict takes as long as a decision.
+    """
     return SortedDict(buckets) if buckets else None
 
 
 def _frozen(buckets: dict[str, Bucket]) -> PatternBuckets:
-    """``buckets`` are in the order of their names."""
+    """The immutable form of ``buckets``, which are sorted by name."""
     if not buckets:
         return NO_PATTERNS
     return PatternBuckets(Table.owning(buckets), SortedNames.of(list(buckets)))

@@ -1,12 +1,12 @@
-"""Names in order, frozen for readers, and which of them are prefixes of a name.
+"""An immutable sorted set of names, which finds the names that are prefixes of a given name.
 
-The names lie in chunks; a name that comes or goes replaces its chunk and the lists of
-chunks, nothing else. To find prefixes rests on one fact: every stored prefix of a
-name is a prefix of the name's predecessor, or is the predecessor itself. So one bisect
-and a walk up the predecessor's own prefixes, which are remembered, find them all.
+The names are in chunks. A name that is added or removed replaces only its chunk and the lists of
+chunks. The search uses one fact: every stored prefix of a name is the name's predecessor, or a
+prefix of the predecessor. So one bisection, and the predecessor's own prefixes, which are cached,
+find them all.
 
-Order is by code point, in which that fact holds as in any other lexicographic order.
-This module must not know ACLs.
+The order is by code point; the fact holds in any lexicographic order. This module must not know
+ACLs.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ def combined(
     known: dict[Prefix | None, Value],
     longer: Callable[[Value, Prefix], Value],
 ) -> Value:
-    """What ``longer`` makes of ``prefix`` and all shorter ones, beginning with ``known[None]``:
-    called with the value of the next shorter one, and the prefix. ``known`` remembers all values,
-    so that no prefix is walked through twice."""
+    """Fold ``longer`` over all stored prefixes, from the shortest to ``prefix``.
+
+    ``longer`` gets the value of the next shorter prefix, first ``known[None]``, and the prefix.
+    ``known`` caches all values, so no prefix is visited twice.
+    """
     unknown = []
     while prefix is not None and prefix not in known:
         unknown.append(prefix)
@@ -71,7 +73,7 @@ class SortedNames:
     def __init__(
         self, firsts: list[str], chunks: list[list[str]], counts: Mapping[int, int]
     ) -> None:
-        """``counts`` says how many names there are of each length."""
+        """``counts`` has the number of names of each length."""
         self._firsts = firsts
         self._chunks = chunks
         self._counts = counts
@@ -80,7 +82,7 @@ class SortedNames:
 
     @staticmethod
     def of(names: list[str]) -> SortedNames:
-        """``names`` are sorted already."""
+        """The set of ``names``, which must be sorted."""
         chunks = [names[start : start + CHUNK] for start in range(0, len(names), CHUNK)] or [[]]
         firsts = ["", *(chunk[0] for chunk in chunks[1:])]
         return SortedNames(firsts, chunks, Counter(map(len, names)))
@@ -89,7 +91,7 @@ class SortedNames:
         return chain.from_iterable(self._chunks)
 
     def updated(self, name: str, names: SortedDict[str, Any]) -> SortedNames:
-        """These names with what ``names`` now has in the place of ``name``, which came or went."""
+        """The set after ``name`` was added to or removed from ``names``."""
         length, counts = len(name), dict(self._counts)
         counts[length] = counts.get(length, 0) + (1 if name in names else -1)
         if not counts[length]:
@@ -111,7 +113,7 @@ class SortedNames:
         )
 
     def longest_prefix(self, name: str) -> Prefix | None:
-        """The longest stored name that ``name`` starts with, and by it all shorter ones."""
+        """The longest stored name that is a prefix of ``name``; it links to all shorter ones."""
         at = bisect_right(self._firsts, name) - 1
         chunk = self._chunks[at]
         place = bisect_right(chunk, name)
@@ -127,7 +129,7 @@ class SortedNames:
         return prefix
 
     def any_begins_with(self, stem: str) -> bool:
-        """Whether a stored name begins with ``stem``, or is it."""
+        """Whether a stored name begins with ``stem`` or equals it."""
         at = bisect_left(self._firsts, stem, 1) - 1
         chunk = self._chunks[at]
         place = bisect_left(chunk, stem)
@@ -159,7 +161,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _prefix(self, name: str) -> Prefix:
-        """``name``, which is stored, with its prefixes."""
+        """The ``Prefix`` of ``name``, a stored name."""
         missing = [name]
         shorter = self._next_shorter(name)
         while shorter is not None and shorter not in self._prefixes:
@@ -172,7 +174,7 @@ class SortedNames:
         return prefix
 
     def _next_shorter(self, name: str) -> str | None:
-        """The longest stored name that is a prefix of ``name`` without being ``name``."""
+        """The longest stored name that is a proper prefix of ``name``."""
         longest = len(name) - 1
         while True:
             at = bisect_right(self._lengths, longest) - 1

@@ -1,7 +1,7 @@
-"""The ACLs that reach one resource, arranged for sessions that ask about it seldom.
+"""The combined ACLs of one resource, for sessions with few requests.
 
-Most clients are none of those whom the ACLs name: what they may do is worked out once, for all of
-them. This module must not know what is remembered.
+The ACLs name few of the clients, so the result for all other clients is computed once. This module
+must not know what is cached.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from authorizer.engine.decide import ALL_OPERATIONS, Masks, Subject
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl
 
 _BYTES: Final = 400
-"""About what one takes that no ACL reaches, with its place by name, as CPython 3.11 lays it out."""
+"""About the bytes of one without ACLs, with its entry in the map by name, in CPython 3.11."""
 EVERYBODY: Final = Subject((WILDCARD_PRINCIPAL,), (WILDCARD,))
 _PRINCIPAL: Final = attrgetter("principal")
 
 
 class NameReach:
-    """What the ACLs of ``buckets``, all that reach a name, allow and deny a session.
+    """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
-    ``principals`` are those who may have other masks than ``everybody``; they are None where all
-    may, or where there are many.
+    ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
+    if they are many.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "principals")
@@ -50,7 +50,7 @@ class NameReach:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes, beside the ACLs."""
+        """About the bytes that it takes, without the ACLs."""
         return _BYTES + getsizeof(self._acls) + getsizeof(self.principals)
 
     def masks(self, who: Subject) -> Masks:

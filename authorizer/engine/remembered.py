@@ -1,10 +1,10 @@
-"""What an authorizer remembers of its sessions, how long, and within which bounds.
+"""The cache of an authorizer's sessions: its limits, and its invalidation.
 
-Contexts that follow each other share one ``RememberedSessions`` while the ACLs change one by
-one: each change is noted by its principal, and a session looks there, when it next asks, for
-what it must forget. A session that asks seldom is only counted, in a table of fixed size.
+Successive contexts share one ``RememberedSessions`` while the ACLs change one by one. Each change
+is noted under its principal. At its next request, a session looks there for the decisions that are
+no longer valid. A session with few requests is only counted, in a table of fixed size.
 
-This module must not know how an answer is found.
+This module must not know how a decision is made.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 REMEMBERED = 1 << 17
-"""How many sessions, names and answers are remembered before all starts again; what prefixes
-come to is counted too, or a deep nest of them would fill the memory by sessions."""
+"""The most sessions, names and decisions in the cache; a full cache is emptied. The results of
+prefixes count too: otherwise deeply nested prefixes would fill the memory, once per session."""
 REMEMBERED_BYTES = 1 << 27
-"""About as many bytes may what is remembered take, before all starts again: sessions and names
-come from clients, who may make each of them long."""
+"""The most bytes (about) of the cache, which is then emptied: clients choose the sessions and
+names, and may make them long."""
 ENTRY_BYTES: Final = 110
-"""About what a remembered answer takes beside its text, as CPython 3.11 lays it out."""
+"""About the bytes of a cached decision without its text, in CPython 3.11."""
 OFTEN = 4
-"""A session's answers are remembered once it has asked so often: to begin with them takes as long
-as so many answers from the ACLs of a name."""
+"""The admission threshold: a session is cached after so many requests, because adding it takes as
+long as so many decisions from the ACLs of a name."""
 MOST_OFTEN: Final = 64
-"""Each time that all starts again, twice as many questions are waited for, up to so many: then
-there are more sessions than can be remembered, and those that ask most stay."""
+"""The highest admission threshold, which doubles each time the cache is emptied: there are then
+more sessions than fit, and those with the most requests should stay."""
 MOST_CHANGES: Final = 64
-"""So many changes after each other keep what is remembered: a session may hold the index that it
-began with, and so much may old indexes take."""
+"""The most successive changes that keep the cache: a session may keep the index that it began with,
+and this limits the memory of old indexes."""
 _COUNTERS: Final = 1 << 18
 _HALVED: Final = bytes(count // 2 for count in range(256))
 
@@ -40,13 +40,12 @@ Session = TypeVar("Session")
 
 
 class RememberedSessions(Generic[Session]):
-    """``sessions`` are those that asked often; ``bounded`` are all dicts that what is counted
-    lies in, which are emptied together."""
+    """The cached sessions; ``bounded`` are all dicts of counted entries, emptied together."""
 
     __slots__ = (
         "_answers",
-        "_asked",
         "_bytes",
+        "_counters",
         "_often",
         "_seldom",
         "_touched",
@@ -59,28 +58,31 @@ class RememberedSessions(Generic[Session]):
         self.bounded: tuple[dict[Any, Any], ...] = ()
         self._touched: dict[str, list[tuple[int, Acl]]] = {}
         self._answers = self._bytes = self._seldom = 0
-        self._asked: bytearray | None = None
+        self._counters: bytearray | None = None
         self._often = OFTEN
 
     def asks_often(self, identity: Identity) -> bool:
-        """Counts a question; sessions whose hashes collide are counted together. Once there were
-        as many questions as counters, all counts are halved."""
-        asked = self._asked
-        place = hash(identity) & _COUNTERS - 1
-        if asked is None:
-            asked = self._asked = bytearray(_COUNTERS)
-        count = asked[place]
+        """Count a request; whether the session has reached the admission threshold.
+
+        Sessions with colliding hashes share a counter. After as many requests as there are
+        counters, all counts are halved.
+        """
+        counters = self._counters
+        slot = hash(identity) & _COUNTERS - 1
+        if counters is None:
+            counters = self._counters = bytearray(_COUNTERS)
+        count = counters[slot]
         if count >= self._often:
             return True
-        asked[place] = count + 1
+        counters[slot] = count + 1
         self._seldom += 1
         if self._seldom > _COUNTERS:
-            self._asked = asked.translate(_HALVED)
+            self._counters = counters.translate(_HALVED)
             self._seldom = 0
         return False
 
     def count(self, answers: int, size: int) -> None:
-        """So many answers more are remembered, which take about so many bytes."""
+        """Note new cached decisions, and about the bytes that they take."""
         self._answers += answers
         self._bytes += size
         if self._answers > REMEMBERED or self._bytes > REMEMBERED_BYTES:
@@ -90,13 +92,15 @@ class RememberedSessions(Generic[Session]):
                 each.clear()
 
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
-        """Change ``number``, from 1 on, added or removed ``acls``; the one writer calls this before
-        anybody is answered by what it led to."""
+        """Note that change ``number`` (from 1 on) added or removed ``acls``.
+
+        The only writer calls it before any decision uses the new ACLs.
+        """
         for acl in acls:
             self._touched.setdefault(acl.principal, []).append((number, acl))
 
     def touching(self, identity: Identity, since: int) -> list[Acl]:
-        """The ACLs that came or went after change ``since`` and may mean ``identity``."""
+        """The ACLs that were added or removed after change ``since`` and may match ``identity``."""
         touched, found = self._touched, []
         for principal in (WILDCARD_PRINCIPAL, *identity[1:]):
             found += [acl for number, acl in touched.get(principal, ()) if number > since]

@@ -1,1 +1,1 @@
-"""A metadata log in files, read: one folder, one file, or several folders of one quorum."""
+"""Reads a metadata log in files: one folder, one file, or several folders of one quorum."""

@@ -48,11 +48,11 @@ _MOST_BATCHES_A_POLL: Final = 1000
 
 
 class DirectoryLog:
-    """The log in a controller's folder, to be read; ``open_log`` opens it.
+    """The log in a controller's folder, for reading; ``open_log`` opens it.
 
-    It goes up to where it ended when ``refresh`` or ``poll`` last looked.
-    With ``committed`` only what is provably committed is read (see ``proven``). Raises
-    ``InvalidSource`` where no metadata log is, ``CorruptLog`` where one is damaged.
+    Its end is that of the last ``refresh`` or ``poll``. With ``committed``, only the provably
+    committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no metadata log,
+    and ``CorruptLog`` if it is damaged.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DirectoryLog:
         self._folder = read_folder(self.path, files)
 
     def refresh(self) -> None:
-        """Looks at the folder again, and at what was added since the last look."""
+        """Read the folder again, and find the end of the log."""
         known = self._known_ends
         self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
@@ -77,17 +77,17 @@ class DirectoryLog:
 
     @property
     def folder(self) -> LogFolder:
-        """The folder's files, as they were at the last look."""
+        """The folder's files at the last ``refresh`` or ``poll``."""
         return self._folder
 
     @property
     def meta_properties(self) -> MetaProperties | None:
-        """The node's ``meta.properties``; None where there is none."""
+        """The node's ``meta.properties``, or None."""
         return self._folder.meta_properties
 
     @property
     def cluster_id(self) -> str | None:
-        """As ``meta.properties`` or an archive's own file has it."""
+        """The cluster's id in ``meta.properties`` or in an archive's own file, or None."""
         for known in (self._folder.meta_properties, self._folder.archive):
             if known is not None and known.cluster_id is not None:
                 return known.cluster_id
@@ -95,39 +95,43 @@ class DirectoryLog:
 
     @property
     def quorum_state(self) -> QuorumState | None:
-        """The node's ``quorum-state``; None where there is none."""
+        """The node's ``quorum-state``, or None."""
         return self._folder.quorum_state
 
     @property
     def leader_epochs(self) -> LeaderEpochs:
-        """Where each epoch begins, by the ``leader-epoch-checkpoint``."""
+        """The start of each epoch in ``leader-epoch-checkpoint``."""
         return self._folder.leader_epochs
 
     @property
     def ends(self) -> LogEnds:
-        """Where the log began and ended at the last look."""
+        """The start and end of the log at the last ``refresh`` or ``poll``."""
         return self._ends
 
     @property
     def torn_tail(self) -> TornTail | None:
-        """The batch at the end that was not written whole; None where there is none."""
+        """The incomplete batch at the end that a crash left, or None."""
         return self._ends.torn_tail
 
     @property
     def damage(self) -> CorruptLog | None:
-        """What keeps the last segment from being read to its end, where ``bounds`` has it;
-        reading past that raises it."""
+        """The damage that prevents reading the last segment to its end, or None.
+
+        ``bounds`` ends before it; reading past this end raises it.
+        """
         return self._ends.damage
 
     @property
     def missing(self) -> CorruptLog | None:
-        """That records at the log's end are not there any more, if a file's name proves it."""
+        """The error for lost records at the log's end, if a file's name proves them; else None."""
         return self._beyond(is_certain=True)
 
     @property
     def may_be_missing(self) -> CorruptLog | None:
-        """The same by an entry of an index or an epoch that begins at the log's end, as a power
-        cut may leave them too."""
+        """The error for lost records that an index entry or an epoch suggests, or None.
+
+        A power cut may leave such an entry without a loss of records.
+        """
         if self._ends.torn_tail is not None or self.missing is not None:
             return None
         return self._beyond(is_certain=False)
@@ -143,14 +147,14 @@ class DirectoryLog:
 
     @property
     def voters(self) -> Voters:
-        """Who votes in this quorum at the log's end, and where that is written."""
+        """The voters of this quorum at the log's end, and their source."""
         if self._known_voters is None:
             self._known_voters = find_voters(self, self.quorum_state)
         return self._known_voters
 
     @property
     def proven(self) -> Proven:
-        """What this folder alone proves to be committed."""
+        """The offset up to which this folder alone proves that records are committed."""
         if self._folder.archive is not None:
             return Proven(self._ends.end, KEPT)
         snapshots = self.snapshots()
@@ -164,7 +168,7 @@ class DirectoryLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is odd about the folder, though it can be read."""
+        """Lines for a person about oddities that do not prevent reading."""
         problems = list(self._folder.problems)
         ends, state, partition = self._ends, self.quorum_state, self._folder.partition
         if ends.torn_tail is not None:
@@ -232,7 +236,7 @@ class DirectoryLog:
         return events
 
     def batches(self, start: int) -> Iterator[Batch]:
-        """Batches that reach past ``start``, to the end, committed or not."""
+        """The batches from that of offset ``start`` to the end, committed or not."""
         ends = self._ends
         if ends.place is None or ends.replaced_by is not None or start >= ends.end:
             return
@@ -253,7 +257,7 @@ class DirectoryLog:
         ]
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """Those that can be of this log; ``problems`` names any other."""
+        """The snapshots that fit this log, oldest first; ``problems`` names any other."""
         return [named for named in self._folder.snapshots if self._contradiction(named) is None]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
@@ -264,15 +268,19 @@ class DirectoryLog:
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """The batches with which a log without records begins; None where the log has records,
-        or no file beside it says with which it is to begin."""
+        """The first batches of a log without records, from a file beside it.
+
+        None if the log has records, or if there is no such file.
+        """
         path = None if self._ends.end > 0 else self.bootstrap_path
         return None if path is None else read_checkpoint(path, self._files)
 
     @property
     def bootstrap_path(self) -> Path | None:
-        """The snapshot of offset 0 where it holds a metadata record, as Kafka 4.4 formats a
-        folder; else ``bootstrap.checkpoint``, if there is one."""
+        """The file with the first records: the snapshot of offset 0, or ``bootstrap.checkpoint``.
+
+        Kafka 4.4 formats a folder with metadata records in the snapshot of offset 0.
+        """
         if FORMATTED_SNAPSHOT in self._folder.snapshots:
             path = self._folder.snapshot_path(FORMATTED_SNAPSHOT)
             whole = list(check_snapshot(read_checkpoint(path, self._files)))
@@ -310,7 +318,7 @@ class DirectoryLog:
         )
 
     def _news(self) -> list[LogEvent]:
-        """What has come since the last poll, at most some batches of it."""
+        """The events since the last poll, a limited number of batches at a time."""
         reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
         place = self._ends.place
         self.refresh()
@@ -345,7 +353,7 @@ class DirectoryLog:
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
     def _is_still(self, place: ReadPosition) -> bool:
-        """Whether what stood before ``place`` was not truncated, as far as can be seen."""
+        """Whether the log before ``place`` still exists, as far as the files show."""
         epoch = -1 if place.epoch is None else place.epoch
         for later, start in self.leader_epochs.starts:
             if later > epoch and start < place.next_offset:

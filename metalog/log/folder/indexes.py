@@ -1,9 +1,9 @@
-"""The entries of a segment's ``.index`` and ``.timeindex``, as Kafka's LogSegment makes them.
+"""Builds the entries of a segment's ``.index`` and ``.timeindex`` as Kafka's LogSegment does.
 
-An offset entry for about every 4096 bytes of log: the last offset of a batch, and the byte
-at which that batch begins. A time entry beside it: the largest timestamp so far, and the
-last offset of the batch that has it. Offsets are relative to the segment's base.
-Pure. This module must not know files.
+There is an offset entry for about every 4096 bytes of log: the last offset of a batch, and the
+position of this batch. With it comes a time entry: the largest timestamp so far, and the last
+offset of its batch. Offsets are relative to the segment's base. Pure. This module must not know
+files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 class IndexBuilder:
-    """Takes a segment's batches in order; what each adds to the two files comes back."""
+    """Takes a segment's batches in order, and returns the entries that each adds to both files."""
 
     __slots__ = ("_base", "_indexed_time", "_interval", "_largest", "_since_entry")
 
@@ -31,7 +31,7 @@ class IndexBuilder:
         self._indexed_time = -1
 
     def add(self, batch: Batch, position: int) -> tuple[bytes, bytes]:
-        """The entries that ``batch`` at byte ``position`` adds, most often none."""
+        """The entries that ``batch`` at byte ``position`` adds; usually none."""
         if batch.max_timestamp > self._largest[0]:
             self._largest = (batch.max_timestamp, batch.last_offset)
         offset_entry = time_entry = b""

@@ -2,8 +2,8 @@
 
 Names and formats are Kafka's (``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
 ``QuorumStateData``, ``PartitionMetadataFile``); ``docs/formats/directory.md`` has them all.
-Pure: bytes in, values out, ``CorruptLog`` for what cannot be read. This module must not
-know what stands in a segment or a snapshot, and it opens nothing.
+Pure: bytes in, values out; ``CorruptLog`` for bytes that cannot be read. This module must not
+know the contents of a segment or a snapshot, and it does not open files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metalog.plurals import counted
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
 META_PROPERTIES: Final = "meta.properties"
 ARCHIVE_PROPERTIES: Final = "archive.properties"
-"""Ours, where a node has meta.properties: the folder is an archive."""
+"""Our file, instead of a node's meta.properties: it marks the folder as an archive."""
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 QUORUM_STATE: Final = "quorum-state"
@@ -55,22 +55,22 @@ def time_index_name(base_offset: int) -> str:
 
 
 def producer_state_name(base_offset: int) -> str:
-    """What Kafka keeps beside a segment, though a metadata log has no producers."""
+    """The name of Kafka's producer snapshot beside a segment; a metadata log has no producers."""
     return f"{base_offset:020d}.snapshot"
 
 
 def segment_base_offset(name: str) -> int | None:
-    """The offset that a segment's name promises; None for any other file."""
+    """The base offset in a segment's name; None for any other file."""
     return _named_offset(_SEGMENT_NAME.fullmatch(name))
 
 
 def index_base_offset(name: str) -> int | None:
-    """The base offset of the segment whose index has this name; None for any other file."""
+    """The base offset in the name of a segment's index; None for any other file."""
     return _named_offset(_INDEX_NAME.fullmatch(name))
 
 
 def producer_state_offset(name: str) -> int | None:
-    """The offset at which Kafka wrote this producer snapshot; None for any other file."""
+    """The offset in the name of a producer snapshot; None for any other file."""
     return _named_offset(_PRODUCER_STATE_NAME.fullmatch(name))
 
 
@@ -106,18 +106,20 @@ def _named_id(match: re.Match[str] | None) -> SnapshotId | None:
 
 
 def segments(names: Iterable[str]) -> list[int]:
-    """Base offsets of the segments among ``names``, lowest first; leftovers are not segments."""
+    """Base offsets of the segments in ``names``, lowest first; unfinished files are left out."""
     return sorted(base for name in names if (base := segment_base_offset(name)) is not None)
 
 
 def snapshots(names: Iterable[str]) -> list[SnapshotId]:
-    """Ids of the snapshots among ``names``, oldest first; leftovers are not snapshots."""
+    """Ids of the snapshots in ``names``, oldest first; unfinished files are left out."""
     return sorted(named for name in names if (named := snapshot_id(name)) is not None)
 
 
 def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
-    """Those of files that somebody was killed while writing, ours (``NAME.part``) and Kafka's;
-    with ``before`` of snapshots older than that alone."""
+    """The names of unfinished files, whose writer was killed: ours (``NAME.part``) and Kafka's.
+
+    With ``before``, only those of snapshots older than that one.
+    """
     return [
         name
         for name in names
@@ -132,10 +134,10 @@ class CheckpointedEpoch(NamedTuple):
 
 
 class LeaderEpochs(NamedTuple):
-    """``leader-epoch-checkpoint``: where each leader's epoch begins, oldest first.
+    """``leader-epoch-checkpoint``: the start of each leader epoch, oldest first.
 
-    Kafka raises the first entry's offset to the log's start when it deletes segments,
-    so the first entry bounds its epoch's beginning and the others name theirs.
+    When Kafka deletes segments, it raises the first entry's offset to the log's start. So the first
+    entry is only an upper bound of its epoch's start; the others are exact.
     """
 
     file: str
@@ -152,7 +154,7 @@ class LeaderEpochs(NamedTuple):
 
 
 def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
-    """Version 0, the number of entries, then ``epoch offset`` lines, both rising."""
+    """Parse version 0, the number of entries, and lines of ``epoch offset``, both ascending."""
     lines = data.decode("latin-1").removesuffix("\n").split("\n")
     if lines == [""] and not data:
         return LeaderEpochs(file)
@@ -178,7 +180,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
 
 
 def leader_epochs_bytes(starts: Sequence[CheckpointedEpoch]) -> bytes:
-    """What ``parse_leader_epochs`` reads."""
+    """The bytes of ``leader-epoch-checkpoint``, as ``parse_leader_epochs`` reads it."""
     lines = ["0", str(len(starts)), *(f"{epoch} {offset}" for epoch, offset in starts)]
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -189,8 +191,11 @@ def _bad_epochs(problem: str, file: str) -> CorruptLog:
 
 
 class QuorumState(NamedTuple):
-    """``quorum-state``: what this node knew of elections. Version 0 names the voters,
-    version 1 leaves them to the log; no voters means that they are not known here."""
+    """``quorum-state``: this node's knowledge of elections.
+
+    Version 0 names the voters; with version 1, the log names them. Without voters, they are
+    unknown here.
+    """
 
     leader_id: int
     leader_epoch: int
@@ -222,7 +227,7 @@ def parse_quorum_state(data: bytes, file: str) -> QuorumState:
 
 
 def quorum_state_bytes(state: QuorumState) -> bytes:
-    """What ``parse_quorum_state`` reads, and Kafka."""
+    """The bytes of ``quorum-state``, as ``parse_quorum_state`` and Kafka read it."""
     if state.data_version == 0:
         fields: dict[str, object] = {
             "clusterId": "",
@@ -244,7 +249,7 @@ def quorum_state_bytes(state: QuorumState) -> bytes:
 
 
 class MetaProperties(NamedTuple):
-    """``meta.properties``: whose folder this is; ids are None where the file lacks them."""
+    """``meta.properties``: the owner of the folder; an id is None if the file has none."""
 
     cluster_id: str | None
     node_id: int | None
@@ -267,7 +272,7 @@ def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
 
 
 class ArchiveProperties(NamedTuple):
-    """``archive.properties``; the cluster's id is None where nobody told it."""
+    """``archive.properties``; the cluster's id is None if it was unknown."""
 
     cluster_id: str | None
 

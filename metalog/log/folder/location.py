@@ -1,8 +1,8 @@
-"""Finds the metadata log that a path means, and reads the small files around it.
+"""Finds the metadata log at a path, and reads the small files around it.
 
 A path may be a ``metadata.log.dir`` or its ``__cluster_metadata-0``, stopped, running or
-copied. Nothing is locked, created or changed. This module must not know what stands in
-a segment or a snapshot.
+copied. Nothing is locked, created or changed. This module must not know the contents of a segment
+or a snapshot.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _SEARCHED: Final = 200
 
 
 class LogFolder(NamedTuple):
-    """What lies in a metadata log's folder at one moment, before any batch is read.
+    """The files of a metadata log's folder at one moment, before any batch is read.
 
-    ``partition`` is the folder with the segments, ``log_dir`` the one above it, None where
-    the partition's folder was taken out of it. Small files are None where they are missing
-    or, with a word in ``problems``, damaged beyond use. ``reaches`` say where the log, read after
-    them, must not end before. ``is_marked``: its name or a file in
-    it says that it is a metadata log's, whatever stands in the segments.
+    ``partition`` is the folder with the segments. ``log_dir`` is the folder above it, or None if
+    the partition's folder was moved out of it. A small file is None if it is missing, or if it is
+    too damaged to use; ``problems`` then names it. The log, which is read later, must not end
+    before any of ``reaches``. If ``is_marked``, the folder's name or a file in it marks a metadata
+    log, whatever its segments contain.
     """
 
     partition: Path
@@ -53,7 +53,7 @@ class LogFolder(NamedTuple):
 
 
 def read_folder(path: Path, files: Files) -> LogFolder:
-    """The metadata log in ``path``; ``InvalidSource`` where none is."""
+    """The metadata log in ``path``; ``InvalidSource`` if there is none."""
     try:
         return _read_folder(path, files)
     except OSError as error:
@@ -61,7 +61,7 @@ def read_folder(path: Path, files: Files) -> LogFolder:
 
 
 def unreadable(path: Path, error: OSError) -> InvalidSource:
-    """The one line for what the system refused."""
+    """The error, one line, for a file that the system refuses to read."""
     place = error.filename if error.filename is not None else path
     if isinstance(error, PermissionError):
         return InvalidSource(f"{place}: no permission to read it; copy it or ask its owner")
@@ -117,7 +117,7 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
 
 
 def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
-    """The ``metadata.log.dir`` if it is there, and the folder of the partition."""
+    """The ``metadata.log.dir``, or None, and the folder of the partition."""
     if not files.is_folder(path):
         raise InvalidSource(f"{path}: there is no such folder")
     names = files.names(path)

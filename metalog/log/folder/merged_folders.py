@@ -1,4 +1,4 @@
-"""Reads several voters' folders as one log: records of a majority are committed.
+"""Reads several voters' folders as one log: a record in a majority of them is committed.
 
 This module must not apply any record.
 """
@@ -26,7 +26,7 @@ from metalog.records.batch import Batch
 
 
 class FoldersLog:
-    """What ``logs`` prove together to be committed, read from one that holds all of it."""
+    """The part of a log that ``logs`` together prove to be committed, read from one of them."""
 
     def __init__(self, logs: Sequence[DirectoryLog]) -> None:
         _refuse_two_clusters(logs)
@@ -38,7 +38,7 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The folder that is read: of the holders, the one whose log begins first."""
+        """The folder that is read: among those with the whole committed part, the earliest log."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property
@@ -51,7 +51,7 @@ class FoldersLog:
 
     @property
     def longest_end(self) -> int:
-        """The highest offset that any of the folders reaches, proven to be committed or not."""
+        """The highest end offset of the folders, committed or not."""
         return max(log.bounds().end for log in self._logs)
 
     @property
@@ -69,13 +69,15 @@ class FoldersLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: what a damaged folder lacks, the others hold, or ``missing`` has it."""
+        """None: the other folders have what a damaged one lacks, or ``missing`` reports it."""
         return None
 
     @property
     def missing(self) -> CorruptLog | None:
-        """What may keep a folder from proving that more is committed; None where all that any
-        folder holds is proven by the others."""
+        """The damage that may hide more committed records, or None.
+
+        None also if the folders prove that all their records are committed.
+        """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):
             fault = log.damage or log.missing
@@ -101,7 +103,7 @@ class FoldersLog:
             yield Appended(batch)
 
     def batches(self, start: int) -> Iterator[Batch]:
-        """The committed batches that reach past ``start``."""
+        """The committed batches from that of offset ``start`` on."""
         for batch in self.source.batches(start):
             if batch.next_offset > self.agreement.committed:
                 return

@@ -1,9 +1,9 @@
-"""How far a log once reached, by the files that Kafka keeps beside its segments.
+"""Detects a log that lost records at its end, by the files that Kafka keeps beside its segments.
 
-A log cut between two batches looks whole. Kafka writes a producer snapshot (``N.snapshot``)
-when all below offset N was written, and an index entry when its batch was; it removes both
-before it gives up records. So a reader that looks at them first finds them behind the log.
-This module must not read a batch.
+A log that was cut between two batches looks complete. Kafka writes a producer snapshot
+(``N.snapshot``) after all records below offset N, and an index entry after its batch. It removes
+both before it truncates records. So a reader that reads these files before the log never finds them
+ahead of a complete log. This module must not read a batch.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 class LogExtent(NamedTuple):
-    """The log held all records below offset ``end`` once, since ``file`` exists or says so.
+    """The log once held all records below offset ``end``: ``file``, or an entry in it, proves it.
 
-    ``is_certain`` unless a power cut may have left an entry and not its batch, or an index and
-    not its segment.
+    ``is_certain`` is false if a power cut may have left an entry without its batch, or an index
+    without its segment.
     """
 
     end: int
@@ -37,8 +37,10 @@ class LogExtent(NamedTuple):
 def find_reaches(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
-    """What the ``names`` in a partition's folder, and the indexes of a ``segment``, by default
-    the last, say of where that segment ends."""
+    """The former ends of a ``segment``, by default the last one.
+
+    They come from the ``names`` in the partition's folder, and from the segment's indexes.
+    """
     bases = layout.segments(names)
     base = segment if segment is not None else bases[-1] if bases else -1
     limit = min((each for each in bases if each > base), default=None)
@@ -56,8 +58,10 @@ def find_reaches(
 
 
 def beyond(reaches: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
-    """What the farthest of the ``reaches`` says that are certain, or of the others, if that is
-    past a log's ``end``."""
+    """The error for records that are missing after a log's ``end``, or None.
+
+    Only ``reaches`` that are certain count, or only the others, by ``is_certain``.
+    """
     reach = max((each for each in reaches if each.is_certain is is_certain), default=None)
     if reach is None or reach.end <= end:
         return None
@@ -82,9 +86,9 @@ def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[LogExte
 
 
 def _last_offset(files: Files, path: Path, entry: struct.Struct) -> int:
-    """The relative offset in an index's last entry; -1 without any.
+    """The relative offset in an index's last entry; -1 if there is none.
 
-    Kafka makes the file as long as it may become, and zeros follow the last entry.
+    Kafka preallocates the file, so zeros follow the last entry.
     """
     with opened(files, path) as file:
         low, high = 0, file.size() // entry.size

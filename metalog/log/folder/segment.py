@@ -1,10 +1,10 @@
-"""One file of batches, read lazily in large blocks: a segment, or a snapshot's file.
+"""Reads one file of batches, a segment or a snapshot, lazily in large blocks.
 
-Every batch is whole, its CRC is right and it follows the one before; else one
-``CorruptLog`` names file, offset and byte. What a crash left at the end of the last
-segment is not damage but a ``TornTail``: the batch that was being written, cut short or with
-zeros for the sectors that never came to the disk. Memory does not grow with the file.
-This module must not know what a folder holds, and it applies nothing.
+Every returned batch is complete, has a right CRC, and follows the previous batch. Otherwise a
+``CorruptLog`` names file, offset and byte. An incomplete batch that a crash left at the end of the
+last segment is not damage but a ``TornTail``: it is cut short, or has zeros instead of sectors that
+were never written. The memory does not depend on the file's size. This module must not know
+folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _MAGIC: Final = 2
 _LAST_OFFSET_DELTA: Final = slice(23, 27)
 _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
-"""What a disk writes as a whole."""
+"""The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""Fewer zeros than these end many a batch that is whole."""
+"""The fewest zeros that count as a hole; many complete batches end with fewer zeros."""
 
 
 class TornTail(NamedTuple):
-    """Bytes at the end of the last segment that hold no whole batch, and were left out."""
+    """Bytes at the end of the last segment without a complete batch, which were left out."""
 
     file: str
     byte: int
     size: int
     offset: int | None
-    """Where the log ends instead: the offset that the torn batch was to have."""
+    """The end of the log without it: the base offset of the torn batch."""
 
     def __str__(self) -> str:
         return (
@@ -61,11 +61,11 @@ class TornTail(NamedTuple):
 
 
 class SegmentReader:
-    """Batches of one open file, from ``position`` to the end that it had when asked.
+    """The batches of one open file, from ``position`` to its end at the start of the iteration.
 
-    ``torn_tail`` is set, and ``position`` stays before it, when the iteration ends at one;
-    only ``may_be_torn`` files may have it. Iterating again goes on where the last
-    iteration stopped, which follows a file that grows.
+    If the iteration ends at a torn tail, ``torn_tail`` is set, and ``position`` stays before it.
+    This is damage unless ``may_be_torn``. Another iteration continues from ``position``, to follow
+    a growing file.
     """
 
     __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")
@@ -105,7 +105,7 @@ class SegmentReader:
             self._judge_tail(end)
 
     def _damage(self, problem: str, position: int) -> CorruptLog:
-        """The error for the batch at ``position``; its offset is the one that must stand there."""
+        """The error for the batch at ``position``, with the expected offset."""
         offset = self._continuity.next_offset
         return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=_ADVICE)
 
@@ -126,10 +126,9 @@ class SegmentReader:
         return TornTail(self._name, self.position, size, self._continuity.next_offset)
 
     def _has_hole(self, frame: bytes) -> bool:
-        """Whether ``frame``, at ``position`` and the file's last, lacks sectors of a batch.
+        """Whether sectors of ``frame``, the file's last one at ``position``, were not written.
 
-        One whose checksum is right, or would be but for one bit, has all of them: its zeros
-        were written.
+        If its checksum is right, or right except for one bit, its zeros were written.
         """
         hole = _first_hole(frame, self.position)
         if not self._may_be_torn or hole == len(frame) or _is_whole_but_for_a_bit(frame):
@@ -144,7 +143,7 @@ class SegmentReader:
 
 
 class Frame(NamedTuple):
-    """A batch as its length field cuts it out: ``buffer[start:start + size]``."""
+    """A batch by its length field: ``buffer[start:start + size]``."""
 
     buffer: bytes
     start: int
@@ -153,8 +152,10 @@ class Frame(NamedTuple):
 
 
 def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
-    """The frames between ``position`` and ``end``, unchecked, up to the first that is not
-    whole or whose length cannot be one."""
+    """The unchecked frames between ``position`` and ``end``.
+
+    They end before the first one that is incomplete or has an impossible length.
+    """
     buffer = b""
     start = 0
     while position + LENGTH_END <= end:
@@ -202,8 +203,10 @@ def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, 
 
 
 def _first_hole(data: bytes, position: int) -> int:
-    """Where in ``data``, which ends a file at byte ``position``, the first sector lies that was
-    not written; its length if all were."""
+    """The index of the first unwritten sector in ``data``; the length of ``data`` if there is none.
+
+    ``data`` is the end of a file, from byte ``position`` on.
+    """
     for at in range(-position % _SECTOR, len(data) - _SECTOR + 1, _SECTOR):
         if not data[at : at + _SECTOR].strip(b"\0"):
             return at
@@ -211,7 +214,7 @@ def _first_hole(data: bytes, position: int) -> int:
 
 
 def _end_hole(data: bytes, position: int) -> int:
-    """The same of sectors from which on nothing was written."""
+    """The same for the first sector after which nothing was written."""
     end = len(data.rstrip(b"\0"))
     hole = end + -(position + end) % _SECTOR
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
@@ -224,10 +227,10 @@ def _is_whole_but_for_a_bit(frame: bytes) -> bool:
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
-    """None if ``tail`` is what a crash may leave of one batch; else what is wrong with it.
+    """Why ``tail`` is damage, and not the rest of a batch after a crash; None if it may be one.
 
-    A tail is torn only if its ``written`` bytes, before a hole, begin the batch that comes next
-    and nothing in it says that more was written: no whole batch hides behind a damaged length.
+    A tail is torn only if its ``written`` bytes, those before a hole, are the start of the next
+    batch, and if it does not contain a complete batch with a damaged length.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):
@@ -248,10 +251,10 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
 
 
 def _hides_whole_batch(tail: bytes, said: int, written: int) -> bool:
-    """Whether the beginning of ``tail`` is a whole batch but for its length, ``said``.
+    """Whether ``tail`` begins with a complete batch whose length field, ``said``, is wrong.
 
-    Tried are: the end of the file and of what is ``written``, each length that one flipped bit
-    may have changed, and each place where the batch after it seems to begin.
+    It tries these ends: the end of the file and of the ``written`` bytes, each length that differs
+    by one bit, and each position at which the next batch seems to begin.
     """
     if len(tail) < HEADER_SIZE:
         return False

@@ -1,7 +1,7 @@
-"""Logs that are one file: a segment without its folder, or one snapshot.
+"""Reads logs that are one file: a segment without its folder, or one snapshot.
 
-A segment in its own folder is still held against the ``leader-epoch-checkpoint`` beside
-it. This module must not know whole folders, and it applies nothing.
+If a ``leader-epoch-checkpoint`` is beside a segment, the segment is checked against it. This module
+must not know whole folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from metalog.records.frame import Undecodable
 def read_segment(
     path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files
 ) -> Iterator[Batch]:
-    """The batches of one segment, which may be torn at its end."""
+    """The batches of one segment, which may have a torn tail."""
     continuity = Continuity(base_offset, None, epochs)
     try:
         with opened(files, path) as file:
@@ -46,7 +46,7 @@ def read_segment(
 
 
 def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
-    """The batches of a snapshot's file; header, footer and epoch are not yet checked."""
+    """The batches of a snapshot's file; the caller checks header, footer and epoch."""
     try:
         with opened(files, path) as file:
             if file.size() == 0:
@@ -57,7 +57,7 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
 
 
 def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
-    """The batches of a snapshot in either form, as ``read_checkpoint`` gives them."""
+    """The batches of a snapshot in either form, as ``read_checkpoint`` returns them."""
     named = layout.avro_snapshot_id(path.name)
     return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
 
@@ -73,7 +73,7 @@ def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
 
 
 class SegmentLog:
-    """One ``.log`` file. Any name will do; Kafka's own says at which offset it begins."""
+    """One ``.log`` file with any name; a name of Kafka has the segment's base offset."""
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)
@@ -82,11 +82,11 @@ class SegmentLog:
         self._epochs = _epochs_beside(self.path, files)
         self.torn_tail: TornTail | None = None
         self.damage: CorruptLog | None = None
-        """What keeps the file from being read to its end; reading past ``bounds`` raises it."""
+        """The damage that prevents reading to the end, or None; ``read`` raises it there."""
         reaches = _reaches_beside(self.path, files)
         self._bounds = self._survey()
         self.missing: CorruptLog | None = None
-        """That records at its end are not there any more, if a file beside it proves it."""
+        """The error for lost records at its end, if a file beside it proves them; else None."""
         self._missing_by_index: CorruptLog | None = None
         if self.damage is None:
             end = self._bounds.end
@@ -161,10 +161,10 @@ class SegmentLog:
 
 
 class CheckpointLog:
-    """One snapshot's file: a log of which nothing but that is left.
+    """One snapshot's file, read as a log without other records.
 
-    Where the name of a ``.checkpoint`` is not Kafka's (``bootstrap.checkpoint``), its end
-    offset is 0 and the epoch that of its first batch.
+    If the name of a ``.checkpoint`` is not Kafka's (such as ``bootstrap.checkpoint``), its end
+    offset is 0, and its epoch is that of its first batch.
     """
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
@@ -218,7 +218,7 @@ class CheckpointLog:
 
 
 class SegmentSplit(NamedTuple):
-    """One segment, to be read where it was sent."""
+    """An input split: one segment, which may be read in another process."""
 
     path: Path
     base_offset: int | None
@@ -247,7 +247,7 @@ def _epochs_beside(path: Path, files: Files) -> LeaderEpochs:
 
 
 def refuse_ordinary_topic(path: Path, batches: Iterator[Batch]) -> None:
-    """``InvalidSource`` if the first data batch holds no metadata record at all."""
+    """Raise ``InvalidSource`` if the first data batch has no metadata record."""
     for batch in batches:
         if not batch.is_control:
             if all(isinstance(message, Undecodable) for message in batch.messages()):

@@ -1,7 +1,7 @@
-"""Walks a folder's segments, batch by batch, from one place to the end.
+"""Reads a folder's segments, batch by batch, from one position to the end.
 
-Segments follow one another without a gap, and only the last may be torn. This module
-must not know snapshots, and it applies nothing.
+Segments follow one another without a gap, and only the last one may have a torn tail. This module
+must not know snapshots, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from metalog.records.batch import Batch
 
 
 class ReadPosition(NamedTuple):
-    """Where a reader stands: before ``byte`` of a segment, and what must come next there.
+    """A reader's position: before ``byte`` of a segment.
 
-    ``next_offset`` and ``epoch`` are those of the batch before; the epoch is None where
-    nothing was read yet.
+    ``next_offset`` and ``epoch`` are the end offset and the epoch of the previous batch; the epoch
+    is None before the first batch.
     """
 
     segment: int
@@ -33,7 +33,7 @@ class ReadPosition(NamedTuple):
 
 
 class SegmentWalk:
-    """Batches from ``place`` on; ``place`` and ``torn_tail`` say where the walk stands."""
+    """The batches from ``place`` on; ``place`` and ``torn_tail`` follow the iteration."""
 
     def __init__(self, folder: LogFolder, files: Files, place: ReadPosition) -> None:
         self._folder = folder
@@ -67,7 +67,7 @@ class SegmentWalk:
 
 
 def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
-    """Base offsets of the segments that reach past ``start``."""
+    """Base offsets of the segments with records from ``start`` on."""
     return folder.segments[max(bisect_right(folder.segments, start) - 1, 0) :]
 
 
@@ -86,7 +86,7 @@ def place_of(folder: LogFolder, files: Files, offset: int) -> ReadPosition:
 
 
 def beginning(segment: int) -> ReadPosition:
-    """The place before the first batch of a segment."""
+    """The position before the first batch of a segment."""
     return ReadPosition(segment, 0, segment, None)
 
 
@@ -107,24 +107,24 @@ def _expect_segment(segment: int, expected: int | None, file: str) -> None:
 
 
 class LogEnds(NamedTuple):
-    """Where a folder's log begins and ends, and the place where it will go on."""
+    """The start and end of a folder's log, and the position after it."""
 
     start: int
     end: int
     epoch: int
     replaced_by: SnapshotId | None
-    """The snapshot that makes the segments void: of a higher epoch, or past their end."""
+    """The snapshot that replaces the segments: it has a higher epoch, or is past their end."""
     torn_tail: TornTail | None
     damage: CorruptLog | None
-    """What keeps the last segment from being read to its end; ``end`` is before it."""
+    """The damage that prevents reading the last segment to its end; ``end`` is before it."""
     place: ReadPosition | None
-    """None where there are no segments."""
+    """The position after the last batch; None without segments."""
 
 
 def find_ends(folder: LogFolder, files: Files, known: ReadPosition | None = None) -> LogEnds:
-    """Reads the last segment (the last two if it is empty), or on from a ``known`` place.
+    """Read the last segment (the last two if it is empty), or continue from a ``known`` position.
 
-    A log that ends at damage may have gone on past the newest snapshot, which so does not
+    A log that ends at damage may have continued past the newest snapshot, so this snapshot does not
     replace it.
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
@@ -155,7 +155,7 @@ def _walk_to_end(
 
 
 def _walked(walk: SegmentWalk) -> CorruptLog | None:
-    """Goes to the end, or to the damage that it returns."""
+    """Read to the end; return the damage that prevents it, or None."""
     try:
         for _ in walk:
             pass

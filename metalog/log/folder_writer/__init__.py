@@ -1,1 +1,1 @@
-"""The one writer of a metadata log in a folder."""
+"""The only writer of a metadata log in a folder."""

@@ -1,10 +1,9 @@
-"""The end of a log that is written: one active segment and its two indexes.
+"""Appends to the end of a log: to one active segment and its two indexes.
 
-A batch goes to the segment and is synced there; only then it is in the log. The indexes
-can be made again from the segment, so they are synced when their segment is finished. A
-failure leaves the appender unusable: nobody knows what a file holds whose write or sync
-failed, and asking it again may get the wrong answer.
-This module must not know epochs, voters, nor who may write.
+A batch is in the log once it is written to the segment and synced. The indexes can be rebuilt from
+the segment, so they are synced only when their segment is finished. After a failure the appender
+cannot be used: the contents of a file are unknown after a failed write or sync, and a second sync
+may wrongly succeed. This module must not know epochs, voters, nor who may write.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _MAX_RELATIVE: Final = 2**31 - 1
 
 
 class SegmentLimits(NamedTuple):
-    """When the next segment begins: ``metadata.log.segment.bytes`` and ``.ms``."""
+    """The limits of a segment: ``metadata.log.segment.bytes`` and ``.ms``."""
 
     max_bytes: int = DEFAULT_SEGMENT_BYTES
     max_ms: int = DEFAULT_SEGMENT_MS
@@ -34,8 +33,8 @@ class SegmentLimits(NamedTuple):
 class Appender:
     """Appends to the segment that begins at ``base_offset``, new or existing.
 
-    ``size`` bytes of an existing segment are kept, read again and indexed anew; what is
-    past them is cut off.
+    The first ``size`` bytes of an existing segment are kept, read again and indexed again; the
+    bytes after them are cut off.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Appender:
             raise
 
     def append(self, batch: Batch) -> None:
-        """``batch`` is on the disk when this returns; after ``OSError`` close the appender."""
+        """Write ``batch`` durably; after ``OSError``, close the appender."""
         data = batch_bytes(batch)
         if self._is_full(batch, len(data)):
             self.finish()
@@ -71,7 +70,7 @@ class Appender:
         self._count(batch, len(data))
 
     def finish(self) -> None:
-        """Completes the indexes of the active segment, and closes it."""
+        """Complete the indexes of the active segment, and close it."""
         if entry := self._builder.last_time_entry():
             self._time_index.write(entry)
         self._index.sync()
@@ -79,7 +78,7 @@ class Appender:
         self.close()
 
     def close(self) -> None:
-        """Closes the files as they are."""
+        """Close the files without any change."""
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.close()

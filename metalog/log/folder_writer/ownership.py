@@ -1,9 +1,8 @@
-"""Whether a folder's log may be written here: only by its node, the quorum's only voter.
+"""Checks that this node may write a folder's log: it must be the quorum's only voter.
 
-A batch in a new epoch would win the next vote of a quorum that has other voters, and they
-would truncate what they committed. So whatever is odd about the folder refuses the writer
-too, a torn tail alone excepted: that is what a crash leaves.
-This module must not change anything.
+In a quorum with other voters, a batch in a new epoch would win the next election, and the others
+would truncate committed records. For the same reason any oddity of the folder refuses the writer,
+except a torn tail, which a crash leaves. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ _INSTEAD: Final = "change the running cluster instead (cluster://HOST:PORT)"
 
 
 class Owned(NamedTuple):
-    """``node_id`` is the only voter of ``quorum``."""
+    """The owner of a log: ``node_id`` is the only voter of ``quorum``."""
 
     node_id: int
     quorum: Quorum
 
 
 def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owned:
-    """``InvalidTarget`` or ``CorruptLog`` if ``log`` may not be written.
+    """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if it may not be written.
 
-    ``configured`` are the voters that the node's configuration names
-    (``controller.quorum.voters``): the only ones there are before its first start.
+    ``configured`` are the voters in the node's configuration (``controller.quorum.voters``). Before
+    the node's first start, no other place names voters.
     """
     properties = _properties(log)
     node = properties.node_id
@@ -74,7 +73,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
 
 
 def find_quorum(log: DirectoryLog) -> Quorum:
-    """What the log says of its quorum, which static voters never leave to it."""
+    """The quorum's state in the log; static voters are not in it."""
     state = log.quorum_state
     if state is not None and state.data_version == 0 and state.voters:
         return Quorum()
@@ -104,7 +103,7 @@ def _check_soundness(log: DirectoryLog) -> None:
 
 
 def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:
-    """A voter is its node in one directory; on another disk it is nobody (KIP-853)."""
+    """Check the directory id: a voter is a node with one directory, not another disk (KIP-853)."""
     if quorum.voters is None or properties.directory_id is None:
         return
     for voter in quorum.voters.voters:

@@ -1,9 +1,9 @@
 """Deletes segments and snapshots that a newer snapshot replaces, by Kafka's retention limits.
 
-The oldest snapshot goes, with the segments that only it needs, while all files together are
-larger than ``metadata.max.retention.bytes`` or its last record is older than
-``metadata.max.retention.ms``; the newest snapshot stays, whatever the limits.
-``snapshot_to_keep`` is pure. This module must not know when it is asked.
+The oldest snapshot is deleted, with the segments that only it needs, while all files together are
+larger than ``metadata.max.retention.bytes``, or while its last record is older than
+``metadata.max.retention.ms``. The newest snapshot stays, whatever the limits.
+``snapshot_to_keep`` is pure. This module must not know when it is called.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class RetainedSnapshot(NamedTuple):
-    """A snapshot's file: its bytes, and the time (ms) of the last record in it."""
+    """A snapshot's file: its size in bytes, and the time (ms) of its last record."""
 
     id: SnapshotId
     size: int
@@ -37,7 +37,7 @@ class RetainedSnapshot(NamedTuple):
 def snapshot_to_keep(
     snapshots: Sequence[RetainedSnapshot], log_size: int, config: LogConfig, now_ms: int
 ) -> SnapshotId | None:
-    """The oldest of ``snapshots`` (oldest first) that stays, None if all do."""
+    """The oldest of ``snapshots`` (oldest first) to keep; None to keep all."""
     size = log_size + sum(each.size for each in snapshots)
     keep = 0
     while keep < len(snapshots) - 1:
@@ -52,7 +52,7 @@ def snapshot_to_keep(
 
 
 def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], int]:
-    """The snapshots of ``folder``, and the bytes of its segments."""
+    """The snapshots of ``folder``, and the size of its segments in bytes."""
     kept = [
         RetainedSnapshot(
             known, _size(folder.snapshot_path(known), files), _timestamp(folder, known, files)
@@ -63,11 +63,10 @@ def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], i
 
 
 def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
-    """Delete the snapshots older than ``before``, and the segments wholly below its end.
+    """Delete the snapshots older than ``before``, and the segments completely below its end.
 
-    From the oldest on, each gone for good before the next, so that what is left has no gap
-    whenever it stops. ``OSError`` where
-    something cannot be deleted; the log is sound then too.
+    It deletes the oldest file first, each one durably before the next. So the log has no gap after
+    an interruption or an ``OSError``.
     """
     if before not in folder.snapshots:
         raise InvalidRequest(f"{folder.partition}: there is no snapshot {before}")
@@ -87,8 +86,10 @@ def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
 
 
 def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = None) -> None:
-    """Delete what was left of files whose writer was killed, as ``unfinished`` has them. For the
-    one who writes in ``folder``; what cannot be deleted stays, and is told of."""
+    """Delete the files of ``unfinished``, whose writer was killed.
+
+    Only the writer of ``folder`` may call it. A file that cannot be deleted stays, with a warning.
+    """
     for name in layout.unfinished(files.names(folder), before):
         try:
             files.remove(folder / name)
@@ -107,7 +108,7 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
 
 
 def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
-    """The epoch that reigns at the log's new start begins there, as Kafka notes it."""
+    """The epochs from ``start`` on; as in Kafka, the epoch in force at ``start`` begins there."""
     later = [each for each in starts if each.start_offset > start]
     reigning = [each for each in starts if each.start_offset <= start]
     return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later

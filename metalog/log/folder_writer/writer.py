@@ -1,11 +1,11 @@
-"""The one writer of a metadata log in a folder: claims it, then appends durably.
+"""The only writer of a metadata log in a folder: it claims the log, then appends durably.
 
-Claiming takes ``.lock`` as Kafka takes it, cuts off what a crash tore, and begins a new
-epoch: quorum-state, leader-epoch-checkpoint, then a LEADER_CHANGE batch, each durable
-before the next. What is acknowledged was written and synced. The first write or sync that
-fails fences the writer for good; what a failed sync left behind only a new claim may judge.
+A claim takes ``.lock`` as Kafka does, cuts off a torn tail, and begins a new epoch: it writes
+quorum-state, leader-epoch-checkpoint, and then a LEADER_CHANGE batch, each durably before the next.
+An acknowledged batch was written and synced. After a failed write or sync, the writer may never
+write again; only a new claim may check what it left.
 
-All that is in this log is committed, since its node is the only voter. This module must
+All records in this log are committed, because its node is the only voter. This module must
 not know what records mean.
 """
 
@@ -54,10 +54,10 @@ def _system_ms() -> int:
 
 
 class WritableDirectoryLog:
-    """``path`` is a ``metadata.log.dir``, formatted and stopped.
+    """The log of a formatted, stopped node; ``path`` is its ``metadata.log.dir``.
 
-    ``voters`` are those of the node's configuration, where the folder has none yet.
-    ``torn_tail`` says what the claim cut off, if anything.
+    ``voters`` are those of the node's configuration, for a folder without voters. ``torn_tail`` is
+    the one that the claim cut off, or None.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class WritableDirectoryLog:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether it is written here just now."""
+        """Whether this object is the writer now."""
         return self._appender is not None
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
@@ -158,7 +158,7 @@ class WritableDirectoryLog:
         ]
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete what the snapshot ``before`` makes needless; ``OSError`` leaves a sound log."""
+        """Delete the files that snapshot ``before`` replaces; ``OSError`` leaves a sound log."""
         if self._appender is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         trim_folder(self.folder, before, self._files)
@@ -166,13 +166,13 @@ class WritableDirectoryLog:
 
     @property
     def folder(self) -> LogFolder:
-        """What lies in the folder now."""
+        """The present files of the folder."""
         self._log.refresh()
         return self._log.folder
 
     @property
     def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
-        """What a snapshot says of the quorum behind its header (KIP-853)."""
+        """The control records about the quorum after a snapshot's header (KIP-853)."""
         return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:
@@ -182,7 +182,10 @@ class WritableDirectoryLog:
         return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """Once claimed, only what was acknowledged: a write that failed may be on the disk."""
+        """The events from offset ``start``; after a claim, only acknowledged batches.
+
+        A batch whose write failed may be on the disk.
+        """
         self._news = []
         for event in self._log.read(start):
             if self._epoch < 0:
@@ -274,8 +277,10 @@ class WritableDirectoryLog:
         return Appender(partition, segments[-1], self._files, self._limits, size=size)
 
     def _epoch_starts(self) -> list[CheckpointedEpoch]:
-        """Where the epochs of the log as it is begin: its checkpoint may lack the newest,
-        and may have one of which no batch was written."""
+        """The start of each epoch in the log.
+
+        The checkpoint may lack the newest epoch, and may have an epoch without a batch.
+        """
         ends = self._log.ends
         starts = [s for s in self._log.leader_epochs.starts if s.start_offset < ends.end]
         if (starts[-1].epoch if starts else -1) < ends.epoch:
@@ -309,7 +314,7 @@ class WritableDirectoryLog:
         return self._end
 
     def _fence(self, appender: Appender, error: BaseException) -> None:
-        """Nothing is asked of the files again; the lock stays until ``close``."""
+        """Stop using the files; the lock stays until ``close``."""
         reason = error.strerror if isinstance(error, OSError) else None
         self._fenced = (
             f"a write failed ({reason or error or type(error).__name__}), and nothing more is"
