@@ -1,1 +1,1 @@
-"""Cells of requests: what ACLs can tell apart, so that one question for each cell is a proof."""
+"""Proofs about ACLs: they divide all requests into cells, and one decision per cell is a proof."""

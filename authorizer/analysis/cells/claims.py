@@ -1,8 +1,8 @@
-"""Proves claims about ACLs: asks the authorizer once for each cell of the requests they are about.
+"""Proves claims about ACLs with one decision for each cell of the claim's requests.
 
-A claim holds, with the number of cells that were asked, or it is broken by one concrete request.
-Nothing here reads an ACL as a rule: the authorizer's own engine decides. This module must not
-know how a claim is written or shown.
+The result is the number of decided cells, or one concrete request that breaks the claim. The
+authorizer's own engine decides; this module does not interpret ACLs. It must not know how a claim
+is written or shown.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from metalog.acl import Acl, Operation
 
 
 class ClaimKind(Enum):
-    """What is claimed of requests; those of ONLY are the ones that the named principals may make
-    and nobody else."""
+    """What a claim says about its requests; ONLY: the named principals may make them, and nobody
+    else."""
 
     DENY = "deny"
     ALLOW = "allow"
@@ -30,15 +30,18 @@ class ClaimKind(Enum):
 
 
 class AccessClaim(NamedTuple):
-    """``requests`` are those of all resources that it names, of the same principals."""
+    """One claim; ``requests`` has an entry for each resource in it, with the same principals."""
 
     kind: ClaimKind
     requests: tuple[Requests, ...]
 
 
 class Witness(NamedTuple):
-    """One request that breaks a claim; ``is_allowed`` is its decision. ``requests`` are all that
-    were to be decided otherwise: they or, where only some must be, some of them."""
+    """One request that breaks a claim; ``is_allowed`` is its decision.
+
+    ``requests`` are those that should have the other decision: all of them, or at least one if the
+    claim needs only one.
+    """
 
     question: Question
     is_allowed: bool
@@ -46,7 +49,7 @@ class Witness(NamedTuple):
 
 
 class ProofResult(NamedTuple):
-    """The cells that were asked, and the witness; without one the claim is proven."""
+    """The number of decided cells, and the witness; without a witness the claim is proven."""
 
     cells: int
     witness: Witness | None
@@ -62,7 +65,8 @@ def prove(
     claim: AccessClaim,
     most_cells: int = MOST_CELLS,
 ) -> ProofResult:
-    """``InvalidRequest`` where it needs more than ``most_cells``: then nothing was asked."""
+    """Prove ``claim``; ``InvalidRequest``, before any decision, if it needs more than
+    ``most_cells``."""
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
     asked = 0
@@ -75,7 +79,7 @@ def prove(
 
 
 class _Task(NamedTuple):
-    """Requests that are to be decided alike, as ``allowed``; or, ``is_some``, at least one of each
+    """Requests that must all have the decision ``allowed``; with ``is_some``, at least one for each
     operation."""
 
     requests: Requests

@@ -1,8 +1,8 @@
 """Classes of client addresses: the same hosts of ACLs match all addresses of a class.
 
-Hosts are intervals of addresses: an address, a CIDR block, or all that neither the ACLs nor the
-claim name. Each class has an address that a client can have. This module must not know names,
-principals or decisions.
+Hosts are intervals of addresses: an address, a CIDR block, or all addresses that neither the ACLs
+nor the claim name. Each class has an address that a client can have. This module must not know
+names, principals or decisions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 
 class HostSet(NamedTuple):
-    """The clients that ``hosts`` (addresses and blocks) name; or, ``is_excluded``, all others."""
+    """The clients of ``hosts`` (addresses and blocks); if ``is_excluded``, all other clients."""
 
     hosts: frozenset[str] = frozenset()
     is_excluded: bool = True
@@ -36,12 +36,12 @@ ANY_HOST: Final = HostSet()
 
 
 class ClientClass(NamedTuple):
-    """Clients that the hosts ``matching`` match, and no others that are named.
+    """The clients that match the hosts ``matching``, and no other host of the ACLs.
 
-    ``host`` is the narrowest of those; None where none matches. ``client`` is one of their
-    addresses. ``own`` are the hosts that set it apart from the class around it, which stands
-    before it, and ``around`` is a client of that; both are None where the class around it does
-    not belong to the clients in question.
+    ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
+    ``own`` are the hosts that distinguish this class from the class that contains it, which comes
+    before it; ``around`` is a client of that class. Both are None if that class is not among the
+    requested clients.
     """
 
     host: str | None
@@ -52,8 +52,10 @@ class ClientClass(NamedTuple):
 
 
 class ClientClasses:
-    """Divides the clients of ``asked`` by the hosts of ACLs, as ``kafka`` matches them; the hosts
-    ``told_apart`` have classes of their own."""
+    """Divides the clients ``asked`` into classes by the hosts of ACLs, as ``kafka`` matches them.
+
+    Each host in ``told_apart`` has its own class.
+    """
 
     def __init__(
         self,
@@ -77,7 +79,7 @@ class ClientClasses:
         return self._known[hosts]
 
     def _matched(self, named: Iterable[str]) -> frozenset[str]:
-        """Those that can match a client, and those that divide the clients into classes."""
+        """The hosts that can match a client, and the hosts that divide the clients."""
         hosts = {
             host
             for host in named
@@ -108,7 +110,7 @@ class ClientClasses:
 
 
 class _Hosts:
-    """Which of some hosts match a client."""
+    """Finds the hosts, among some, that match a client."""
 
     def __init__(self, hosts: frozenset[str]) -> None:
         self._hosts = hosts
@@ -120,7 +122,7 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first``, that of a network, where the same hosts match it."""
+        """The address after ``first``, a network's address, if the same hosts match it."""
         address = client_address(first)
         if address is None or first in matching:
             return first

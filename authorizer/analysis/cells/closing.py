@@ -1,6 +1,6 @@
-"""The change of ACLs after which a witness breaks its claim no longer.
+"""Finds a change of ACLs after which a witness no longer breaks its claim.
 
-Each change is tried: the authorizer is asked the witness again. This module must not know how a
+Each change is tested: the authorizer decides the witness again. This module must not know how a
 change is made or shown.
 """
 
@@ -25,7 +25,7 @@ from metalog.acl import (
 
 
 class Closing(NamedTuple):
-    """``takes_more``: it also turns requests that the claim is not about."""
+    """A change; if ``takes_more``, it also reverses decisions on requests outside the claim."""
 
     remove: tuple[Acl, ...] = ()
     add: tuple[Acl, ...] = ()
@@ -33,7 +33,7 @@ class Closing(NamedTuple):
 
 
 def closing(acls: Collection[Acl], config: AuthorizerConfig, witness: Witness) -> Closing | None:
-    """The change that turns least beside what the claim is about; None where no ACL can turn it,
+    """The change with the least effect outside the claim; None if no ACL can reverse the decision,
     as for a super user."""
     traced = trace(acls, config, witness.question)
     question = witness.question
@@ -85,7 +85,7 @@ def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator
 
 
 def _is_within(acl: Acl, requests: Requests) -> bool:
-    """Whether ``acl`` says nothing but of what the claim is about."""
+    """Whether ``acl`` matches only requests of the claim."""
     name, names = acl.resource_name, requests.names
     is_literal = acl.pattern_type is PatternType.LITERAL
     if is_literal and name == WILDCARD:

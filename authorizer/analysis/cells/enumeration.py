@@ -1,6 +1,6 @@
-"""Counts cells before they are asked, and asks the authorizer's engine once for each.
+"""Counts cells before they are decided, and decides each one with the authorizer's engine.
 
-This module must not know what the answers prove.
+This module must not know what the decisions prove.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
-"""So many cells take about a minute; what needs more is refused before it is begun."""
+"""The most cells, which take about a minute; a proof that needs more is refused at once."""
 
 Plan = list[tuple[Requests, list[Session]]]
 
 
 class CellAnswer(NamedTuple):
-    """``names`` of a session, by the ``name`` of one of them: the operations that are allowed, a
-    bit each."""
+    """A session's allowed operations, as bits, on ``names``; ``name`` is the decided one."""
 
     session: Session
     names: NameClass
@@ -33,7 +32,7 @@ class CellAnswer(NamedTuple):
 def planned(
     requests: Iterable[tuple[Requests, Iterable[Session]]], most_cells: int = MOST_CELLS
 ) -> Plan:
-    """The sessions of each; ``InvalidRequest`` where they have more than ``most_cells``."""
+    """The sessions of each entry; ``InvalidRequest`` if they have more than ``most_cells``."""
     plan: Plan = []
     cells = 0
     for asked, sessions in requests:
@@ -51,7 +50,7 @@ def planned(
 
 
 def cells_of(sessions: Iterable[Session], context: DecisionContext) -> Iterator[CellAnswer]:
-    """Asks for each; a class of names that no resource can have is left out."""
+    """The decided cells; a class without a valid resource name is left out."""
     for session in sessions:
         kind, dividing = session.kind, session.dividing
         scope = context.scope(kind, (session.clients.client, session.principal))

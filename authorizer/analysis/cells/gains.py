@@ -1,4 +1,4 @@
-"""Proves that a change of ACLs lets nobody do more than is stated, and takes no more than planned.
+"""Proves that a change of ACLs grants only the stated requests, and removes only the planned ones.
 
 This module must not know where a change comes from, nor how a proof is kept.
 """
@@ -16,8 +16,10 @@ from metalog.acl import Acl, Operation
 
 
 class GainProof(NamedTuple):
-    """The cells that were asked, at most, and requests that nobody stated: one for each session
-    and class of names that gains one."""
+    """The most decided cells, and the unstated requests that are now allowed.
+
+    There is one request for each session and class of names.
+    """
 
     cells: int
     witnesses: tuple[Question, ...]
@@ -29,7 +31,7 @@ def prove_gains(
     config: AuthorizerConfig,
     stated: Sequence[Requests] = (),
 ) -> GainProof:
-    """What is allowed ``after`` and not ``before``, and is not among the ``stated`` requests."""
+    """The requests that are allowed ``after`` and not ``before``, and are not ``stated``."""
     compared = SetComparison(before, after, config, told_apart=stated)
     witnesses = list(_gains(compared, stated))
     return GainProof(compared.cells, tuple(witnesses))
@@ -61,8 +63,10 @@ def unplanned_losses(
     planned: tuple[Collection[Acl], Collection[Acl]],
     config: AuthorizerConfig,
 ) -> Iterator[Question]:
-    """What a change takes that turns ``now`` into ``then``, and that the ``planned`` change of
-    another set did not take."""
+    """The requests that the change from ``now`` to ``then`` newly denies.
+
+    Without those that the ``planned`` change, of another set, denied too.
+    """
     compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
     before, after = (compared.answers_by(acls) for acls in planned)
     for cell in compared.differences():
@@ -72,8 +76,10 @@ def unplanned_losses(
 
 
 def _holds(requests: Requests, cell: CellChange) -> bool:
-    """Whether all requests of the cell are among ``requests``, but for operations: they tell its
-    names and clients apart."""
+    """Whether all requests of the cell are in ``requests``, whatever the operation.
+
+    ``requests`` has its own cells, so a cell is inside or outside as a whole.
+    """
     if requests.kind is not cell.session.kind or not _holds_session(requests, cell.session):
         return False
     excluded = any(each.holds_all(cell.names) for each in requests.excluded)

@@ -1,8 +1,8 @@
-"""Classes of resource names: all names of a class are reached by the same patterns.
+"""Classes of resource names: the same patterns match all names of a class.
 
-A name matters only by the literals that it equals and by the longest prefix that it begins with,
-so the literals and the prefixes of some ACLs divide all names into finitely many classes. A class
-has a name that Kafka can be asked for, or it stands for no request. This module must not know
+Only two things about a name matter: the literal that it equals, and the longest prefix that it
+begins with. So the literals and prefixes of some ACLs divide all names into a finite number of
+classes. A class without a valid resource name represents no request. This module must not know
 principals, hosts or decisions.
 """
 
@@ -20,20 +20,20 @@ _LITERAL: Final = PatternType.LITERAL
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _NO_TOPICS: Final = (".", "..")
 PLAIN: Final = "xyzabcdefghijklmnopqrstuvw0123456789-_.ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""The characters of topics' names, the plainest first."""
+"""The characters of topic names, the plainest first."""
 _OTHER_CHARACTERS: Final = 0xC0
 
 
 class NameClass(NamedTuple):
-    """The ``name`` alone, or the names that begin with it, with no longer prefix, and are not a
-    literal."""
+    """Only the ``name``, or the names that begin with it, are not a literal, and have no longer
+    prefix."""
 
     name: str
     is_literal: bool
 
 
 class NamePattern(NamedTuple):
-    """The names that a claim is about: one name, or all that begin with ``name``."""
+    """The names of a claim: one name, or all names that begin with ``name``."""
 
     name: str
     is_literal: bool = False
@@ -42,11 +42,11 @@ class NamePattern(NamedTuple):
         return name == self.name if self.is_literal else name.startswith(self.name)
 
     def holds_all(self, names: NameClass) -> bool:
-        """Of a class into which it divides names, with others."""
+        """Whether it has all ``names``, a class that it divides from others."""
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:
-        """Whether ``acl`` may reach one of the names."""
+        """Whether ``acl`` may match one of the names."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL:
             return name == WILDCARD or self.holds(name)
@@ -59,7 +59,7 @@ THE_CLUSTER: Final = NamePattern(CLUSTER_NAME, is_literal=True)
 
 
 def all_names(kind: ResourceType) -> NamePattern:
-    """All names that Kafka can be asked for on a resource of this type."""
+    """All names that a resource of this type can have."""
     return THE_CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
 
 
@@ -73,8 +73,8 @@ def can_be_named(kind: ResourceType, name: str) -> bool:
 class Patterns:
     """The literals and the prefixes of some ACLs on one type of resource.
 
-    ``reaches_all``: a literal ``*`` is among them, which reaches every name but longer ones that
-    begin with ``*``.
+    If ``reaches_all``, they include a literal ``*``, which matches every name except longer names
+    that begin with ``*``.
     """
 
     __slots__ = ("_in_order", "_lengths", "literals", "prefixes", "reaches_all")
@@ -95,7 +95,7 @@ class Patterns:
         )
 
     def reaches(self, names: NameClass) -> bool:
-        """Whether one of the patterns reaches the names of a class, which they do not divide."""
+        """Whether a pattern matches the names of a class, which the patterns do not divide."""
         name = names.name
         if names.is_literal and name in self.literals:
             return True
@@ -104,7 +104,7 @@ class Patterns:
         return any(name[:length] in self.prefixes for length in self._lengths)
 
     def reaching(self, names: NameClass) -> Iterator[NamePattern]:
-        """Those of the patterns that reach the names of a class, which they do not divide."""
+        """The patterns that match the names of a class, which the patterns do not divide."""
         name = names.name
         if names.is_literal and name in self.literals:
             yield NamePattern(name, True)
@@ -130,7 +130,7 @@ class Patterns:
 
 
 def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]:
-    """All classes of the names that ``within`` holds."""
+    """All classes of the names in ``within``."""
     if within.is_literal:
         return {NameClass(*within)}
     found = {NameClass(within.name, False)}
@@ -144,7 +144,7 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
 def touched(
     touching: Iterable[Patterns], dividing: Sequence[Patterns], within: NamePattern
 ) -> set[NameClass]:
-    """The classes of ``within`` that some of ``touching``, which are among ``dividing``, reach."""
+    """The classes of ``within`` that some of ``touching``, which are in ``dividing``, match."""
     stem, is_one = within
     if is_one:
         names = NameClass(*within)
@@ -164,8 +164,10 @@ def touched(
 
 
 def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns]) -> str | None:
-    """A plain name of the class into which ``dividing`` divide all names; None if it has none
-    that a resource of this type can have."""
+    """A plain name of a class, as ``dividing`` divide all names.
+
+    None if the class has no name that a resource of this type can have.
+    """
     name, is_literal = names
     if is_literal:
         return name if can_be_named(kind, name) else None
@@ -190,7 +192,7 @@ _LIMITED: Final = (ResourceType.TOPIC, ResourceType.CLUSTER)
 
 
 def _unusual_name(name: str, kind: ResourceType, dividing: Sequence[Patterns]) -> str:
-    """Where all plain characters go on in a longer prefix."""
+    """A name for a class in which every plain character leads to a longer prefix."""
     for code in count(_OTHER_CHARACTERS):
         longer = name + chr(code)
         is_longer = any(longer in patterns.prefixes for patterns in dividing)

@@ -1,9 +1,10 @@
-"""Enumerates the cells of requests that some ACLs can tell apart, session by session.
+"""Enumerates the cells into which some ACLs divide requests, session by session.
 
 A cell is a class of principals, of client addresses and of resource names, with one operation on
-one type of resource: all its requests are decided alike. A principal that no ACL names stands for
-all of them. Only cells that can differ from others are listed: a principal's own ACLs matter
-only where they reach, and so do those of a host. This module must not know what is decided.
+one resource type. All its requests have the same decision. One principal that no ACL names
+represents all such principals. Only cells that can differ from others are listed: a principal's own
+ACLs matter only on the names that they match, and so do a host's. This module must not know the
+decisions.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _NOBODY: Final[_ByHost] = {}
 
 
 class PrincipalSet(NamedTuple):
-    """The principals ``names``; or, ``is_excluded``, all others."""
+    """The principals ``names``; if ``is_excluded``, all other principals."""
 
     names: frozenset[str] = frozenset()
     is_excluded: bool = True
@@ -52,8 +53,10 @@ ANYBODY: Final = PrincipalSet()
 
 
 class Requests(NamedTuple):
-    """Requests of ``principals`` from ``hosts`` for ``operations`` (a bit each) on resources: with
-    a name of ``names``, but for those of ``excluded``."""
+    """Requests of ``principals`` from ``hosts`` for ``operations`` (as bits) on resources.
+
+    The resources' names are in ``names``, and not in ``excluded``.
+    """
 
     principals: PrincipalSet
     hosts: HostSet
@@ -63,18 +66,17 @@ class Requests(NamedTuple):
     excluded: tuple[NamePattern, ...] = ()
 
     def has_name(self, name: str) -> bool:
-        """Whether they are for a resource of this name."""
+        """Whether some of them are for a resource with this name."""
         return self.names.holds(name) and not any(each.holds(name) for each in self.excluded)
 
     def near(self, acls: Iterable[Acl]) -> list[Acl]:
-        """Those of ``acls`` that may reach one of the resources."""
+        """The ACLs in ``acls`` that may match one of the resources."""
         kind, names = self.kind, self.names
         return [acl for acl in acls if acl.resource_type is kind and names.meets(acl)]
 
 
 class SessionAround(NamedTuple):
-    """A session, by client and principal. Where it is decided as ``unless`` is, nothing need be
-    said of it."""
+    """A session, by client and principal; ignored if it has the same decisions as ``unless``."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -83,9 +85,9 @@ class SessionAround(NamedTuple):
 class Session(NamedTuple):
     """The cells of one class of principals and clients on one type of resource.
 
-    ``is_named`` is False for the principal that stands for all whom nothing names. ``dividing``
-    are the patterns that the names are classes of. ``around`` are the sessions from which it is
-    set apart: other requests of it are decided as theirs.
+    ``is_named`` is False for the principal that represents all principals without ACLs.
+    ``dividing`` are the patterns that divide the names into classes. ``around`` are the sessions
+    from which it differs; its other requests have their decisions.
     """
 
     principal: str
@@ -102,7 +104,7 @@ def operations_mask(operations: Iterable[Operation]) -> int:
 
 
 def asked_operations(kind: ResourceType) -> int:
-    """What Kafka ever asks for on such a resource, a bit each."""
+    """The operations that Kafka checks on such a resource, as bits."""
     return operations_mask(SUPPORTED_OPERATIONS.get(kind, ()))
 
 
@@ -149,7 +151,7 @@ class Sessions:
         self._clients = ClientClasses(hosts, requests.hosts, config.kafka, told)
 
     def __iter__(self) -> Iterator[Session]:
-        """First that of everybody else, then those of named principals by name."""
+        """The sessions: that of everybody else first, then those of named principals by name."""
         has_others = self._requests.principals.is_excluded
         if has_others:
             yield from self._of(self._somebody, is_named=False, is_apart=False)
@@ -163,7 +165,7 @@ class Sessions:
                     yield Session(principal, True, clients, kind, names, self._dividing)
 
     def without_names(self) -> Iterator[Session]:
-        """Every session that own ACLs may set apart, and that of everybody else, without cells."""
+        """Every session with own ACLs, and that of everybody else, without cells."""
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
@@ -181,7 +183,7 @@ class Sessions:
 
     @cached_property
     def _somebody(self) -> str:
-        """A principal that nothing names."""
+        """A principal that no ACL names."""
         named = {*self._by_who, *self._config.super_users, *self._requests.principals.names}
         named |= self._apart
         name = _SOMEBODY
@@ -190,8 +192,10 @@ class Sessions:
         return name
 
     def _of(self, principal: str, *, is_named: bool, is_apart: bool) -> Iterator[Session]:
-        """Of a principal that is ``is_apart`` only the cells that its own ACLs set apart from those
-        of everybody else."""
+        """The sessions of one principal.
+
+        If ``is_apart``, they have only the cells in which its own ACLs may differ from everybody's.
+        """
         own = self._by_who.get(principal, _NOBODY)
         if is_apart and not own:
             return
@@ -232,8 +236,11 @@ class Sessions:
             yield SessionAround((clients.around, principal), others)
 
     def _turning(self, principal: str, hosts: set[str], *, may_be_first: bool) -> list[Patterns]:
-        """The patterns of ACLs that can turn an answer of the session. Where no ACL reaches a
-        name the default rule may decide, which anybody's ACL turns for everybody."""
+        """The patterns of ACLs that can change a decision of the session.
+
+        On a name without ACLs the default rule may decide, which any principal's ACL ends for
+        everybody.
+        """
         assert self._differing is not None
         found = [
             patterns
@@ -245,7 +252,7 @@ class Sessions:
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
     ) -> Collection[NameClass]:
-        """The classes that each of ``conditions`` reaches with some of its patterns."""
+        """The classes that some patterns of each of ``conditions`` match."""
         within = self._requests.names
         if not all(conditions):
             return ()
@@ -262,7 +269,7 @@ class Sessions:
 
 
 def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Patterns]]:
-    """The patterns by principal and host, of ACLs that concern one of ``operations``."""
+    """The patterns, by principal and host, of ACLs for one of ``operations``."""
     grouped: dict[str, dict[str, list[Acl]]] = {}
     for acl in acls:
         masks = ALLOWS if is_allow(acl) else DENIES
@@ -276,7 +283,7 @@ def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Pattern
 
 
 class _HostsOfNames:
-    """The hosts of some ACLs, to be found by the names that others reach."""
+    """Finds the hosts of ACLs by the names that other ACLs match."""
 
     def __init__(self, by_host: _ByHost) -> None:
         self._by_pattern: dict[NamePattern, list[str]] = {}
@@ -286,7 +293,7 @@ class _HostsOfNames:
         self._patterns = Patterns(self._by_pattern)
 
     def meeting(self, others: Collection[Patterns]) -> set[str]:
-        """Those of the ACLs that reach a name which one of ``others`` reaches."""
+        """The hosts of the ACLs that match a name of one of ``others``."""
         if not self._by_pattern:
             return set()
         return {
@@ -304,7 +311,7 @@ def _of_hosts(by_host: _ByHost, hosts: Collection[str]) -> list[Patterns]:
 
 
 def _size(condition: Sequence[Patterns]) -> int:
-    """A wildcard reaches most; of others, fewer patterns reach fewer classes."""
+    """About the number of classes: a wildcard matches most, and fewer patterns match fewer."""
     if any(patterns.reaches_all for patterns in condition):
         return 1 << 40
     return sum(len(patterns.literals) + len(patterns.prefixes) for patterns in condition)
