@@ -96,8 +96,8 @@ def initial_features(
 ) -> dict[str, int]:
     """Each feature's level, metadata.version first, without levels of 0.
 
-    ``InvalidRequest`` where kafka-storage format refuses. kraft.version is left out: it follows
-    from how the voters are named (``check_kraft_version``). ``allows_unstable`` is
+    ``InvalidRequest`` if kafka-storage format refuses them. kraft.version is left out: the place of
+    the voters determines it (``check_kraft_version``). ``allows_unstable`` is
     ``unstable.feature.versions.enable``.
     """
     wanted = dict(chosen)

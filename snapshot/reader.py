@@ -1,7 +1,7 @@
 """Reads a whole snapshot or raises; ``salvaged_snapshot`` reads the rest of a damaged one.
 
 A snapshot begins with a header and ends with a footer, and every batch has the epoch in its file
-name. This module must not know where a snapshot lies.
+name. This module must not know where a snapshot is stored.
 """
 
 from __future__ import annotations

@@ -25,8 +25,10 @@ _log = logging.getLogger(__name__)
 
 
 def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
-    """``ConfigException`` where the version ``kafka`` of Kafka, if one is named, does not load a
-    log with these features: decisions in its name would be nobody's."""
+    """Raise ``ConfigException`` if version ``kafka`` of Kafka cannot load such a log.
+
+    Decisions for this version would be meaningless. None as ``kafka`` accepts any log.
+    """
     problem = None if kafka is None else features.problem_for(kafka)
     if problem is not None:
         raise ConfigException(
@@ -35,8 +37,7 @@ def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:
-    """The lines about a loader's image and its skipped records, each under the thing it
-    is about."""
+    """The lines about a loader's image and its skipped records, by subject."""
     problem = features.problem
     about_version = {} if problem is None else {METADATA_VERSION: problem}
     return {**about_version, **{kind: skipped_line(each) for kind, each in skipped.items()}}

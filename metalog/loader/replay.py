@@ -142,7 +142,7 @@ class Loader:
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """The faults that a tolerant loader passed and a strict one stops at, by kind."""
+        """The faults at which a strict loader stops and which this one counted, by kind."""
         return self._screen.doubts
 
     def note_fault(self, fault: Exception) -> None:

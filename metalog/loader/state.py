@@ -1,6 +1,6 @@
 """The states of a loader: loading, ready, stale.
 
-This module must not know how any of it comes about.
+This module must not know what causes a state.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class PasswordOffer(Enum):
 
     NONE = 0
     NOT_ENCRYPTED = 1
-    """It does, but the password must not be sent over this connection."""
+    """It salts passwords, but a password must not be sent over this connection."""
     TAKEN = 2
 
 

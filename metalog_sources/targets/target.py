@@ -89,7 +89,7 @@ class KafkaTarget(_Target, Protocol):
 
 @runtime_checkable
 class AnnouncingLog(Protocol):
-    """A log whose other end tells which metadata.version it supports, and so which Kafka it is."""
+    """A log whose peer announces the metadata.version that it supports, and so its Kafka."""
 
     def supported_level(self) -> int | None: ...
 
