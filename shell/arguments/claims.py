@@ -253,11 +253,19 @@ def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
-        if ":" in word and not path.exists() and not _is_yaml(path):
+        if ":" in word and not _exists(path) and not _is_yaml(path):
             found.append((word, f"{what} {number}"))
         else:
             found += yaml_texts(path)
     return found
+
+
+def _exists(path: Path) -> bool:
+    """A claim may be too long for the name of a file, or hold what no name can."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_yaml(path: Path) -> bool:

@@ -223,3 +223,11 @@ def test_the_guide_shows_what_the_command_prints(run: Run) -> None:
         GUIDE.write_text(found, encoding="utf-8")
         return
     assert found == written
+
+
+def test_a_claim_may_be_longer_than_the_name_of_a_file() -> None:
+    names = ", ".join(f"User:team-{number}" for number in range(40))
+    [claim] = read_claims([PII.replace("User:x, User:y", names)])
+    assert len(claim.principals.names) == 40
+    [claim] = read_claims([PII.replace("pii-", "x" * 248)])
+    assert claim_said(claim).endswith("x" * 248)

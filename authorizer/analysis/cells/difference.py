@@ -189,7 +189,7 @@ class SetComparison:
         authorizer looks at patterns then, those with no name that a topic can have, too."""
         operation, kind = BY_TYPE
         acls = self._sets[0] | self._sets[1]
-        unusual = {acl.principal for acl in acls if _has_no_cell(acl)}
+        unusual = {acl.principal for acl in acls if has_no_cell(acl)}
         if not unusual or kind not in self._kinds():
             return
         requests = _everything(kind)._replace(operations=1 << operation)
@@ -258,7 +258,7 @@ def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
     return scope.is_allowed_on_some(operation)
 
 
-def _has_no_cell(acl: Acl) -> bool:
+def has_no_cell(acl: Acl) -> bool:
     """Whether an ACL may turn the answer to ``BY_TYPE`` without turning that of a cell."""
     operation, kind = BY_TYPE
     if acl.resource_type is not kind or not concerns(acl, operation):

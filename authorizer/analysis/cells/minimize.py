@@ -1,9 +1,9 @@
 """Finds a smaller set of ACLs that is proven to mean the same.
 
-Candidates are tried one after the other: an ACL is left out, the operations on one pattern become
-ALL, literals become a prefix. Each is kept only where both sets decide every cell alike, and the
-whole result is compared once more with what it began with. This module must not know where ACLs
-come from, nor change them.
+Candidates are tried one after the other: groups of ACLs that the caller suspects are left out, the
+operations on one pattern become ALL, literals become a prefix, each ACL is left out. A candidate is
+kept only where both sets decide every cell alike, and the whole result is compared once more with
+what it began with. This module must not know where ACLs come from, nor change them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
 from typing import Final, NamedTuple
 
-from authorizer.analysis.cells.difference import SetComparison
+from authorizer.analysis.cells.difference import SetComparison, has_no_cell
 from authorizer.analysis.cells.sessions import asked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
@@ -38,11 +38,15 @@ def minimal_set(
     config: AuthorizerConfig,
     kept: Collection[Acl] = (),
     shortest_prefix: int = 1,
+    candidates: Iterable[Collection[Acl]] = (),
 ) -> MinimalSet:
-    """Without those ``kept`` no ACL is left out; no prefix shorter than ``shortest_prefix`` is
-    added."""
+    """The search keeps all ACLs of ``kept``, and adds no prefix shorter than ``shortest_prefix``.
+    It tries first to leave out each group of ``candidates`` as a whole: one proof instead of many.
+    """
     before = frozenset(acls)
     search = _Search(before, config, frozenset(kept))
+    for group in candidates:
+        search.leave_out_all(group)
     search.fold_operations()
     search.fold_names(shortest_prefix)
     search.leave_out()
@@ -61,6 +65,11 @@ class _Search:
         self._config = config
         self._kept = kept
         self._near = _NearAcls(self.acls)
+
+    def leave_out_all(self, group: Collection[Acl]) -> None:
+        found = self.acls.intersection(group) - self._kept
+        if found:
+            self._replace(found, ())
 
     def leave_out(self) -> None:
         """Every ACL that the others say already, the narrowest first."""
@@ -100,7 +109,11 @@ class _Search:
         compared = SetComparison(near, after, self._config)
         if any(compared.differences()):
             return
-        if any(SetComparison(near, after, self._config).by_type()):
+        if self._config.allow_everyone and any(map(has_no_cell, near)):
+            # ACLs elsewhere tell whether the default rule decides the name that is asked for first.
+            then = self.acls.difference(removed).union(added)
+            compared = SetComparison(self.acls, then, self._config)
+        if any(compared.by_type()):
             return
         self.acls.difference_update(removed)
         self.acls.update(added)

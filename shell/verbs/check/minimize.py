@@ -93,9 +93,9 @@ def _summary(found: Minimized) -> str:
     said = f"{counted(found.before, 'ACL')}, then {len(found.acls):,}, proven to mean the same"
     said += f" ({counted(found.cells, 'cell')})."
     if found.topics:
-        before, after = found.reaching
+        (before, after), (was, then) = found.reaching, found.kafka_us
         said += (
             f" For a Metadata request for all {counted(found.topics, 'topic')} Kafka goes through"
-            f" {counted(before, 'ACL')}, then {after:,}."
+            f" {counted(before, 'ACL')}, then {after:,}: about {was:,.0f} µs, then {then:,.0f}."
         )
     return said
