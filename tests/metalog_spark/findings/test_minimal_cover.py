@@ -6,6 +6,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authorizer.analysis.cells.gains import prove_gains
+from authorizer.config import AuthorizerConfig
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
@@ -177,15 +179,12 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
     meant = [acl for acl in today if acl.principal in (principal, "User:*") and is_allow(acl)]
     found = least(principal, done, meant, [], {TOPIC: known}, CoverLimits(prefix_from, slack))
     denies = [acl for acl in today if not is_allow(acl)]
-    for operation in (READ, WRITE, DESCRIBE):
-        for name in (*known, "a.new", "a.e.new", "new"):
-            for host in ("10.0.0.1", "10.0.0.2", "10.9.9.9"):
-                who = (frozenset({principal}), host)
-                was = spec.decide(today, who, operation, TOPIC, name, False).result
-                now = spec.decide([*denies, *found], who, operation, TOPIC, name, False).result
-                assert was or not now
-                if (operation, name, host) in asked:
-                    assert was is now
+    assert prove_gains(today, [*denies, *found], AuthorizerConfig()).witnesses == ()
+    for operation, name, host in asked:
+        who = (frozenset({principal}), host)
+        was = spec.decide(today, who, operation, TOPIC, name, False).result
+        now = spec.decide([*denies, *found], who, operation, TOPIC, name, False).result
+        assert was is now
     assert all(
         acl.pattern_type is PatternType.PREFIXED or acl.resource_name != "*" or acl in today
         for acl in found
