@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.names import NameClass, plain_name
-from authorizer.analysis.cells.sessions import Requests, Session
+from authorizer.analysis.cells.sessions import Requests, Session, Sessions
 from authorizer.engine.decision_cache import DecisionContext
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
@@ -29,24 +29,27 @@ class CellAnswer(NamedTuple):
     allowed: int
 
 
-def planned(
-    requests: Iterable[tuple[Requests, Iterable[Session]]], most_cells: int = MOST_CELLS
-) -> Plan:
+def planned(requests: Iterable[tuple[Requests, Sessions]], most_cells: int = MOST_CELLS) -> Plan:
     """The sessions of each entry; ``InvalidRequest`` if they have more than ``most_cells``."""
     plan: Plan = []
     cells = 0
     for asked, sessions in requests:
+        _refuse_more(cells + sessions.least_cells(), most_cells)
         listed: list[Session] = []
         plan.append((asked, listed))
         for session in sessions:
             listed.append(session)
             cells += len(session.names) * asked.operations.bit_count()
-            if cells > most_cells:
-                raise InvalidRequest(
-                    f"this needs more than {counted(most_cells, 'cell')}; narrow it to fewer"
-                    " resources, to named principals, to one operation or to one host"
-                )
+            _refuse_more(cells, most_cells)
     return plan
+
+
+def _refuse_more(cells: int, most_cells: int) -> None:
+    if cells > most_cells:
+        raise InvalidRequest(
+            f"this needs more than {counted(most_cells, 'cell')}; narrow it to fewer"
+            " resources, to named principals, to one operation or to one host"
+        )
 
 
 def cells_of(sessions: Iterable[Session], context: DecisionContext) -> Iterator[CellAnswer]:

@@ -9,11 +9,12 @@ decisions.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from authorizer.analysis.cells.clients import ClientClass, ClientClasses, HostSet
+from authorizer.analysis.cells.clients import ANY_HOST, ClientClass, ClientClasses, HostSet
 from authorizer.analysis.cells.names import (
     ALL_NAMES,
     NameClass,
@@ -164,6 +165,25 @@ class Sessions:
                     kind, names = self._requests.kind, self._touched((), self._dividing)
                     yield Session(principal, True, clients, kind, names, self._dividing)
 
+    def least_cells(self) -> int:
+        """So many cells there are at least, known without listing them: of each principal the ones
+        where everybody's ACLs divide what one of its own reaches, from any host."""
+        within, differing = self._requests.names, self._differing
+        dividing = self._everyones.get(WILDCARD)
+        turning = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
+        is_all_turned = turning is None or (WILDCARD in turning and turning[WILDCARD].reaches_all)
+        is_known = is_all_turned and not within.is_literal and not self._requests.excluded
+        if dividing is None or not is_known or self._requests.hosts != ANY_HOST:
+            return 0
+        names = sorted(dividing.literals | dividing.prefixes)
+        most = 0
+        for principal in self._named():
+            own = self._by_who.get(principal, _NOBODY).get(WILDCARD)
+            if own is not None and principal not in self._config.super_users:
+                stems = {*own.prefixes, ""} if own.reaches_all else own.prefixes
+                most += max((_beginning(names, stem, within.name) for stem in stems), default=0)
+        return most * self._requests.operations.bit_count()
+
     def without_names(self) -> Iterator[Session]:
         """Every session with own ACLs, and that of everybody else, without cells."""
         kind = self._requests.kind
@@ -302,6 +322,17 @@ class _HostsOfNames:
             for pattern in self._patterns.reaching(names)
             for host in self._by_pattern[pattern]
         }
+
+
+def _beginning(names: Sequence[str], *stems: str) -> int:
+    """How many of ``names``, in order, begin with all of ``stems``, and none with ``*``."""
+    stem = max(stems, key=len)
+    if not all(map(stem.startswith, stems)):
+        return 0
+    begin = bisect_left(names, stem)
+    end = bisect_left(names, True, begin, key=lambda name: not name.startswith(stem))
+    starred = bisect_left(names, WILDCARD), bisect_left(names, chr(ord(WILDCARD) + 1))
+    return max(0, end - begin - max(0, min(end, starred[1]) - max(begin, starred[0])))
 
 
 def _of_hosts(by_host: _ByHost, hosts: Collection[str]) -> list[Patterns]:

@@ -8,10 +8,11 @@ from random import Random
 import pytest
 
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
+from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.closing import closing
 from authorizer.analysis.cells.difference import SetComparison
-from authorizer.analysis.cells.names import PLAIN, NameClass, Patterns, plain_name
-from authorizer.analysis.cells.sessions import Requests, asked_operations
+from authorizer.analysis.cells.names import PLAIN, NameClass, NamePattern, Patterns, plain_name
+from authorizer.analysis.cells.sessions import ANYBODY, Requests, Sessions, asked_operations
 from authorizer.api import RequestContext
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
@@ -189,6 +190,33 @@ def test_a_claim_of_too_many_cells_is_refused_before_anything_is_asked() -> None
     asked = requests(random, small)
     with pytest.raises(InvalidRequest, match="more than 1 cell; narrow it"):
         prove(rules, small.config, AccessClaim(ClaimKind.DENY, (asked, asked)), most_cells=1)
+
+
+def test_what_is_known_of_the_number_of_cells_beforehand_is_never_too_much() -> None:
+    random = Random(3)
+    known = 0
+    for number in range(250):
+        small = world(random, SMALL)
+        rules = acls(random, small, 14)
+        asked = requests(random, small)
+        if number % 2:
+            asked = asked._replace(hosts=ANY_HOST, excluded=(), names=NamePattern(""))
+            rules = [each._replace(host="*") for each in rules]
+        for differing in (None, rules[:1]):
+            sessions = Sessions(rules, small.config, asked, differing)
+            least = sessions.least_cells()
+            listed = sum(len(each.names) for each in sessions) * asked.operations.bit_count()
+            assert least <= listed, (number, rules, asked)
+            known += bool(least)
+    assert known > 15
+
+
+def test_principals_times_names_are_refused_without_listing_them() -> None:
+    rules = [allow("*", principal=f"User:{each}") for each in range(300)]
+    rules += [allow(f"t{each}", principal="User:*") for each in range(300)]
+    kind = ResourceType.TOPIC
+    asked = Requests(ANYBODY, ANY_HOST, asked_operations(kind), kind, NamePattern(""))
+    assert Sessions(rules, AuthorizerConfig(), asked).least_cells() == 300 * 300 * 8
 
 
 def test_hosts_that_name_every_address_leave_others_to_whom_they_do_not_concern() -> None:
