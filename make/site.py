@@ -60,6 +60,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Links as the site has them: the page's Markdown is what a reader of it gets."""
     uri = page.file.src_uri
     page.meta["hide"] = ["navigation"] if uri == HOME else []
+    page.meta["search"] = {"exclude": uri == "CHANGELOG.md"}  # it has each word there is
     source = next((path for path, other in OUTSIDE.items() if other == uri), f"docs/{uri}")
 
     def on_the_site(link: re.Match[str]) -> str:
