@@ -32,7 +32,6 @@ from pipeline import ROOT, family_cpu
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOAD = os.getloadavg()[0]
 FOLDER = workloads.FOLDER / "builds"
 TRAFFICS: Mapping[str, Traffic] = {each.name: each for each in (REAL, HARD, STRANGERS)}
 SMALL = "small files"
@@ -84,9 +83,9 @@ class Measured(NamedTuple):
     by_step: Sequence[tuple[str, float]]
     clock: float
     requests: int
-    python: Sequence[float]
-    heap: Sequence[float]
-    load: float
+    python: Sequence[float] = ()
+    heap: Sequence[float] = ()
+    load: float | None = None
 
     @property
     def cpu(self) -> float:
@@ -189,11 +188,16 @@ def measured(case: Case) -> Measured:
     return found
 
 
+def _case(kept: Path) -> Case:
+    name, _, size = kept.stem.rpartition("-")
+    return Case(name.replace("-", " "), int(size))
+
+
 def page(found: Mapping[Case, Measured], command: str) -> str:
     parts = [
         "# Whole builds",
         f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
-        f"{os.cpu_count()} CPUs with a load of {_LOAD:.1f} before it, {platform.system()} "
+        f"{os.cpu_count()} CPUs, {platform.system()} "
         f"{platform.machine()}, Spark {version('pyspark')}, Python {platform.python_version()}.",
         _WHAT,
         table(
@@ -216,6 +220,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
                 [f"{_name(case)}, {case.lines:,} lines", *(f"{size:.0f}" for size in sizes)]
                 for case, each in found.items()
                 for sizes in [(*each.python, *each.heap)]
+                if sizes
             ],
         ),
         _STEPS,
@@ -234,7 +239,7 @@ def _rows(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
             f"{case.lines:,}",
             f"{each.cpu:.0f}",
             f"{each.clock:.0f}",
-            f"{each.load:.0f}",
+            "" if each.load is None else f"{each.load:.0f}",
             *of_line,
         ]
 
@@ -294,6 +299,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--files", type=int, nargs="+", default=[26_000, 260_000])
     parser.add_argument("--traffics", nargs="+", default=list(TRAFFICS), choices=TRAFFICS)
+    parser.add_argument("--kept", action="store_true", help="the page of what was measured alone")
     parser.add_argument("--again", action="store_true", help="measure what was measured, too")
     parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -304,6 +310,8 @@ def main() -> None:
         arguments.lines, arguments.files = [200_000, 400_000], [500, 1_000]
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = [*cases(arguments.lines, arguments.files, arguments.traffics)]
+    if arguments.kept:
+        wanted = sorted(map(_case, FOLDER.glob("*.json")))
     for case in wanted if arguments.again else ():
         _kept(case).unlink(missing_ok=True)
     found = {case: measured(case) for case in wanted}
