@@ -413,7 +413,11 @@ def test_no_verb_takes_a_name_that_is_not_unicode() -> None:
     for verb, _, module in TABLE.commands():
         parser = build_parser(verb, "", module)
         actions = parser._actions
-        needed = ["x" for each in actions if not each.option_strings and each.nargs != "*"]
+        needed = [
+            str(next(iter(each.choices))) if each.choices else "x"
+            for each in actions
+            if not each.option_strings and each.nargs != "*"
+        ]
         for each in actions:
             needed += (
                 [each.option_strings[-1], "x"] if each.option_strings and each.required else []
