@@ -117,6 +117,13 @@ $(IF_POSSIBLE): %-if-possible:
 figures: .venv/test-ready ## Count the README's figures again and write them into it
 	METALOG_FIGURES=write $(BIN)/python $(PYTEST)
 
+BUDGET ?= 120
+SEED ?= 1
+
+.PHONY: prove
+prove: .venv/test-ready ## The long runs behind docs/ASSURANCE.md, for BUDGET seconds of CPU
+	$(BIN)/python -m tests.prove --budget $(BUDGET) --seed $(SEED)
+
 .PHONY: api
 api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages export, a line each
 	$(BIN)/python -m tests.support.pages.public_api

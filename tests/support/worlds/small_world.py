@@ -59,6 +59,14 @@ configs = st.builds(
 )
 
 
+def random_acl(random: Random) -> Acl:
+    return random.choice(_ACLS)
+
+
+def random_question(random: Random) -> Question:
+    return random.choice(_QUESTIONS)
+
+
 def _world(seed: int) -> tuple[list[Acl], AuthorizerConfig, Question]:
     random = Random(seed)
     question = random.choice(_QUESTIONS)
