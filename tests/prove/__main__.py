@@ -62,8 +62,8 @@ def _with_one_more(promise: Promise, before: results.Tried) -> results.Tried:
     tries, broken = 0, before.broken
     try:
         tries = promise.unit(seed)
-    except AssertionError as failure:
-        print(f"{promise.name}: broken with seed {seed}: {failure}", file=sys.stderr)
+    except Exception as failure:
+        print(f"{promise.name}: broken with seed {seed}: {failure!r}", file=sys.stderr)
         broken = (*broken, seed)[:MOST_BROKEN]
     return before._replace(
         units=before.units + 1,

@@ -47,13 +47,15 @@ def changed_world(random: Random, release: str) -> tuple[KafkaWorld, list[str]]:
         }
     )
     authorizer.complete_initial_load()
-    acls = changed(random, authorizer)
     questions = [question(random) for _ in range(QUESTIONS)]
+    acls = changed(random, authorizer, questions)
     answers = [answer(authorizer, each) for each in questions]
     return KafkaWorld(acls, questions, everyone, super_users), answers
 
 
-def changed(random: Random, authorizer: StandardAuthorizer) -> list[Acl]:
+def changed(
+    random: Random, authorizer: StandardAuthorizer, questions: list[KafkaQuestion]
+) -> list[Acl]:
     """The ACLs that are left of some changes; ``authorizer`` answers between them."""
     by_id: dict[Uuid, Acl] = {}
     for number in range(random.randrange(CHANGES)):
@@ -63,10 +65,22 @@ def changed(random: Random, authorizer: StandardAuthorizer) -> list[Acl]:
             authorizer.remove_acl(gone)
         else:
             uuid = Uuid(number.to_bytes(16, "big"))
-            by_id[uuid] = random_acl(random)
+            by_id[uuid] = about(random, random.choice(questions))
             authorizer.add_acl(uuid, by_id[uuid])
-        answer(authorizer, question(random))
+        answer(authorizer, random.choice(questions))
     return list(dict.fromkeys(by_id.values()))
+
+
+def about(random: Random, asked: KafkaQuestion) -> Acl:
+    """An ACL, more often than not one that reaches what is asked, or nearly."""
+    acl = random_acl(random)
+    if random.random() < 0.7:
+        acl = acl._replace(resource_type=asked.resource_type, host=random.choice(("*", acl.host)))
+    if random.random() < 0.7:
+        acl = acl._replace(principal=random.choice((asked.principal, "User:*")))
+    if asked.name is not None and random.random() < 0.7:
+        acl = acl._replace(resource_name=asked.name[: random.randrange(1, 5)])
+    return acl
 
 
 def question(random: Random) -> KafkaQuestion:
