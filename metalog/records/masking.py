@@ -5,8 +5,10 @@ This module must not know where records are shown.
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Final
 
+from metalog.records.json import to_json
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.config_record import ConfigRecord
 
@@ -30,11 +32,13 @@ def is_secret_config(name: str) -> bool:
     return name.endswith(_SECRET_ENDINGS)
 
 
-def masked(message: Message | ControlMessage, data: dict[str, object]) -> dict[str, object]:
-    """``data``, the JSON form of ``message``, without its secrets."""
-    if isinstance(message, ConfigRecord) and not is_secret_config(message.name):
-        return data
-    return data | dict.fromkeys(map(_json_name, message.SECRETS), REDACTED)
+def masked(message: Message | ControlMessage, version: int) -> str:
+    """The JSON form of ``message``, without its secrets."""
+    is_open = isinstance(message, ConfigRecord) and not is_secret_config(message.name)
+    if is_open or not message.SECRETS:
+        return message.json_text(version)
+    data = to_json(message, version) | dict.fromkeys(map(_json_name, message.SECRETS), REDACTED)
+    return dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json_name(field: str) -> str:

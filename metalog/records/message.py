@@ -45,7 +45,8 @@ class Struct:
     def encode(self, out: bytearray, version: int) -> None:
         raise NotImplementedError
 
-    def to_json(self, version: int) -> dict[str, object]:
+    def json_text(self, version: int) -> str:
+        """Kafka's JSON form, without blanks."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

@@ -7,7 +7,6 @@ are decoded. This module must not know where records are read from.
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -244,15 +243,14 @@ def _data(row: _Row) -> str | None:
 
 
 def _data_with_secrets(row: _Row) -> str | None:
-    return _json(row, lambda message, data: data)
+    return _json(row, lambda message, version: message.json_text(version))
 
 
-def _json(row: _Row, shown: Callable[[Any, Any], object]) -> str | None:
+def _json(row: _Row, shown: Callable[[Any, int], str]) -> str | None:
     message = row.legible
-    if message is None or _is_told_by_struct(message):
+    if message is None or row.version is None or _is_told_by_struct(message):
         return None
-    data = shown(message, message.to_json(row.version))
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return shown(message, row.version)
 
 
 def _is_told_by_struct(message: Any) -> bool:

@@ -161,6 +161,16 @@ class Output:
             self._has_said_missing = True
         self.out.write(safe(self._encode(record)) + "\n")
 
+    def json_texts(self, texts: Sequence[str]) -> None:
+        """JSON objects that are text already, without blanks, each on a line of its own."""
+        if self.missing_fields:
+            from json import loads
+
+            for text in texts:
+                self.record(loads(text))
+        elif texts:
+            self.out.write("\n".join(map(safe, texts)) + "\n")
+
     def raw(self, data: bytes) -> None:
         """Write bytes of a foreign format, which itself reports what is ``missing``."""
         self._has_said_missing = True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Final
 
 from metalog.records.codegen.codec_source import decode_body, encode_body, layouts
@@ -64,8 +65,8 @@ def _class(
     body += [*_indented(decode_body(name, fields)), ""]
     body += ["def encode(self, out: bytearray, version: int) -> None:"]
     body += [*_indented(encode_body(fields)), ""]
-    body += ["def to_json(self, version: int) -> dict[str, object]:"]
-    body += [*_indented(_to_json_body(fields)), ""]
+    body += ["def json_text(self, version: int) -> str:"]
+    body += [*_indented(_json_text_body(fields)), ""]
     body += ["@staticmethod", f"def from_json(data: JsonObject, version: int) -> {name}:"]
     body += _indented(_from_json_body(name, fields))
     return "\n".join(lines + _indented(body)) + "\n\n"
@@ -87,15 +88,22 @@ def _shown_otherwise(fields: list[TypedField]) -> list[str]:
     return lines
 
 
-def _to_json_body(fields: list[TypedField]) -> list[str]:
-    lines = ["data: dict[str, object] = {}"]
-    for f in fields:
+def _json_text_body(fields: list[TypedField]) -> list[str]:
+    """Adds each field with a comma before it; the first comma becomes the brace."""
+    always = list(takewhile(lambda f: f.field.tag is None and f.first == 0, fields))
+    begin = [f"    f'{_json_member(f)}'" for f in always]
+    lines = ["text = (", *begin, ")"] if begin else ['text = ""']
+    for f in fields[len(always) :]:
         conditions = [f"version >= {f.first}"] if f.first > 0 else []
         if f.field.tag is not None:
             conditions.append(f.is_set)
-        put = f'data["{camel(f.field.name)}"] = {f.to_json}'
+        put = f"text += f'{_json_member(f)}'"
         lines += [f"if {' and '.join(conditions)}:", f"    {put}"] if conditions else [put]
-    return [*lines, "return data"]
+    return [*lines, 'return f"{{{text[1:]}}}"']
+
+
+def _json_member(f: TypedField) -> str:
+    return f',"{camel(f.field.name)}":{f.json_text}'
 
 
 def _from_json_body(name: str, fields: list[TypedField]) -> list[str]:
@@ -116,7 +124,7 @@ def _imports(code: str, base: str) -> str:
     """Import lines for every helper that ``code`` names."""
     words = set(re.findall(r"\w+", code))
     bases = {base, "message"} | ({"Struct"} & words)
-    json_words = {w for w in words if re.match(r"(from_json_|to_(?!json)|json_|JsonObject)", w)}
+    json_words = {w for w in words if re.match(r"(from_json_|to_|json_(?!text)|JsonObject)", w)}
     json_words |= {"from_json"} if "from_json(to_" in code else set()
     fields = {w for w in words if re.match(r"(read|write|check|refuse)_|TaggedFields$", w)}
     fields |= {"INT32_ARRAYS", "MANY", "UUID_ARRAYS"} & words

@@ -120,20 +120,23 @@ class TypedField(NamedTuple):
         return f"{prefix}_array(write_{self.item}, {out}, {value})"
 
     @property
-    def to_json(self) -> str:
+    def json_text(self) -> str:
+        """What stands for the field in an f-string."""
         value = f"self.{self.name}"
-        if self.is_array:
-            items = f"[{self._item_to_json('item')} for item in {value}]"
-            if self._item_to_json("item") == "item":
-                items = f"list({value})"
-            return f"None if {value} is None else {items}" if self.is_nullable else items
-        return self._item_to_json(value)
+        if self.item == "uuid" and not self.is_array:
+            return f'"{{uuid_text({value})}}"'
+        return f"{{{self._json_value(value)}}}"
 
-    def _item_to_json(self, item: str) -> str:
+    def _json_value(self, value: str) -> str:
+        if self.is_array:
+            if self.is_struct:
+                return f"json_structs({value}, version)"
+            return f"json_{self.item}s({value})"
         if self.is_struct:
-            return f"{item}.to_json(version)"
-        words = {"uuid": "uuid_text", "bytes": "json_bytes", "float64": "json_float64"}
-        return f"{words[self.item]}({item})" if self.item in words else item
+            return f"{value}.json_text(version)"
+        if self.item.startswith(("int", "uint")):
+            return value
+        return f"json_{self.item}({value})"
 
     @property
     def from_json(self) -> str:

@@ -16,7 +16,12 @@ from metalog.records.primitives.fields import (
     write_nullable_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json_nullable, to_string
+from metalog.records.primitives.json_fields import (
+    JsonObject,
+    from_json_nullable,
+    json_string,
+    to_string,
+)
 from metalog.records.primitives.text import decode_text
 
 
@@ -72,11 +77,11 @@ class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
             tagged.append((0, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
+    def json_text(self, version: int) -> str:
+        text = ""
         if self.reason is not None:
-            data["reason"] = self.reason
-        return data
+            text += f',"reason":{json_string(self.reason)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> AbortTransactionRecord:

@@ -20,6 +20,7 @@ from metalog.records.primitives.fields import (
 from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
+    json_string,
     to_int8,
     to_string,
     to_uuid,
@@ -116,17 +117,18 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["id"] = uuid_text(self.id)
-        data["resourceType"] = self.resource_type
-        data["resourceName"] = self.resource_name
-        data["patternType"] = self.pattern_type
-        data["principal"] = self.principal
-        data["host"] = self.host
-        data["operation"] = self.operation
-        data["permissionType"] = self.permission_type
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"id":"{uuid_text(self.id)}"'
+            f',"resourceType":{self.resource_type}'
+            f',"resourceName":{json_string(self.resource_name)}'
+            f',"patternType":{self.pattern_type}'
+            f',"principal":{json_string(self.principal)}'
+            f',"host":{json_string(self.host)}'
+            f',"operation":{self.operation}'
+            f',"permissionType":{self.permission_type}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> AccessControlEntryRecord:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.ids import Uuid, uuid_text
+from metalog.ids import Uuid
 from metalog.records.message import Message, message
 from metalog.records.primitives.fields import (
     MANY,
@@ -32,6 +32,7 @@ from metalog.records.primitives.json_fields import (
     from_json,
     from_json_array,
     from_json_nullable_array,
+    json_uuids,
     to_int8,
     to_int32,
     to_int64,
@@ -147,23 +148,17 @@ class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFie
             tagged.append((3, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["brokerId"] = self.broker_id
-        data["brokerEpoch"] = self.broker_epoch
+    def json_text(self, version: int) -> str:
+        text = f',"brokerId":{self.broker_id},"brokerEpoch":{self.broker_epoch}'
         if self.fenced != 0:
-            data["fenced"] = self.fenced
+            text += f',"fenced":{self.fenced}'
         if version >= 1 and self.in_controlled_shutdown != 0:
-            data["inControlledShutdown"] = self.in_controlled_shutdown
+            text += f',"inControlledShutdown":{self.in_controlled_shutdown}'
         if version >= 2 and self.log_dirs != ():
-            data["logDirs"] = [uuid_text(item) for item in self.log_dirs]
+            text += f',"logDirs":{json_uuids(self.log_dirs)}'
         if version >= 3 and self.cordoned_log_dirs is not None:
-            data["cordonedLogDirs"] = (
-                None
-                if self.cordoned_log_dirs is None
-                else [uuid_text(item) for item in self.cordoned_log_dirs]
-            )
-        return data
+            text += f',"cordonedLogDirs":{json_uuids(self.cordoned_log_dirs)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> BrokerRegistrationChangeRecord:

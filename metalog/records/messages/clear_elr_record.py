@@ -14,7 +14,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_string
+from metalog.records.primitives.json_fields import JsonObject, from_json, json_string, to_string
 from metalog.records.primitives.text import decode_text
 
 
@@ -56,10 +56,9 @@ class ClearElrRecord(Message, _ClearElrRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["topicName"] = self.topic_name
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"topicName":{json_string(self.topic_name)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ClearElrRecord:

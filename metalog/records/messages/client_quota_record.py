@@ -24,7 +24,10 @@ from metalog.records.primitives.json_fields import (
     from_json,
     from_json_nullable,
     from_json_structs,
+    json_bool,
     json_float64,
+    json_string,
+    json_structs,
     to_bool,
     to_float64,
     to_string,
@@ -76,11 +79,12 @@ class EntityData(Struct, _EntityDataFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["entityType"] = self.entity_type
-        data["entityName"] = self.entity_name
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"entityType":{json_string(self.entity_type)}'
+            f',"entityName":{json_string(self.entity_name)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> EntityData:
@@ -135,13 +139,14 @@ class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["entity"] = [item.to_json(version) for item in self.entity]
-        data["key"] = self.key
-        data["value"] = json_float64(self.value)
-        data["remove"] = self.remove
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"entity":{json_structs(self.entity, version)}'
+            f',"key":{json_string(self.key)}'
+            f',"value":{json_float64(self.value)}'
+            f',"remove":{json_bool(self.remove)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ClientQuotaRecord:

@@ -21,6 +21,7 @@ from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_nullable,
+    json_string,
     to_int8,
     to_string,
 )
@@ -90,13 +91,14 @@ class ConfigRecord(Message, _ConfigRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["resourceType"] = self.resource_type
-        data["resourceName"] = self.resource_name
-        data["name"] = self.name
-        data["value"] = self.value
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"resourceType":{self.resource_type}'
+            f',"resourceName":{json_string(self.resource_name)}'
+            f',"name":{json_string(self.name)}'
+            f',"value":{json_string(self.value)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ConfigRecord:

@@ -21,6 +21,8 @@ from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_array,
+    json_string,
+    json_strings,
     to_int64,
     to_string,
 )
@@ -110,16 +112,17 @@ class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["owner"] = self.owner
-        data["requester"] = self.requester
-        data["renewers"] = list(self.renewers)
-        data["issueTimestamp"] = self.issue_timestamp
-        data["maxTimestamp"] = self.max_timestamp
-        data["expirationTimestamp"] = self.expiration_timestamp
-        data["tokenId"] = self.token_id
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"owner":{json_string(self.owner)}'
+            f',"requester":{json_string(self.requester)}'
+            f',"renewers":{json_strings(self.renewers)}'
+            f',"issueTimestamp":{self.issue_timestamp}'
+            f',"maxTimestamp":{self.max_timestamp}'
+            f',"expirationTimestamp":{self.expiration_timestamp}'
+            f',"tokenId":{json_string(self.token_id)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> DelegationTokenRecord:

@@ -15,7 +15,13 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int16, to_string
+from metalog.records.primitives.json_fields import (
+    JsonObject,
+    from_json,
+    json_string,
+    to_int16,
+    to_string,
+)
 from metalog.records.primitives.text import decode_text
 
 _INT16: Final = struct.Struct(">h")
@@ -63,11 +69,9 @@ class FeatureLevelRecord(Message, _FeatureLevelRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["featureLevel"] = self.feature_level
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"name":{json_string(self.name)},"featureLevel":{self.feature_level}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> FeatureLevelRecord:

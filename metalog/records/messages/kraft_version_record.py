@@ -47,11 +47,9 @@ class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["version"] = self.version
-        data["kRaftVersion"] = self.kraft_version
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"version":{self.version},"kRaftVersion":{self.kraft_version}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> KRaftVersionRecord:

@@ -22,6 +22,7 @@ from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_structs,
+    json_structs,
     to_int16,
     to_int32,
     to_uuid,
@@ -70,12 +71,11 @@ class Voter(Struct, _VoterFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["voterId"] = self.voter_id
+    def json_text(self, version: int) -> str:
+        text = f',"voterId":{self.voter_id}'
         if version >= 1:
-            data["voterDirectoryId"] = uuid_text(self.voter_directory_id)
-        return data
+            text += f',"voterDirectoryId":"{uuid_text(self.voter_directory_id)}"'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> Voter:
@@ -127,13 +127,14 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["version"] = self.version
-        data["leaderId"] = self.leader_id
-        data["voters"] = [item.to_json(version) for item in self.voters]
-        data["grantingVoters"] = [item.to_json(version) for item in self.granting_voters]
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"version":{self.version}'
+            f',"leaderId":{self.leader_id}'
+            f',"voters":{json_structs(self.voters, version)}'
+            f',"grantingVoters":{json_structs(self.granting_voters, version)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> LeaderChangeMessage:

@@ -34,6 +34,8 @@ from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_nullable_array,
+    json_int32s,
+    json_uuids,
     to_int8,
     to_int32,
     to_uuid,
@@ -220,41 +222,27 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
             tagged.append((7, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["partitionId"] = self.partition_id
-        data["topicId"] = uuid_text(self.topic_id)
+    def json_text(self, version: int) -> str:
+        text = f',"partitionId":{self.partition_id},"topicId":"{uuid_text(self.topic_id)}"'
         if self.isr is not None:
-            data["isr"] = None if self.isr is None else list(self.isr)
+            text += f',"isr":{json_int32s(self.isr)}'
         if self.leader != -2:
-            data["leader"] = self.leader
+            text += f',"leader":{self.leader}'
         if self.replicas is not None:
-            data["replicas"] = None if self.replicas is None else list(self.replicas)
+            text += f',"replicas":{json_int32s(self.replicas)}'
         if self.removing_replicas is not None:
-            data["removingReplicas"] = (
-                None if self.removing_replicas is None else list(self.removing_replicas)
-            )
+            text += f',"removingReplicas":{json_int32s(self.removing_replicas)}'
         if self.adding_replicas is not None:
-            data["addingReplicas"] = (
-                None if self.adding_replicas is None else list(self.adding_replicas)
-            )
+            text += f',"addingReplicas":{json_int32s(self.adding_replicas)}'
         if self.leader_recovery_state != -1:
-            data["leaderRecoveryState"] = self.leader_recovery_state
+            text += f',"leaderRecoveryState":{self.leader_recovery_state}'
         if version >= 1 and self.directories is not None:
-            data["directories"] = (
-                None if self.directories is None else [uuid_text(item) for item in self.directories]
-            )
+            text += f',"directories":{json_uuids(self.directories)}'
         if version >= 2 and self.eligible_leader_replicas is not None:
-            data["eligibleLeaderReplicas"] = (
-                None
-                if self.eligible_leader_replicas is None
-                else list(self.eligible_leader_replicas)
-            )
+            text += f',"eligibleLeaderReplicas":{json_int32s(self.eligible_leader_replicas)}'
         if version >= 2 and self.last_known_elr is not None:
-            data["lastKnownElr"] = (
-                None if self.last_known_elr is None else list(self.last_known_elr)
-            )
-        return data
+            text += f',"lastKnownElr":{json_int32s(self.last_known_elr)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> PartitionChangeRecord:

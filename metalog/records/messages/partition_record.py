@@ -36,6 +36,8 @@ from metalog.records.primitives.json_fields import (
     from_json,
     from_json_array,
     from_json_nullable_array,
+    json_int32s,
+    json_uuids,
     to_int8,
     to_int32,
     to_uuid,
@@ -199,32 +201,27 @@ class PartitionRecord(Message, _PartitionRecordFields):
             tagged.append((2, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["partitionId"] = self.partition_id
-        data["topicId"] = uuid_text(self.topic_id)
-        data["replicas"] = list(self.replicas)
-        data["isr"] = list(self.isr)
-        data["removingReplicas"] = list(self.removing_replicas)
-        data["addingReplicas"] = list(self.adding_replicas)
-        data["leader"] = self.leader
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"partitionId":{self.partition_id}'
+            f',"topicId":"{uuid_text(self.topic_id)}"'
+            f',"replicas":{json_int32s(self.replicas)}'
+            f',"isr":{json_int32s(self.isr)}'
+            f',"removingReplicas":{json_int32s(self.removing_replicas)}'
+            f',"addingReplicas":{json_int32s(self.adding_replicas)}'
+            f',"leader":{self.leader}'
+        )
         if self.leader_recovery_state != 0:
-            data["leaderRecoveryState"] = self.leader_recovery_state
-        data["leaderEpoch"] = self.leader_epoch
-        data["partitionEpoch"] = self.partition_epoch
+            text += f',"leaderRecoveryState":{self.leader_recovery_state}'
+        text += f',"leaderEpoch":{self.leader_epoch}'
+        text += f',"partitionEpoch":{self.partition_epoch}'
         if version >= 1:
-            data["directories"] = [uuid_text(item) for item in self.directories]
+            text += f',"directories":{json_uuids(self.directories)}'
         if version >= 2 and self.eligible_leader_replicas is not None:
-            data["eligibleLeaderReplicas"] = (
-                None
-                if self.eligible_leader_replicas is None
-                else list(self.eligible_leader_replicas)
-            )
+            text += f',"eligibleLeaderReplicas":{json_int32s(self.eligible_leader_replicas)}'
         if version >= 2 and self.last_known_elr is not None:
-            data["lastKnownElr"] = (
-                None if self.last_known_elr is None else list(self.last_known_elr)
-            )
-        return data
+            text += f',"lastKnownElr":{json_int32s(self.last_known_elr)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> PartitionRecord:

@@ -50,12 +50,13 @@ class ProducerIdsRecord(Message, _ProducerIdsRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["brokerId"] = self.broker_id
-        data["brokerEpoch"] = self.broker_epoch
-        data["nextProducerId"] = self.next_producer_id
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"brokerId":{self.broker_id}'
+            f',"brokerEpoch":{self.broker_epoch}'
+            f',"nextProducerId":{self.next_producer_id}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ProducerIdsRecord:

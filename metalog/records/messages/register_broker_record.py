@@ -41,6 +41,10 @@ from metalog.records.primitives.json_fields import (
     from_json_nullable,
     from_json_nullable_array,
     from_json_structs,
+    json_bool,
+    json_string,
+    json_structs,
+    json_uuids,
     to_bool,
     to_int16,
     to_int32,
@@ -105,13 +109,14 @@ class BrokerEndpoint(Struct, _BrokerEndpointFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["host"] = self.host
-        data["port"] = self.port
-        data["securityProtocol"] = self.security_protocol
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"name":{json_string(self.name)}'
+            f',"host":{json_string(self.host)}'
+            f',"port":{self.port}'
+            f',"securityProtocol":{self.security_protocol}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> BrokerEndpoint:
@@ -162,12 +167,13 @@ class BrokerFeature(Struct, _BrokerFeatureFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["minSupportedVersion"] = self.min_supported_version
-        data["maxSupportedVersion"] = self.max_supported_version
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"name":{json_string(self.name)}'
+            f',"minSupportedVersion":{self.min_supported_version}'
+            f',"maxSupportedVersion":{self.max_supported_version}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> BrokerFeature:
@@ -309,28 +315,23 @@ class RegisterBrokerRecord(Message, _RegisterBrokerRecordFields):
             tagged.append((1, bytes(field)))
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["brokerId"] = self.broker_id
+    def json_text(self, version: int) -> str:
+        text = f',"brokerId":{self.broker_id}'
         if version >= 2:
-            data["isMigratingZkBroker"] = self.is_migrating_zk_broker
-        data["incarnationId"] = uuid_text(self.incarnation_id)
-        data["brokerEpoch"] = self.broker_epoch
-        data["endPoints"] = [item.to_json(version) for item in self.end_points]
-        data["features"] = [item.to_json(version) for item in self.features]
-        data["rack"] = self.rack
-        data["fenced"] = self.fenced
+            text += f',"isMigratingZkBroker":{json_bool(self.is_migrating_zk_broker)}'
+        text += f',"incarnationId":"{uuid_text(self.incarnation_id)}"'
+        text += f',"brokerEpoch":{self.broker_epoch}'
+        text += f',"endPoints":{json_structs(self.end_points, version)}'
+        text += f',"features":{json_structs(self.features, version)}'
+        text += f',"rack":{json_string(self.rack)}'
+        text += f',"fenced":{json_bool(self.fenced)}'
         if version >= 1:
-            data["inControlledShutdown"] = self.in_controlled_shutdown
+            text += f',"inControlledShutdown":{json_bool(self.in_controlled_shutdown)}'
         if version >= 3 and self.log_dirs != ():
-            data["logDirs"] = [uuid_text(item) for item in self.log_dirs]
+            text += f',"logDirs":{json_uuids(self.log_dirs)}'
         if version >= 4 and self.cordoned_log_dirs is not None:
-            data["cordonedLogDirs"] = (
-                None
-                if self.cordoned_log_dirs is None
-                else [uuid_text(item) for item in self.cordoned_log_dirs]
-            )
-        return data
+            text += f',"cordonedLogDirs":{json_uuids(self.cordoned_log_dirs)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RegisterBrokerRecord:

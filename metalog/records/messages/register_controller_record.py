@@ -23,6 +23,9 @@ from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_structs,
+    json_bool,
+    json_string,
+    json_structs,
     to_bool,
     to_int16,
     to_int32,
@@ -84,13 +87,14 @@ class ControllerEndpoint(Struct, _ControllerEndpointFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["host"] = self.host
-        data["port"] = self.port
-        data["securityProtocol"] = self.security_protocol
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"name":{json_string(self.name)}'
+            f',"host":{json_string(self.host)}'
+            f',"port":{self.port}'
+            f',"securityProtocol":{self.security_protocol}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ControllerEndpoint:
@@ -141,12 +145,13 @@ class ControllerFeature(Struct, _ControllerFeatureFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["minSupportedVersion"] = self.min_supported_version
-        data["maxSupportedVersion"] = self.max_supported_version
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"name":{json_string(self.name)}'
+            f',"minSupportedVersion":{self.min_supported_version}'
+            f',"maxSupportedVersion":{self.max_supported_version}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ControllerFeature:
@@ -203,14 +208,15 @@ class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["controllerId"] = self.controller_id
-        data["incarnationId"] = uuid_text(self.incarnation_id)
-        data["zkMigrationReady"] = self.zk_migration_ready
-        data["endPoints"] = [item.to_json(version) for item in self.end_points]
-        data["features"] = [item.to_json(version) for item in self.features]
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"controllerId":{self.controller_id}'
+            f',"incarnationId":"{uuid_text(self.incarnation_id)}"'
+            f',"zkMigrationReady":{json_bool(self.zk_migration_ready)}'
+            f',"endPoints":{json_structs(self.end_points, version)}'
+            f',"features":{json_structs(self.features, version)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RegisterControllerRecord:

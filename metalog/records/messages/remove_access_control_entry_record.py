@@ -54,10 +54,9 @@ class RemoveAccessControlEntryRecord(Message, _RemoveAccessControlEntryRecordFie
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["id"] = uuid_text(self.id)
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"id":"{uuid_text(self.id)}"'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveAccessControlEntryRecord:

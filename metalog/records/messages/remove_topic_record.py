@@ -54,10 +54,9 @@ class RemoveTopicRecord(Message, _RemoveTopicRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["topicId"] = uuid_text(self.topic_id)
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"topicId":"{uuid_text(self.topic_id)}"'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveTopicRecord:

@@ -15,7 +15,13 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int8, to_string
+from metalog.records.primitives.json_fields import (
+    JsonObject,
+    from_json,
+    json_string,
+    to_int8,
+    to_string,
+)
 from metalog.records.primitives.text import decode_text
 
 _INT8: Final = struct.Struct(">b")
@@ -63,11 +69,9 @@ class RemoveUserScramCredentialRecord(Message, _RemoveUserScramCredentialRecordF
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["mechanism"] = self.mechanism
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"name":{json_string(self.name)},"mechanism":{self.mechanism}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveUserScramCredentialRecord:

@@ -46,10 +46,9 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["version"] = self.version
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"version":{self.version}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> SnapshotFooterRecord:

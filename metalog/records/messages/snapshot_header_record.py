@@ -49,11 +49,12 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["version"] = self.version
-        data["lastContainedLogTimestamp"] = self.last_contained_log_timestamp
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"version":{self.version}'
+            f',"lastContainedLogTimestamp":{self.last_contained_log_timestamp}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> SnapshotHeaderRecord:

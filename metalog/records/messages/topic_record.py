@@ -17,7 +17,13 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_string, to_uuid
+from metalog.records.primitives.json_fields import (
+    JsonObject,
+    from_json,
+    json_string,
+    to_string,
+    to_uuid,
+)
 from metalog.records.primitives.text import decode_text
 
 _UUID: Final = struct.Struct(">16s")
@@ -67,11 +73,9 @@ class TopicRecord(Message, _TopicRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["topicId"] = uuid_text(self.topic_id)
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"name":{json_string(self.name)},"topicId":"{uuid_text(self.topic_id)}"'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> TopicRecord:

@@ -47,11 +47,9 @@ class UnfenceBrokerRecord(Message, _UnfenceBrokerRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["id"] = self.id
-        data["epoch"] = self.epoch
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"id":{self.id},"epoch":{self.epoch}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UnfenceBrokerRecord:

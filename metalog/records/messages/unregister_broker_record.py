@@ -47,11 +47,9 @@ class UnregisterBrokerRecord(Message, _UnregisterBrokerRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["brokerId"] = self.broker_id
-        data["brokerEpoch"] = self.broker_epoch
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"brokerId":{self.broker_id},"brokerEpoch":{self.broker_epoch}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UnregisterBrokerRecord:

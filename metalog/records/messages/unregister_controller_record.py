@@ -46,10 +46,9 @@ class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["controllerId"] = self.controller_id
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"controllerId":{self.controller_id}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UnregisterControllerRecord:

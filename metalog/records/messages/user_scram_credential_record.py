@@ -21,6 +21,7 @@ from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     json_bytes,
+    json_string,
     to_bytes,
     to_int8,
     to_int32,
@@ -109,15 +110,16 @@ class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["mechanism"] = self.mechanism
-        data["salt"] = json_bytes(self.salt)
-        data["storedKey"] = json_bytes(self.stored_key)
-        data["serverKey"] = json_bytes(self.server_key)
-        data["iterations"] = self.iterations
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"name":{json_string(self.name)}'
+            f',"mechanism":{self.mechanism}'
+            f',"salt":{json_bytes(self.salt)}'
+            f',"storedKey":{json_bytes(self.stored_key)}'
+            f',"serverKey":{json_bytes(self.server_key)}'
+            f',"iterations":{self.iterations}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UserScramCredentialRecord:

@@ -24,6 +24,8 @@ from metalog.records.primitives.json_fields import (
     from_json,
     from_json_struct,
     from_json_structs,
+    json_string,
+    json_structs,
     to_int16,
     to_int32,
     to_string,
@@ -84,12 +86,11 @@ class Endpoint(Struct, _EndpointFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["name"] = self.name
-        data["host"] = self.host
-        data["port"] = self.port
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"name":{json_string(self.name)},"host":{json_string(self.host)},"port":{self.port}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> Endpoint:
@@ -129,11 +130,12 @@ class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["minSupportedVersion"] = self.min_supported_version
-        data["maxSupportedVersion"] = self.max_supported_version
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"minSupportedVersion":{self.min_supported_version}'
+            f',"maxSupportedVersion":{self.max_supported_version}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> KRaftVersionFeature:
@@ -180,13 +182,14 @@ class Voter(Struct, _VoterFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["voterId"] = self.voter_id
-        data["voterDirectoryId"] = uuid_text(self.voter_directory_id)
-        data["endpoints"] = [item.to_json(version) for item in self.endpoints]
-        data["kRaftVersionFeature"] = self.kraft_version_feature.to_json(version)
-        return data
+    def json_text(self, version: int) -> str:
+        text = (
+            f',"voterId":{self.voter_id}'
+            f',"voterDirectoryId":"{uuid_text(self.voter_directory_id)}"'
+            f',"endpoints":{json_structs(self.endpoints, version)}'
+            f',"kRaftVersionFeature":{self.kraft_version_feature.json_text(version)}'
+        )
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> Voter:
@@ -234,11 +237,9 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["version"] = self.version
-        data["voters"] = [item.to_json(version) for item in self.voters]
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"version":{self.version},"voters":{json_structs(self.voters, version)}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> VotersRecord:

@@ -46,10 +46,9 @@ class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
         else:
             out.append(0)
 
-    def to_json(self, version: int) -> dict[str, object]:
-        data: dict[str, object] = {}
-        data["zkMigrationState"] = self.zk_migration_state
-        return data
+    def json_text(self, version: int) -> str:
+        text = f',"zkMigrationState":{self.zk_migration_state}'
+        return f"{{{text[1:]}}}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ZkMigrationStateRecord:

@@ -1,4 +1,4 @@
-"""The field types in Kafka's JSON form: what a message's ``to_json`` and ``from_json`` need.
+"""The field types in Kafka's JSON form: what a message's ``json_text`` and ``from_json`` need.
 
 Input that does not fit raises ``InvalidRequest``. This module must not know messages.
 """
@@ -6,15 +6,19 @@ Input that does not fit raises ``InvalidRequest``. This module must not know mes
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from json.encoder import encode_basestring
 from math import inf, isfinite
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from metalog.errors import InvalidRequest
-from metalog.ids import Uuid, parse_uuid
+from metalog.ids import Uuid, parse_uuid, uuid_text
 
 T = TypeVar("T")
+
+_REMEMBERED: Final = 1 << 12
 
 JsonObject = Mapping[str, object]
 
@@ -22,13 +26,47 @@ _NAN: Final = "NaN"
 _NOT_FINITE: Final = {inf: "Infinity", -inf: "-Infinity"}
 
 
+class _HasJson(Protocol):
+    def json_text(self, version: int) -> str: ...
+
+
+def json_string(value: str | None) -> str:
+    return "null" if value is None else encode_basestring(value)
+
+
+def json_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
 def json_bytes(value: bytes) -> str:
-    return b64encode(value).decode("ascii")
+    return f'"{b64encode(value).decode("ascii")}"'
 
 
-def json_float64(value: float) -> float | str:
+def json_float64(value: float) -> str:
     """``value`` for JSON, which has no NaN or infinity: as in Kafka, these become texts."""
-    return value if isfinite(value) else _NOT_FINITE.get(value, _NAN)
+    return repr(value) if isfinite(value) else f'"{_NOT_FINITE.get(value, _NAN)}"'
+
+
+@lru_cache(_REMEMBERED)
+def json_int32s(value: tuple[int, ...] | None) -> str:
+    """Replicas and in-sync replicas of partitions are the same few again and again."""
+    return "null" if value is None else _array(map(str, value))
+
+
+def json_uuids(value: tuple[Uuid, ...] | None) -> str:
+    return "null" if value is None else _array(f'"{uuid_text(each)}"' for each in value)
+
+
+def json_strings(value: tuple[str, ...]) -> str:
+    return _array(map(encode_basestring, value))
+
+
+def json_structs(value: Iterable[_HasJson], version: int) -> str:
+    return _array(each.json_text(version) for each in value)
+
+
+def _array(items: Iterable[str]) -> str:
+    return f"[{','.join(items)}]"
 
 
 def to_bool(value: object) -> bool:
