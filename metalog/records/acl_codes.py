@@ -68,16 +68,12 @@ def acl_of(record: AccessControlEntryRecord) -> Acl:
 
 
 def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
-    return AccessControlEntryRecord(
-        id,
-        int(acl.resource_type),
-        acl.resource_name,
-        int(acl.pattern_type),
-        acl.principal,
-        acl.host,
-        int(acl.operation),
-        int(acl.permission_type),
-    )
+    resource_type, name, pattern_type, principal, host, operation, permission_type = acl
+    fields = (
+        id, int(resource_type), name, int(pattern_type), principal, host, int(operation),
+        int(permission_type), (),
+    )  # fmt: skip
+    return tuple.__new__(AccessControlEntryRecord, fields)
 
 
 def can_be_bound(record: AccessControlEntryRecord) -> bool:

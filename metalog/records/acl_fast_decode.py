@@ -39,9 +39,10 @@ from metalog.records.messages.access_control_entry_record import AccessControlEn
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
 from metalog.records.record import (
+    MOST_STARTS,
     SMALLEST,
     check_end,
-    plain_start,
+    plain_starts,
     plain_value,
     read_record,
     refusal,
@@ -56,7 +57,7 @@ MAX_SHAPES = 1 << 9
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16
 _NO_TAGGED_FIELDS_NOR_HEADERS: Final = b"\x00\x00"
-_SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, 1 << 17, 5))
+_SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 """Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
 delta in each range."""
 _ONE_BYTE_LENGTH: Final = 64
@@ -114,7 +115,6 @@ _texts: dict[bytes, str] = {}
 _heads: dict[bytes, _Fields] = {}
 _ends: dict[bytes, _Fields] = {}
 _shapes_by_delta_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
-_first_deltas: list[bytes] = []
 
 
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
@@ -124,7 +124,7 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
     """
     parts: list[Part] = []
     run = AclRun([], [])
-    deltas = _deltas(min(count, len(payload) // SMALLEST))
+    deltas = plain_starts(min(count, len(payload) // SMALLEST))
     index = at = 0
     while index < count:
         if unread is not None:
@@ -189,19 +189,6 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     except (LookupError, struct.error, _NotPlain):
         pass
     return at
-
-
-def _deltas(count: int) -> list[bytes]:
-    """Attributes, timestamp delta and offset delta of ``count`` plain records.
-
-    The list is shorter if the fast path cannot read the last ones.
-    """
-    global _first_deltas
-    known = _first_deltas
-    count = min(count, _SPANS[-1][1])
-    if len(known) < count:
-        known = _first_deltas = [*known, *map(plain_start, range(len(known), count))]
-    return known[:count]
 
 
 def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Shape:

@@ -11,44 +11,51 @@ from functools import lru_cache
 from typing import Final
 
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
-from metalog.records.primitives.fields import write_string
+from metalog.records.primitives.fields import TaggedFields, write_string
 
-_CODES: Final = [bytes((code,)) for code in range(128)]
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
 _REMEMBERED: Final = 1 << 16
+_ID_SIZE: Final = 16
+_LARGEST_CODE: Final = 127
 
 
 def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
     """``record`` in version 0 with its frame; None if the general codec must encode it."""
-    codes = (
-        record.resource_type,
-        record.pattern_type,
-        record.operation,
-        record.permission_type,
-    )
-    if record.unknown_tagged_fields or len(record.id) != 16 or min(codes) < 0 or max(codes) > 127:
+    if len(record[0]) != _ID_SIZE:
         return None
     try:
-        return b"".join(
-            (
-                _HEAD,
-                record.id,
-                _CODES[codes[0]],
-                _text(record.resource_name),
-                _CODES[codes[1]],
-                _text(record.principal),
-                _text(record.host),
-                _CODES[codes[2]],
-                _CODES[codes[3]],
-                b"\0",
-            )
-        )
-    except ValueError:
+        return b"".join((_HEAD, record[0], _resource(*record[1:3]), _rest(*record[3:])))
+    except (TypeError, ValueError):
         return None
 
 
 @lru_cache(_REMEMBERED)
-def _text(text: str) -> bytes:
-    out = bytearray()
-    write_string(out, text)
+def _resource(resource_type: int, resource_name: str) -> bytes:
+    out = bytearray((_code(resource_type),))
+    write_string(out, resource_name)
     return bytes(out)
+
+
+@lru_cache(_REMEMBERED)
+def _rest(
+    pattern_type: int,
+    principal: str,
+    host: str,
+    operation: int,
+    permission_type: int,
+    unknown_tagged_fields: TaggedFields,
+) -> bytes:
+    """The bytes after the name. Principals have the same few rights on many resources."""
+    if unknown_tagged_fields:
+        raise ValueError("tagged fields")
+    out = bytearray((_code(pattern_type),))
+    write_string(out, principal)
+    write_string(out, host)
+    out += bytes((_code(operation), _code(permission_type), 0))
+    return bytes(out)
+
+
+def _code(code: int) -> int:
+    if not 0 <= code <= _LARGEST_CODE:
+        raise ValueError("not a byte")
+    return code

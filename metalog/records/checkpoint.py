@@ -116,7 +116,7 @@ def _groups(messages: Iterable[tuple[Message, int]]) -> Iterator[list[RawRecord]
         if group and (len(group) == RECORDS_PER_BATCH or size + len(value) > BYTES_PER_BATCH):
             yield group
             group, size = [], 0
-        group.append(RawRecord(0, 0, len(group), None, value, ()))
+        group.append(tuple.__new__(RawRecord, (0, 0, len(group), None, value, ())))
         size += len(value)
     if group:
         yield group

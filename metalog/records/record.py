@@ -8,6 +8,7 @@ position in the file. This module must not know what a value means.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from metalog.records.primitives.fields import UNREADABLE
@@ -18,6 +19,8 @@ SMALLEST: Final = 7
 _NULL: Final = 1
 """The varint -1."""
 _NO_HEADERS: Final = 0
+MOST_STARTS: Final = 1 << 17
+_SIZES_REMEMBERED: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest number that a varint of two bytes cannot hold."""
 
@@ -69,9 +72,9 @@ class MalformedRecord(Exception):
 def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
     """All records of a payload, which must hold exactly ``count``."""
     at = 0
+    starts = plain_starts(min(count, len(payload) // SMALLEST))
     for index in range(count):
-        start = _FIRST_STARTS[index] if index < len(_FIRST_STARTS) else plain_start(index)
-        plain = plain_value(payload, at, start)
+        plain = plain_value(payload, at, starts[index]) if index < len(starts) else None
         if plain is None:
             record, at = read_record(payload, at, index)
             yield record
@@ -93,7 +96,17 @@ def plain_start(index: int) -> bytes:
     return bytes(start)
 
 
-_FIRST_STARTS: Final = tuple([plain_start(index) for index in range(64)])
+_first_starts: list[bytes] = []
+
+
+def plain_starts(count: int) -> list[bytes]:
+    """``plain_start`` of each of so many records, but of no more than ``MOST_STARTS``."""
+    global _first_starts
+    known = _first_starts
+    count = min(count, MOST_STARTS)
+    if len(known) < count:
+        known = _first_starts = [*known, *map(plain_start, range(len(known), count))]
+    return known[:count]
 
 
 def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | None:
@@ -181,36 +194,49 @@ def _read_nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def write_records(records: Sequence[RawRecord]) -> bytes:
-    out = bytearray()
-    for record in records:
-        if record.key is None and record.value is not None and not record.headers:
-            _write_plain(out, record, record.value)
+    """The payload of a batch. Nearly all records have only a value, and are not copied twice."""
+    pieces: list[bytes] = []
+    starts = plain_starts(len(records))
+    for index, record in enumerate(records):
+        attributes, timestamp_delta, offset_delta, key, value, headers = record
+        if (
+            value is None
+            or key is not None
+            or headers
+            or attributes
+            or timestamp_delta
+            or not offset_delta == index < len(starts)
+        ):
+            pieces.append(_any_record(record))
             continue
-        body = bytearray((record.attributes,))
-        write_varlong(body, record.timestamp_delta)
-        write_varint(body, record.offset_delta)
-        _write_nullable(body, record.key)
-        _write_nullable(body, record.value)
-        write_varint(body, len(record.headers))
-        for header in record.headers:
-            _write_nullable(body, header.key.encode("utf-8", "surrogateescape"))
-            _write_nullable(body, header.value)
-        write_varint(out, len(body))
-        out += body
-    return bytes(out)
+        start = starts[index]
+        size, value_size = _plain_sizes(len(start), len(value))
+        pieces += (size, start, value_size, value, b"\0")
+    return b"".join(pieces)
 
 
-def _write_plain(out: bytearray, record: RawRecord, value: bytes) -> None:
-    """Write a record with only a value, as nearly all have, without a copy of the value."""
-    head = bytearray((record.attributes,))
-    write_varlong(head, record.timestamp_delta)
-    write_varint(head, record.offset_delta)
-    head.append(_NULL)
-    write_varint(head, len(value))
-    write_varint(out, len(head) + len(value) + 1)
-    out += head
-    out += value
-    out.append(0)
+@lru_cache(_SIZES_REMEMBERED)
+def _plain_sizes(start_size: int, value_size: int) -> tuple[bytes, bytes]:
+    """The length of a plain record, and the bytes between ``plain_start`` and the value."""
+    size, between = bytearray(), bytearray((_NULL,))
+    write_varint(between, value_size)
+    write_varint(size, start_size + len(between) + value_size + 1)
+    return bytes(size), bytes(between)
+
+
+def _any_record(record: RawRecord) -> bytes:
+    body = bytearray((record.attributes,))
+    write_varlong(body, record.timestamp_delta)
+    write_varint(body, record.offset_delta)
+    _write_nullable(body, record.key)
+    _write_nullable(body, record.value)
+    write_varint(body, len(record.headers))
+    for header in record.headers:
+        _write_nullable(body, header.key.encode("utf-8", "surrogateescape"))
+        _write_nullable(body, header.value)
+    out = bytearray()
+    write_varint(out, len(body))
+    return bytes(out + body)
 
 
 def _write_nullable(out: bytearray, value: bytes | None) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
 from metalog.image.acls import may_mislead
-from metalog.records import acl_fast_decode
+from metalog.records import acl_fast_decode, record
 from metalog.records.acl_codes import acl_of
 from metalog.records.acl_fast_decode import AclRun, messages_of, numbered
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
@@ -181,9 +181,9 @@ def test_threads_may_decode_at_once(monkeypatch):
     try:
         with ThreadPoolExecutor(4) as threads:
             for _ in range(10):
-                monkeypatch.setattr(acl_fast_decode, "_first_deltas", [])
-                found = list(threads.map(lambda _: acl_fast_decode._deltas(1000), range(4)))
+                monkeypatch.setattr(record, "_first_starts", [])
+                found = list(threads.map(lambda _: record.plain_starts(1000), range(4)))
                 assert found == [[plain_start(index) for index in range(1000)]] * 4
-                assert acl_fast_decode._first_deltas == found[0]
+                assert record._first_starts == found[0]
     finally:
         sys.setswitchinterval(interval)
