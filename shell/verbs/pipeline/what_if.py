@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from metalog.acl import Operation, PermissionType, ResourceType
+from metalog.acl import PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown
@@ -24,7 +24,7 @@ from shell.inputs.acl_files import read_document
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
 from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
-from shell.tasks.meaning import Meaning, TurnedRequest, beside_requests, meaning
+from shell.tasks.meaning import Meaning, meaning
 from shell.tasks.plans.saved import changed_since, saved_plan
 from shell.views.accepted_findings import (
     AcceptedFindings,
@@ -80,7 +80,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--prove",
         action="store_true",
-        help="say also what would change of which the window has no request: with proof",
+        help="list the whole change, also what no request of the window shows: with proof",
     )
     group.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)
@@ -103,7 +103,7 @@ def run(arguments: Namespace, output: Output) -> int:
         today, now = acls_now(tables), config_now(tables)
         config = _config(now, settings, arguments, output)
         proposed = _proposed(today, read, config, output)
-        every_change = meaning(today, proposed, now, config) if arguments.prove else None
+        meant = meaning(today, proposed, now, config) if arguments.prove else None
         seen = seen_in(tables, window)
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)
@@ -117,11 +117,10 @@ def run(arguments: Namespace, output: Output) -> int:
     _say_missing(seen, lost, output)
     rows, accepted = known.split(every, _words)
     known.say_idle(output)
-    unseen = None if every_change is None else beside_requests(every_change, map(_turned, every))
     if output.format == "json":
         for row, entry in [*((row, None) for row in rows), *accepted]:
             output.record(_as_json(row, entry))
-        for record in () if unseen is None else meaning_records(unseen, None):
+        for record in () if meant is None else meaning_records(meant, None):
             output.record(record)
     elif output.format == "commands":
         print_remedies((row["remedy"] for row in rows), output)
@@ -129,9 +128,9 @@ def run(arguments: Namespace, output: Output) -> int:
         _print(rows, total, sum(row["requests"] for row, _ in accepted), arguments, output)
         for row, entry in accepted:
             output.line(f"{_question(row)}: {accepted_said(entry)}")
-        if unseen is not None:
-            _print_unseen(unseen, bool(every), output)
-    return 1 if rows or lost or not (unseen is None or unseen.is_none) else 0
+        if meant is not None:
+            _print_meant(meant, bool(every), output)
+    return 1 if rows or lost or not (meant is None or meant.is_none) else 0
 
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
@@ -227,26 +226,21 @@ def _print(
     output.line(f"The first row's requests: {rows[0]['command']}")
 
 
-def _turned(row: Mapping[str, Any]) -> TurnedRequest:
-    return TurnedRequest(
-        row["principal"],
-        Operation[row["operation"]],
-        ResourceType[row["resource_type"]],
-        row["resource_name"],
-        row["after"] == "ALLOWED",
-    )
-
-
-def _print_unseen(unseen: Meaning, has_seen: bool, output: Output) -> None:
-    """What would change of which the window has no request."""
-    cells = counted(unseen.cells, "cell")
-    if unseen.is_none:
+def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
+    """The whole change. A request of the window shows one host and one name, so it never stands
+    for a statement about more, and nothing is left out for it."""
+    cells = counted(meant.cells, "cell")
+    if meant.is_none:
         else_said = "else " if has_seen else ""
         output.prose(f"Nothing {else_said}would change for any request: proven ({cells}).")
         return
-    seen = "Beside these requests" if has_seen else "No request of the window would change, but"
-    output.prose(f"{seen} these cells would ({cells}):")
-    print_changes(unseen, output)
+    seen = (
+        "In all, these requests included, these cells would change"
+        if has_seen
+        else "No request of the window would change, but these cells would"
+    )
+    output.prose(f"{seen} ({cells}):")
+    print_changes(meant, output)
 
 
 def _whose(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from authorizer.analysis.remedies.commands import CONNECTION
-from metalog.acl import WILDCARD, Acl
+from metalog.acl import WILDCARD, Acl, Operation
 from metalog.ids import uuid_text
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import read_yaml, write_yaml
@@ -29,6 +29,7 @@ from tests.support.spark.small_shop import (
     CAROL,
     EVERY_TOPIC,
     LIVES,
+    MALLORY,
     POWERS,
     SHOP,
     WRITE,
@@ -304,8 +305,26 @@ def test_what_if_proves_what_no_request_of_the_window_shows(
     assert done.returncode == 0
     assert "Nothing would change for any request: proven (0 cells)." in done.stdout
     done = run_here(capsys, *words, "--super-users", "User:mallory;User:root")
-    assert "Beside these requests these cells would" in done.stdout
+    assert "In all, these requests included, these cells would change" in done.stdout
     assert "+  User:mallory and User:root may " in done.stdout
+
+
+def test_a_turned_request_hides_no_statement_and_accepts_none(
+    tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    """One topic that User:mallory reads, even an accepted one, does not stand for all topics, nor
+    for another who is granted the same."""
+    both = [allow("*", Operation.READ, who) for who in (MALLORY, "User:new")]
+    proposed = written(tmp_path / "acls.yaml", [*without(), *both])
+    accepted = tmp_path / "accepted.yaml"
+    entry = f'section: what-if, principal: "{MALLORY}", reason: his, until: "9999-12-31"'
+    accepted.write_text(f"- {{{entry}}}\n")
+    words = ("pipeline", "what-if", tables.path, proposed, "--prove", "--accepted", accepted)
+    done = run_here(capsys, *words)
+    assert done.returncode == 1
+    assert f"{MALLORY} READ on topic payments: accepted until" in done.stdout
+    assert "proven" not in done.stdout
+    assert f"+  {MALLORY} and User:new may READ and DESCRIBE any topic" in done.stdout
 
 
 def test_what_if_with_other_super_users(tables: Tables, tmp_path: Path, capsys: Captured) -> None:
