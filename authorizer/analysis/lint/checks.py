@@ -5,9 +5,11 @@ This module must not know what any of them looks for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
+from authorizer.analysis.cells.names import can_be_named
+from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.lint.too_open import (
     all_topics,
@@ -43,6 +45,7 @@ from authorizer.analysis.lint.without_effect import (
     star_in_name,
     unknown_code,
 )
+from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
 
 CHECKS: Final[tuple[Check, ...]] = tuple(
     module.CHECK
@@ -80,6 +83,12 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
 """In three groups: too open, without effect, needless or unusual."""
 
 
+_LAST: Final = (
+    "first add ACLs there for those who need it: without any, allow.everyone.if.no.acl.found lets "
+    "everyone in"
+)
+
+
 class CheckResult(NamedTuple):
     """One check's findings, the most severe first; None if the check was left out."""
 
@@ -88,7 +97,8 @@ class CheckResult(NamedTuple):
 
 
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
-    """Runs ``checks`` on ``subject``."""
+    """Runs ``checks`` on ``subject``. Removals that would leave names to
+    ``allow.everyone.if.no.acl.found`` are not advised."""
     results = []
     for check in checks:
         if check.needs is not None and not subject.has(check.needs):
@@ -96,7 +106,38 @@ def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckRe
         else:
             findings = sorted(check.find(subject), key=_most_severe_first)
             results.append(CheckResult(check, tuple(findings)))
-    return results
+    return _without_opening(results, subject.acls) if subject.config.allow_everyone else results
+
+
+def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[CheckResult]:
+    """The results without removals that would open names to everybody, if all were made."""
+    every = [each for result in results for each in result.found or ()]
+    removed = {acl: None for each in every if not each.add for acl in each.remove}
+    left = [acl for acl in acls if acl not in removed]
+    opened = {_pattern(acl) for acl in without_cover(filter(_has_a_name, removed), left)}
+
+    def safe(finding: Finding) -> Finding:
+        if finding.add or opened.isdisjoint(map(_pattern, finding.remove)):
+            return finding
+        advice = "; ".join(filter(None, (finding.advice, _LAST)))
+        return finding._replace(remove=(), advice=advice)
+
+    return [
+        result._replace(found=None if result.found is None else tuple(map(safe, result.found)))
+        for result in results
+    ]
+
+
+def _pattern(acl: Acl) -> tuple[ResourceType, str, PatternType]:
+    return acl[:3]
+
+
+def _has_a_name(acl: Acl) -> bool:
+    """Whether some resource can have a name that it matches."""
+    kind, name, pattern = acl[:3]
+    if pattern is PatternType.LITERAL:
+        return name == WILDCARD or can_be_named(kind, name)
+    return can_be_named(kind, name) or can_be_named(kind, f"{name}x")
 
 
 def worst(results: Iterable[CheckResult]) -> Severity | None:

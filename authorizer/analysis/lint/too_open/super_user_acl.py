@@ -1,4 +1,7 @@
-"""An ACL of a super user, which Kafka never checks."""
+"""An ACL of a super user, which Kafka does not need to let it do anything.
+
+Kafka counts it all the same: it ends ``allow.everyone.if.no.acl.found`` for everybody else.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,10 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(Severity.INFO, said, acl, remove=(acl,))
         else:
             said = "Kafka denies a super user nothing"
-            yield Finding(
-                Severity.ERROR, said, acl, advice="take it out of super.users, or remove the DENY"
-            )
+            advice = "take it out of super.users"
+            if not subject.config.allow_everyone:
+                advice += ", or remove the DENY"
+            yield Finding(Severity.ERROR, said, acl, advice=advice)
 
 
 CHECK = Check("super-user-acl", "An ACL of a super user.", _find, CheckInput.SUPER_USERS)

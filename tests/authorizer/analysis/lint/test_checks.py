@@ -32,7 +32,7 @@ from authorizer.analysis.lint.unusual.redundant import redundant
 from authorizer.analysis.lint.without_effect.overridden_allow import overridden
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
-from authorizer.trace import is_allow
+from authorizer.trace import Question, is_allow, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from shell.arguments.acl_line import parse_acl_line
 from tests.support.kafka.cases import REPOSITORY
@@ -268,6 +268,35 @@ def test_what_is_open_by_default_is_said_once() -> None:
         BY_ID["open-by-default"], subject([], config=AuthorizerConfig(allow_everyone=True))
     )
     assert finding.severity is WARNING
+
+
+@pytest.mark.parametrize(
+    ("lines", "safe"),
+    [
+        ("ALLOW User:root Read topic:secret", ()),
+        ("ALLOW User:root Read topic:secret ; ALLOW User:root Write topic:secret", ()),
+        ("ALLOW User:root Read topic:t ; ALLOW User:a Write topic:t", ("t",)),
+        ("ALLOW User:root Read topic:t ; DENY User:a Write topic:*", ("t",)),
+        ("ALLOW User:root Read topic:pay --prefixed ; ALLOW User:a Write topic:pay", ()),
+        ("ALLOW User:* Write topic:t", ()),
+        ("ALLOW User:root Read topic:t ; ALLOW User:* Write topic:t", ()),
+        ("ALLOW User:a Read topic:a/b", ("a/b",)),
+        ("ALLOW User:a Read topic:t ; ALLOW User:a All topic:*", ("t",)),
+    ],
+)
+def test_no_removal_is_advised_that_lets_everyone_in(lines: str, safe: tuple[str, ...]) -> None:
+    """Brute force: after every removal that all checks advise, no one is let in anywhere."""
+    acls, _ = worked(lines)
+    config = AuthorizerConfig(frozenset({"User:root"}), allow_everyone=True)
+    results = lint(subject(acls, config=config))
+    removed = {acl for result in results for each in result.found or () for acl in each.remove}
+    assert {acl.resource_name for acl in removed} == set(safe)
+    for name, operation in product(
+        ("secret", "t", "pay", "payx"), (Operation.READ, Operation.DELETE)
+    ):
+        question = Question("User:eve", operation, ResourceType.TOPIC, name, "10.0.0.1")
+        left = [acl for acl in acls if acl not in removed]
+        assert trace(left, config, question).allowed <= trace(acls, config, question).allowed
 
 
 def test_users_that_no_acl_names() -> None:
