@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
-from hashlib import sha256
 from typing import Final, NamedTuple
 
 from metalog.acl import (
@@ -52,7 +51,7 @@ _SAVED_KEYS: Final = (
 )
 
 
-_PROOF_KEYS: Final = ("onlyGain", "cells", "before", "after")
+_PROOF_KEYS: Final = ("onlyGain", "cells")
 
 
 class ChangeKind(Enum):
@@ -133,19 +132,10 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 class PlanProof(NamedTuple):
     """A proof that a plan lets nobody do more than ``claims`` state (texts in YAML; no claim means
-    nothing more). It compared ``cells`` of the target's ACLs before and after, which the digests
-    identify."""
+    nothing more). It compared ``cells`` of the target's ACLs before and after."""
 
     claims: tuple[str, ...]
     cells: int
-    before: str
-    after: str
-
-
-def acl_digest(acls: Iterable[Acl]) -> str:
-    """Equal for equal ACLs, in any order."""
-    lines = (json.dumps(acl_fields(acl)) for acl in sorted(set(acls), key=acl_order))
-    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 class SavedPlan(NamedTuple):
@@ -219,12 +209,7 @@ def write_saved(plan: SavedPlan) -> str:
 
 
 def _proof_fields(proof: PlanProof) -> dict[str, object]:
-    return {
-        "onlyGain": proof.claims,
-        "cells": str(proof.cells),
-        "before": proof.before,
-        "after": proof.after,
-    }
+    return {"onlyGain": proof.claims, "cells": str(proof.cells)}
 
 
 def _list(items: Iterable[object]) -> str:
@@ -279,9 +264,7 @@ def _read_proof(node: Node) -> PlanProof:
     if cells is None:
         raise fault(found["cells"].place, "cells is a whole number")
     claims = tuple(text_of(each, "onlyGain") for each in items_of(found["onlyGain"], "onlyGain"))
-    return PlanProof(
-        claims, cells, text_of(found["before"], "before"), text_of(found["after"], "after")
-    )
+    return PlanProof(claims, cells)
 
 
 def _read_boolean(node: Node, key: str) -> bool:

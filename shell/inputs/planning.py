@@ -136,22 +136,20 @@ def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
     return PlanLimits(removals, arguments.allow_lockout, caller, _gains_of(arguments))
 
 
-def _gains_of(arguments: Namespace) -> GainLimit | None:
+def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
     if arguments.only_gain is None:
-        return GainLimit() if arguments.no_new_access else None
+        return (GainLimit(),) if arguments.no_new_access else ()
     if arguments.no_new_access:
         raise InvalidRequest("--no-new-access and --only-gain: give one of them")
-    return gains_stated(claim_texts(arguments.only_gain, "--only-gain"))
+    return (gains_stated(claim_texts(arguments.only_gain, "--only-gain")),)
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
-    """``limits`` with what ``plan`` was proven to give no more than."""
+    """``limits``, and beside them what ``plan`` was proven to give no more than."""
     if plan.proof is None:
         return limits
-    if limits.gains is not None:
-        raise InvalidRequest(f"{file}: a saved plan already states what may be gained")
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
-    return limits._replace(gains=gains_stated(texts))
+    return limits._replace(gains=(*limits.gains, gains_stated(texts)))
 
 
 def gains_stated(texts: Sequence[tuple[str, str]]) -> GainLimit:

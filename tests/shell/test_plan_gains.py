@@ -109,10 +109,32 @@ def test_the_proof_is_kept_and_made_again_for_the_target_as_it_is(world: World) 
     proof = json.loads(world.plan.read_text())["proof"]
     assert proof["onlyGain"] == [ONLY]
     assert int(proof["cells"]) > 0
-    assert proof["before"] != proof["after"]
     world.has(LITERALS + OTHERS)
     assert world.run("apply", None) == 0
     assert world.run("apply", None) == 0  # nothing is left to do
+
+
+def test_options_of_apply_hold_whatever_the_saved_plan_states(world: World) -> None:
+    """The file is a text; whoever can change it can widen its own limit, not the options'."""
+    deny = ("--deny-principal", "User:b", "--operation", "All", "--topic", "*")
+    world.kafka_acls("--add", *deny)
+    save = ("--prune", "--no-new-access", "--save", str(world.plan))
+    assert world.run("plan", PREFIX, *save) == 0
+    world.kafka_acls("--remove", "--force", *deny)
+    saved = world.plan.read_text()
+    world.plan.write_text(saved.replace('"onlyGain": []', f'"onlyGain": {json.dumps([ONLY])}'))
+    assert world.run("apply", None, "--no-new-access") == 2
+    assert "no new access is to be given, but User:b would gain READ on topic pay-" in world.error
+    assert world.run("apply", None, "--only-gain", ONLY.replace("pay-*", "pay-us")) == 2
+    world.plan.write_text(saved)
+    assert world.run("apply", None, "--only-gain", ONLY) == 2  # both must hold
+    assert "no new access" in world.error
+    world.plan.write_text(saved.replace('"onlyGain": []', f'"onlyGain": {json.dumps([ONLY])}'))
+    assert world.run("apply", None, "--only-gain", ONLY) == 0
+    assert world.error == (
+        "note: proven for the target as it is: nobody gains access but User:b may READ or DESCRIBE"
+        " topics that begin with pay-; with super.users none and the default DENIED"
+    )
 
 
 def test_a_proof_that_does_not_hold_any_more_is_refused(world: World) -> None:

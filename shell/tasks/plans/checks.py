@@ -32,13 +32,13 @@ class Refusal(NamedTuple):
 
 
 class PlanLimits(NamedTuple):
-    """``caller`` makes the change; None where it is not known. ``gains`` is None where anybody may
-    gain anything."""
+    """``caller`` makes the change; None where it is not known. All of ``gains`` must hold; where
+    there is none, anybody may gain anything."""
 
     max_removals: int | None
     allow_lockout: bool
     caller: str | None
-    gains: GainLimit | None = None
+    gains: tuple[GainLimit, ...] = ()
 
 
 class PlanCheck(NamedTuple):
@@ -107,11 +107,13 @@ def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
 def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
     from shell.tasks.plans.gains import gain_proof, gains_refused
 
-    if limits.gains is None:
-        return PlanCheck(None)
-    proof = gain_proof(made, limits.gains)
-    said = gains_refused(proof, limits.gains)
-    return PlanCheck(None if said is None else Refusal(said, ()), proof)
+    proof = None
+    for limit in limits.gains:
+        proof = gain_proof(made, limit)
+        said = gains_refused(proof, limit)
+        if said is not None:
+            return PlanCheck(Refusal(said, ()), proof)
+    return PlanCheck(None, proof)
 
 
 def findings_of(

@@ -14,7 +14,7 @@ from authorizer.analysis.cells.gains import GainProof, prove_gains, unplanned_lo
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown
-from metalog_sources.targets.plan import PlanProof, acl_digest
+from metalog_sources.targets.plan import PlanProof
 from shell.tasks.acl_words import resource_kind
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
     return f"{said}, but {questions_said(proof.witnesses, 'would gain')}"
 
 
-def saved_proof(made: Planned, limit: GainLimit, proof: GainProof) -> PlanProof:
+def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
     """What a saved plan keeps of a ``proof`` without witnesses."""
-    return PlanProof(limit.texts, proof.cells, acl_digest(made.current), acl_digest(made.after))
+    return PlanProof(limit.texts, proof.cells)
 
 
 def losses_refused(

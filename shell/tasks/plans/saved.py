@@ -94,8 +94,8 @@ def refuse_other_config(
     before = made_with(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
-            f"this plan was made with {_config_said(before)}, and now there is "
-            f"{_config_said(config)}; make a new one with metalog plan"
+            f"this plan was made with {config_said(before)}, and now there is "
+            f"{config_said(config)}; make a new one with metalog plan"
         )
     if before.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
         raise InvalidRequest(
@@ -109,7 +109,8 @@ def _has_blocks(acls: Iterable[Acl]) -> bool:
     return any(host_block(host) is not None for host in {acl.host for acl in acls})
 
 
-def _config_said(config: AuthorizerConfig) -> str:
+def config_said(config: AuthorizerConfig) -> str:
+    """The super users and the default rule."""
     users = shown(";".join(sorted(config.super_users))) if config.super_users else "none"
     return f"super.users {users} and the default {_ANSWERS[config.allow_everyone]}"
 

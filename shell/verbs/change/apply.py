@@ -30,9 +30,10 @@ from shell.output.output import Output
 from shell.tasks.plans.checks import checked, default_findings
 from shell.tasks.plans.gains import losses_refused
 from shell.tasks.plans.planned import Planned
-from shell.tasks.plans.saved import changed_since, plan_to_save, saved_plan
+from shell.tasks.plans.saved import changed_since, config_said, plan_to_save, saved_plan
 from shell.views.other_kafka import say_other_plan
 from shell.views.plans.plan import print_steps
+from shell.views.proofs import claim_said, joined
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from metalog_sources.targets.target import Target
     from shell.inputs.credential_migration import CredentialMove
     from shell.tasks.plans.checks import Refusal
+    from shell.tasks.plans.gains import GainLimit
 
 USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
 FORMATS: Final = ("text", "json")
@@ -53,7 +55,8 @@ In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
 have changed, if it would change other decisions than before, or if the super users or the
 default rule differ. Other changes do not matter. One that was proven by --no-new-access or
---only-gain is proven again instead, for the target as it is.
+--only-gain is proven again instead, for the target as it is; these options, given to apply, must
+hold too, whatever the file states.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 
@@ -91,6 +94,8 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     elif plan is not None:
         _refuse_changed(plan, made.current, made.config, output)
     _refuse(refusal)
+    if plan is not None and limits.gains:
+        output.note(_proven_said(limits.gains, made.config))
     count = len(steps) + len(credentials)
     if not count:
         return 0
@@ -132,6 +137,14 @@ def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
             f"the target has changed since this plan was made: {said}; make a new one with"
             " metalog plan"
         )
+
+
+def _proven_said(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
+    """Which limits held, and with which super users: a saved plan is a file that may be edited."""
+    claims = [[claim_said(each) for each in limit.claims] for limit in limits]
+    said = [f"but {joined(each, 'and')}" if each else "" for each in claims]
+    gained = " and ".join(f"nobody gains access {each}".rstrip() for each in dict.fromkeys(said))
+    return f"proven for the target as it is: {gained}; with {config_said(config)}"
 
 
 def _refuse(refusal: Refusal | None) -> None:

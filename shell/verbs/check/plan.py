@@ -117,8 +117,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments: Namespace) -> None:
     proof = None
-    if limits.gains is not None and gains is not None:
-        proof = saved_proof(made, limits.gains, gains)
+    if limits.gains and gains is not None:
+        proof = saved_proof(limits.gains[0], gains)
     plan = plan_to_save(arguments.source, made.current, made.plan, made.config, proof)
     write_out(Path(arguments.save), write_saved(plan).encode())
 
