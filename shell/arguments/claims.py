@@ -54,6 +54,8 @@ _ANY: Final = "any"
 _EXCEPT: Final = "any except"
 _EXCEPT_TAG: Final = "!except"
 _UNQUOTED: Final = re.compile(rf"""(\b(?:principal|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)""")
+_LISTS: Final = re.compile(rf"{_EXCEPT}\s*\[")
+_LISTED: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
 FORM: Final = (
     "write {deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}}, or"
     " name a file of them"
@@ -101,9 +103,13 @@ def is_claim(entry: Mapping[str, Node]) -> bool:
 
 
 def _is_quantified(node: Node) -> bool:
-    if isinstance(node, Text) and node.value is not None:
-        return node.value == _ANY or node.value.startswith(f"{_EXCEPT} ")
+    if isinstance(node, Text):
+        return node.value == _ANY or _is_except(node)
     return isinstance(node, Fields)
+
+
+def _is_except(node: Text) -> bool:
+    return (node.value or "").split()[:2] == _EXCEPT.split()
 
 
 def _texts(node: Node | None) -> list[str]:
@@ -159,22 +165,29 @@ def _set_of(
     """The names of a list, or those in ``any except``; and whether they are excluded."""
     if isinstance(node, Text) and node.value == _ANY:
         return frozenset(), True
-    if isinstance(node, Text) and (node.value or "").startswith(f"{_EXCEPT} "):
-        node = _unquoted(node)
+    if isinstance(node, Text) and _is_except(node):
+        node = _unquoted(node, what)
     if isinstance(node, Fields):
         excepted = fields_of(node, what, (_EXCEPT,)).get(_EXCEPT, Items((), node.place))
         return frozenset(map(read, texts_of(excepted, what))), True
     return frozenset(map(read, texts_of(node, what))), False
 
 
-def _unquoted(node: Text) -> Node:
+def _unquoted(node: Text, what: str) -> Node:
     """The YAML inside quotes, parsed at its position in the file, so that errors name that
     position."""
+    wrong = (
+        f"{node.value!r} is not {_EXCEPT} and one list; write {what}: {_EXCEPT} [{_LISTED[what]}]"
+    )
+    if not _LISTS.match(node.value or ""):
+        raise fault(node.place, wrong)
     _, line, column = node.place
     lead = "\n" * (line - 1) + " " * (column - 1)
     text = (node.value or "").replace(_EXCEPT, _EXCEPT_TAG.ljust(len(_EXCEPT)), 1)
-    [found] = yaml_documents(lead + text, node.place.file, {_EXCEPT_TAG: _EXCEPT})
-    return found
+    found = list(yaml_documents(lead + text, node.place.file, {_EXCEPT_TAG: _EXCEPT}))
+    if len(found) != 1:
+        raise fault(node.place, wrong)
+    return found[0]
 
 
 def _principal(text: Text) -> str:

@@ -132,6 +132,21 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
             "deny:\n  principal: 'any except [User:x, y]'\n  operation: Read\n  resource: any",
             "column 34: principal 'y' has no type",
         ),
+        (
+            'deny: {principal: "any except [User:a]\\n--- x", operation: Read, resource: topic:t}',
+            "column 19: 'any except [User:a]\\n--- x' is not any except and one list; write"
+            " principal: any except [User:x, User:y]",
+        ),
+        (
+            PII.replace("[User:x, User:y]", "User:b"),
+            "'any except User:b' is not any except and one list; write principal: any except [",
+        ),
+        (
+            PII.replace("any except [User:x, User:y]", "'any except '"),
+            "column 19: 'any except ' is",
+        ),
+        (PII.replace("topic:pii-*", "any except"), "write resource: any except [topic:x]"),
+        (PII.replace("pii-*", "p, host: any except x"), "write host: any except [10.0.0.0/8]"),
         (PII.replace("pii-*", "pi i"), "no topic can be called 'pi i'"),
         (
             PII.replace("topic:pii-*", "cluster"),

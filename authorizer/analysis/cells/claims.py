@@ -18,6 +18,7 @@ from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation
+from metalog.errors import InvalidRequest
 
 
 class ClaimKind(Enum):
@@ -65,8 +66,12 @@ def prove(
     claim: AccessClaim,
     most_cells: int = MOST_CELLS,
 ) -> ProofResult:
-    """Prove ``claim``; ``InvalidRequest``, before any decision, if it needs more than
-    ``most_cells``."""
+    """Prove ``claim``.
+
+    Raises:
+        InvalidRequest: it needs more than ``most_cells``, before any decision; or it says that
+            some request is allowed, and no client can make one.
+    """
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
     asked = 0
@@ -126,7 +131,11 @@ def _some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
         left &= ~cell.allowed
         if not left:
             break
-    if first is None or not left:
+    if first is None:
+        raise InvalidRequest(
+            "no such request is possible: no client has one of the hosts, or no resource a name"
+        )
+    if not left:
         return ProofResult(asked, None)
     return ProofResult(asked, Witness(_question(first, left), False, task.requests))
 

@@ -8,11 +8,17 @@ from random import Random
 import pytest
 
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
-from authorizer.analysis.cells.clients import ANY_HOST
+from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.closing import closing
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.names import PLAIN, NameClass, NamePattern, Patterns, plain_name
-from authorizer.analysis.cells.sessions import ANYBODY, Requests, Sessions, asked_operations
+from authorizer.analysis.cells.sessions import (
+    ANYBODY,
+    PrincipalSet,
+    Requests,
+    Sessions,
+    asked_operations,
+)
 from authorizer.api import RequestContext
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
@@ -63,7 +69,7 @@ def _holds(kind: ClaimKind, asked: Requests, small: World, answers: Answers) -> 
             return False
         if is_asked:
             allowed_to[principal] = allowed_to.get(principal, 0) | some
-    if kind is not ClaimKind.ONLY or not names:
+    if kind is not ClaimKind.ONLY:
         return True
     return all(allowed_to[each] == asked.operations for each in asked.principals.names)
 
@@ -89,7 +95,7 @@ def breaks(witness: Witness, acls: list[Acl], small: World) -> bool:
 
 @pytest.mark.parametrize(("longest", "worlds"), [(SMALL, 180), (LARGE, 4)])
 def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int) -> None:
-    random = Random(23)
+    random = Random(5)
     verdicts = set()
     for number in range(worlds):
         small = world(random, longest)
@@ -102,6 +108,10 @@ def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int
                 principals=asked.principals._replace(names=names)._replace(is_excluded=False)
             )
         claim = AccessClaim(kind, (asked,))
+        if kind is ClaimKind.ONLY and not any(map(asked.has_name, small.names)):
+            with pytest.raises(InvalidRequest, match="no such request is possible"):
+                prove(rules, small.config, claim)
+            continue
         found = prove(rules, small.config, claim)
         assert found.is_proven is holds(claim, small, Answers(rules, small.config)), (number, claim)
         if found.witness is not None:
@@ -275,6 +285,26 @@ def test_a_witness_has_the_plainest_name_that_a_topic_can_have(
 ) -> None:
     rules = [allow(name) for name in literals] + [allow(name, prefixed=True) for name in prefixes]
     assert plain_name(names, ResourceType.TOPIC, [Patterns.of(rules)]) == plain
+
+
+@pytest.mark.parametrize("kind", ClaimKind)
+def test_that_somebody_may_is_not_proven_of_hosts_without_clients(kind: ClaimKind) -> None:
+    """An ``only`` says of each principal that it may, and so needs a request; the others say it of
+    all, which holds of none."""
+    nowhere = HostSet(frozenset({"0.0.0.0/0", "::/0"}))
+    asked = Requests(
+        PrincipalSet(frozenset({"User:a"}), is_excluded=False),
+        nowhere,
+        1 << Operation.READ,
+        ResourceType.TOPIC,
+        NamePattern("t", is_literal=True),
+    )
+    claim = AccessClaim(kind, (asked,))
+    if kind is ClaimKind.ONLY:
+        with pytest.raises(InvalidRequest, match="no client has one of the hosts"):
+            prove([allow("t", principal="User:a")], AuthorizerConfig(), claim)
+    else:
+        assert prove([], AuthorizerConfig(), claim).cells == 0
 
 
 def test_a_group_may_have_any_name() -> None:
