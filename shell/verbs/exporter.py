@@ -6,9 +6,11 @@ must not know what a check looks for, nor how a plan is made.
 
 from __future__ import annotations
 
+import signal
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest, MetalogError
@@ -68,9 +70,13 @@ def run(arguments: Namespace, output: Output) -> int:
     host, colon, port = arguments.listen.rpartition(":")
     if not colon or not port.isdigit():
         raise InvalidRequest(f"--listen {arguments.listen}: give HOST:PORT, as 127.0.0.1:9405")
-    _, thread = start_http_server(int(port), host.strip("[]"), registry)
-    output.note(f"serving http://{arguments.listen}/metrics; Ctrl-C ends it")
-    thread.join()
+    stopping = Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: stopping.set())
+    server, _ = start_http_server(int(port), host.strip("[]"), registry)
+    output.note(f"serving http://{host}:{server.server_port}/metrics; Ctrl-C or SIGTERM ends it")
+    stopping.wait()
+    server.shutdown()
     return 0
 
 

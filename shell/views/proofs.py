@@ -149,7 +149,10 @@ def closing_said(proof: ClaimOutcome) -> str:
     change = proof.closing
     if change is None:
         if rule == SUPER_USER:
-            return f"a super user may everything: except {SUPER_USERS} from the claim, or end that"
+            return (
+                "a super user may do everything: exclude"
+                f" {SUPER_USERS} in the claim, or take it off super.users"
+            )
         return "no ACL that kafka-acls can make ends it"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
     parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []

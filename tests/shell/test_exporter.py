@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -53,6 +56,18 @@ def test_a_store_has_no_age_and_what_cannot_be_read_is_down(run: Run, tmp_path: 
     done = run("exporter", tmp_path / "missing")
     assert figures(done.stdout) == {("metalog_source_up",): 0}
     assert (done.returncode, "there is no such file" in done.stderr) == (2, True)
+
+
+def test_it_serves_until_sigterm_which_a_container_sends() -> None:
+    words = [sys.executable, "-m", "shell.main", "exporter", "@demo", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(words, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) as exporter:
+        assert exporter.stderr is not None
+        told = iter(exporter.stderr.readline, "")
+        address = next(found[0] for line in told if (found := re.search(r"http://\S+(?=;)", line)))
+        with urlopen(address) as answer:
+            assert figures(answer.read().decode())["metalog_source_up",] == 1
+        exporter.terminate()
+        assert exporter.wait() == 0
 
 
 def test_an_address_is_host_and_port(capsys: pytest.CaptureFixture[str]) -> None:
