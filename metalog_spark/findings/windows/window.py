@@ -226,7 +226,9 @@ def _why_nothing(tables: Tables) -> str:
             "no request is decided yet; metalog pipeline follow decides one when the log is known"
             " up to its time"
         )
-    return "no audit line is in these tables; let a metalog pipeline build with --audit come to its end"
+    return (
+        "no audit line is in these tables; let metalog pipeline build with --audit come to its end"
+    )
 
 
 def _time(tables: Tables, moment: Moment, last_us: int) -> int:

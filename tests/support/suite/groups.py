@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadGroupScheduling
 
 
@@ -52,10 +51,7 @@ class Groups:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
         if nextitem is None or _group(item) in {None, _group(nextitem)}:
             return None
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        runtestprotocol(item, nextitem=None)
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        return True
+        return item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
 
 
 def _group(item: pytest.Item) -> object:
