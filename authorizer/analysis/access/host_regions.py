@@ -1,14 +1,17 @@
 """Divides clients into regions by the hosts in ACLs: in one region, the same ACLs match.
 
 Each address in an ACL is a region. Each CIDR block is a region without the narrower blocks and
-addresses inside it that ACLs name. Two blocks are disjoint, or one contains the other. This module
+addresses inside it that ACLs name. Two blocks are disjoint, or one contains the other. A block
+matches an IPv6 client whatever its zone (``fe80:0:0:0:0:0:0:1%2``), but an address matches only its
+own text. So IPv6 addresses never cover a block: clients with other zones are left. This module
 must not know what the ACLs of a region decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import lru_cache
+from itertools import count
 from typing import Final, NamedTuple
 
 from authorizer.engine.host_blocks import HostBlocks
@@ -48,7 +51,7 @@ def can_be_a_client(host: str) -> bool:
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
     """The regions of ``hosts``, in their order; a region follows the one that contains it.
 
-    A block has no region if the narrower blocks in it cover all of it.
+    A block has no region if the narrower blocks in it, or IPv4 addresses, cover all of it.
     """
     return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
 
@@ -114,14 +117,15 @@ def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, .
         if block is not None:
             by_block.setdefault(block, host)
     inside: dict[HostBlock, list[Span]] = {block: [] for block in by_block}
+    addresses: dict[HostBlock, list[Span]] = {block: [] for block in by_block}
     found: list[HostRegion] = []
     for host in hosts:
         if host == WILDCARD or not can_be_a_client(host):
             continue
         address = client_address(host)
         narrowest = None if address is None else blocks.narrowest(address)
-        if address is not None and narrowest is not None:
-            inside[narrowest].append((address.value, address.value))
+        if address is not None and narrowest is not None and "%" not in host:
+            addresses[narrowest].append((address.value, address.value))
         matching = () if address is None else blocks.containing(address)
         around = None if narrowest is None else by_block[narrowest]
         found.append(HostRegion(host, frozenset((host, *matching)), host, around))
@@ -129,17 +133,33 @@ def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, .
     for block, host in sorted(by_block.items(), reverse=True):  # the narrow ones first
         outer = blocks.next_around(block)
         around = None if outer is None else by_block[outer]
-        first, last = block.first.value, block.last.value
         if outer is not None:
-            inside[outer].append((first, last))
-        client = _outside((first, last), [*inside[block], _NOT_CLIENTS[block.bits]])
+            inside[outer].append((block.first.value, block.last.value))
+        client = _client_of(block, inside[block], addresses[block], places)
         if client is None:
             covered[host] = around
             continue
-        text = host_text(client.to_bytes(block.bits // 8, "big"))
-        found.append(HostRegion(host, frozenset(blocks.around(block)), text, around))
+        found.append(HostRegion(host, frozenset(blocks.around(block)), client, around))
     found = [_past_covered(region, covered) for region in found]
     return tuple(sorted(found, key=lambda each: (len(each.matching), places[each.host])))
+
+
+def _client_of(
+    block: HostBlock, inside: Iterable[Span], addresses: Iterable[Span], hosts: Container[str]
+) -> str | None:
+    """A client of ``block`` that is neither in ``inside`` nor one of ``hosts``, without a zone if
+    there is one."""
+    span = block.first.value, block.last.value
+    taken = [*inside, _NOT_CLIENTS[block.bits]]
+    value = _outside(span, [*taken, *addresses])
+    if value is not None:
+        return host_text(value.to_bytes(block.bits // 8, "big"))
+    value = _outside(span, taken) if block.bits == IPV6_BITS else None
+    if value is None:
+        return None
+    address = host_text(value.to_bytes(block.bits // 8, "big"))
+    zoned = (f"{address}%{zone}" for zone in count(1))
+    return next(client for client in zoned if client not in hosts)
 
 
 def _past_covered(region: HostRegion, covered: dict[str, str | None]) -> HostRegion:

@@ -1,8 +1,9 @@
 """Classes of client addresses: the same hosts of ACLs match all addresses of a class.
 
 Hosts are intervals of addresses: an address, a CIDR block, or all addresses that neither the ACLs
-nor the claim name. Each class has an address that a client can have. This module must not know
-names, principals or decisions.
+nor the claim name. IPv6 clients that differ only in the zone are different addresses in one block.
+Each class has an address that a client can have. This module must not know names, principals or
+decisions.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class _Hosts:
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
         """The address after ``first``, a network's address, if the same hosts match it."""
         address = client_address(first)
-        if address is None or first in matching:
+        if address is None or first in matching or address.value + 1 >> address.bits:
             return first
         after = host_text((address.value + 1).to_bytes(address.bits // 8, "big"))
         return after if self.matching(after) == matching else first

@@ -48,6 +48,38 @@ def test_in_each_region_just_those_hosts_match_that_it_says() -> None:
             by_host[region.host] = region
 
 
+def test_every_ipv6_client_is_in_a_region_whatever_its_zone() -> None:
+    """Kafka ignores the zone where it compares a client with a block, and only there. No host names
+    the last of the zones."""
+    numbers, zones = [f"fe80:0:0:0:0:0:0:{number}" for number in range(4)], ["", "%1", "%2", "%9"]
+    clients = [number + zone for zone in zones for number in numbers]
+    blocks = [f"fe80::{number}/{length}" for number in range(4) for length in (126, 127, 128)]
+    draws = random.Random(5)
+    for _ in range(300):
+        named = draws.sample(clients[:12], draws.randrange(12)) + draws.sample(blocks, 3)
+        found: dict[frozenset[str], str] = {}
+        for client in clients:
+            matches = subject(client, kafka=V4_4).comes_from
+            found.setdefault(frozenset(filter(matches, named)), client)
+        regions = {region.matching: region.client for region in host_regions(named, V4_4)}
+        assert regions.keys() == found.keys() - {frozenset()}, named
+        for matching, client in regions.items():
+            matches = subject(client, kafka=V4_4).comes_from
+            assert matching == {*filter(matches, named)}, (named, client)
+
+
+def test_a_client_without_a_zone_stands_for_a_block_that_has_one() -> None:
+    address = "fe80:0:0:0:0:0:0:0"
+    witnesses = {
+        (): f"{address[:-1]}0",
+        (address,): f"{address[:-1]}1",
+        (address, f"{address[:-1]}1"): f"{address}%1",
+        (address, f"{address[:-1]}1", f"{address}%1"): f"{address}%2",
+    }
+    for named, client in witnesses.items():
+        assert host_regions(["fe80::/127", *named], V4_4)[0].client == client
+
+
 def test_which_hosts_meet() -> None:
     hosts = ["10.0.0.0/8", "10.1.0.0/16", "10.2.0.1", "11.0.0.1", "x"]
     meeting = MeetingHosts(hosts, V4_4)

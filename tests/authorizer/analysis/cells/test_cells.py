@@ -23,7 +23,7 @@ from authorizer.api import RequestContext
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.standard import StandardAuthorizer
-from metalog.acl import Acl, Operation, ResourceType
+from metalog.acl import Acl, Operation, PermissionType, ResourceType
 from metalog.client_host import java_text
 from metalog.errors import InvalidRequest
 from tests.support.worlds import spec
@@ -237,6 +237,32 @@ def test_hosts_that_name_every_address_leave_others_to_whom_they_do_not_concern(
     found = list(SetComparison([*every, goes], every, config).differences())
     assert {(each.session.is_named, each.name) for each in found} == {(False, "pay-x")}
     assert {each.session.clients.host for each in found} == {None, "::/0"}
+
+
+LINK_LOCAL = "fe80:0:0:0:0:0:0:1"
+
+
+@pytest.mark.parametrize(
+    ("named", "other"), [(LINK_LOCAL, f"{LINK_LOCAL}%1"), (f"{LINK_LOCAL}%2", LINK_LOCAL)]
+)
+def test_an_address_leaves_a_block_the_clients_with_other_zones(named: str, other: str) -> None:
+    config = AuthorizerConfig(kafka_version=KafkaVersion.V4_4)
+    kind, operations = ResourceType.TOPIC, 1 << Operation.READ
+    asked = Requests(ANYBODY, ANY_HOST, operations, kind, NamePattern("t", is_literal=True))
+    block, address = allow("t", host="fe80::1/128"), allow("t", host=named)
+    denied = address._replace(permission_type=PermissionType.DENY)
+    witness = prove([block, denied], config, AccessClaim(ClaimKind.DENY, (asked,))).witness
+    assert witness is not None
+    assert witness.question.host == other
+    gained = list(SetComparison([address], [address, block], config).differences())
+    assert [each.session.clients.client for each in gained] == [other]
+
+
+@pytest.mark.parametrize("block", ["255.255.255.255/32", f"{'ffff:' * 7}ffff/128"])
+def test_the_last_address_of_all_is_a_client(block: str) -> None:
+    config = AuthorizerConfig(kafka_version=KafkaVersion.V4_4)
+    [change] = SetComparison([], [allow("t", host=block)], config).differences()
+    assert change.session.clients.client == block.partition("/")[0]
 
 
 def test_only_cells_that_the_change_can_turn_are_asked() -> None:
