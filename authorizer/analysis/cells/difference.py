@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from authorizer.analysis.access.coverage import MatchedNames
 from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.enumeration import MOST_CELLS, cells_of, planned
-from authorizer.analysis.cells.names import NameClass, all_names, can_be_named
+from authorizer.analysis.cells.names import NameClass, Patterns, all_names, plain_name
 from authorizer.analysis.cells.sessions import (
     ANYBODY,
     PrincipalSet,
@@ -98,6 +98,7 @@ class SetComparison:
             for acls in (*self._sets, other_acls or ())
         )
         self._near = near, after_near
+        self._told_apart = told_apart
         both = list(dict.fromkeys((*near, *after_near, *others)))
         every = [_everything(kind) for kind in self._kinds()]
         listed = [
@@ -186,17 +187,19 @@ class SetComparison:
 
     def by_type(self) -> Iterator[TypeChange]:
         """Sessions for which the answer to ``BY_TYPE`` is another one, though no cell may be: the
-        authorizer looks at patterns then, those with no name that a topic can have, too."""
+        authorizer looks at patterns then, those with no name that a topic can have, too. The
+        requests ``told_apart`` have sessions of their own."""
         operation, kind = BY_TYPE
         acls = self._sets[0] | self._sets[1]
-        unusual = {acl.principal for acl in acls if has_no_cell(acl)}
+        unusual = {acl.principal for acl in without_cells(acls)}
         if not unusual or kind not in self._kinds():
             return
         requests = _everything(kind)._replace(operations=1 << operation)
         if WILDCARD_PRINCIPAL not in unusual:
             requests = requests._replace(principals=PrincipalSet(frozenset(unusual), False))
         contexts = list(map(_context, self._sets, self._configs))
-        for session in Sessions(acls, _dividing(self._configs), requests).without_names():
+        config, apart = _dividing(self._configs), self._told_apart
+        for session in Sessions(acls, config, requests, told_apart=apart).without_names():
             identity = session.clients.client, session.principal
             before, after = (_may_on_some(context, identity) for context in contexts)
             if before is not after:
@@ -258,14 +261,23 @@ def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
     return scope.is_allowed_on_some(operation)
 
 
-def has_no_cell(acl: Acl) -> bool:
-    """Whether an ACL may turn the answer to ``BY_TYPE`` without turning that of a cell."""
+def without_cells(acls: Collection[Acl]) -> list[Acl]:
+    """The ACLs that may turn the answer to ``BY_TYPE`` without turning that of a cell.
+
+    Other ACLs divide off all names of topics that such an ACL matches, or there are none.
+    """
     operation, kind = BY_TYPE
-    if acl.resource_type is not kind or not concerns(acl, operation):
-        return False
-    if acl.pattern_type not in PATTERN_TYPES or acl.permission_type not in _PERMISSIONS:
-        return True
-    name = acl.resource_name
-    if acl.pattern_type is PatternType.LITERAL:
-        return name != WILDCARD and not can_be_named(kind, name)
-    return not can_be_named(kind, f"{name}x")
+    asked = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]
+    dividing = [Patterns.of(asked)]
+    return [acl for acl in asked if not _is_known(acl) or not _has_cell(acl, dividing)]
+
+
+def _is_known(acl: Acl) -> bool:
+    return acl.pattern_type in PATTERN_TYPES and acl.permission_type in _PERMISSIONS
+
+
+def _has_cell(acl: Acl, dividing: Sequence[Patterns]) -> bool:
+    name, is_literal = acl.resource_name, acl.pattern_type is PatternType.LITERAL
+    if is_literal and name == WILDCARD:
+        name, is_literal = "", False
+    return plain_name(NameClass(name, is_literal), BY_TYPE[1], dividing) is not None

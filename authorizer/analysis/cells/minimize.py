@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
 from typing import Final, NamedTuple
 
-from authorizer.analysis.cells.difference import SetComparison, has_no_cell
+from authorizer.analysis.cells.difference import SetComparison, without_cells
 from authorizer.analysis.cells.sessions import asked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
@@ -109,7 +109,7 @@ class _Search:
         compared = SetComparison(near, after, self._config)
         if any(compared.differences()):
             return
-        if self._config.allow_everyone and any(map(has_no_cell, near)):
+        if self._config.allow_everyone and without_cells(near | after):
             # ACLs elsewhere tell whether the default rule decides the name that is asked for first.
             then = self.acls.difference(removed).union(added)
             compared = SetComparison(self.acls, then, self._config)

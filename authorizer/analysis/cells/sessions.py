@@ -185,14 +185,15 @@ class Sessions:
         return most * self._requests.operations.bit_count()
 
     def without_names(self) -> Iterator[Session]:
-        """Every session with own ACLs, and that of everybody else, without cells."""
+        """Every session with own ACLs or told apart, and that of everybody else, without cells."""
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
             if principal not in self._config.super_users:
                 own = self._by_who.get(principal, _NOBODY)
                 for clients in self._clients.by({*own, *self._everyones}):
-                    yield Session(principal, bool(own), clients, kind, (), ())
+                    is_named = principal != self._somebody
+                    yield Session(principal, is_named, clients, kind, (), ())
 
     def _named(self) -> list[str]:
         asked = self._requests.principals

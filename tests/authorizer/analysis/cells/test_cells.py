@@ -21,6 +21,7 @@ from authorizer.analysis.cells.sessions import (
 )
 from authorizer.api import RequestContext
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import AuthorizationResult
 from authorizer.kafka_version import KafkaVersion
 from authorizer.standard import StandardAuthorizer
 from metalog.acl import Acl, Operation, PermissionType, ResourceType
@@ -38,7 +39,7 @@ from tests.support.worlds.random_worlds import (
     requests,
     world,
 )
-from tests.support.worlds.small_acls import allow
+from tests.support.worlds.small_acls import BOB, allow
 
 SMALL, LARGE = 3, 4
 """The length of names over four characters; patterns are shorter by one."""
@@ -291,6 +292,37 @@ def test_a_name_that_no_topic_can_have_matters_to_producers_that_begin(
     compared = SetComparison(before, after, AuthorizerConfig())
     assert list(compared.differences()) == []
     assert [each.allowed for each in compared.by_type()] == allowed
+
+
+EVERYWHERE_UNDER_A = [
+    *(allow(f"a{each}", Operation.ALL, prefixed=True) for each in PLAIN),
+    allow("a", Operation.ALL),
+]
+EVERYWHERE = [allow(each, Operation.ALL, prefixed=True) for each in PLAIN]
+
+
+@pytest.mark.parametrize(
+    ("denied", "allowed"),
+    [
+        (EVERYWHERE_UNDER_A, allow("a", Operation.WRITE, prefixed=True)),
+        (EVERYWHERE, allow("*", Operation.WRITE)),
+        (EVERYWHERE, allow("", Operation.WRITE, prefixed=True)),
+    ],
+)
+def test_a_pattern_whose_every_name_has_a_longer_one_matters_to_producers_that_begin(
+    denied: list[Acl], allowed: Acl
+) -> None:
+    before = [each._replace(permission_type=PermissionType.DENY) for each in denied]
+    after = [*before, allowed]
+    context = RequestContext(allowed.principal, "10.0.0.1")
+    for rules, is_allowed in ((before, False), (after, True)):
+        authorizer = StandardAuthorizer.from_acls(rules, tolerant=True)
+        kind = ResourceType.TOPIC
+        answer = authorizer.authorize_by_resource_type(context, Operation.WRITE, kind)
+        assert (answer is AuthorizationResult.ALLOWED) is is_allowed
+    compared = SetComparison(before, after, AuthorizerConfig())
+    assert list(compared.differences()) == []
+    assert [(each.session.principal, each.allowed) for each in compared.by_type()] == [(BOB, True)]
 
 
 @pytest.mark.parametrize(

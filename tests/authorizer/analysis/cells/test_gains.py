@@ -7,7 +7,10 @@ from random import Random
 
 from authorizer.analysis.cells.gains import prove_gains, unplanned_losses
 from authorizer.analysis.cells.sessions import Requests, asked_operations
-from metalog.acl import Acl
+from authorizer.api import RequestContext
+from authorizer.engine.decide import AuthorizationResult
+from authorizer.standard import StandardAuthorizer
+from metalog.acl import Acl, Operation, PatternType, ResourceType
 from tests.support.worlds.random_worlds import (
     CLIENTS,
     PRINCIPALS,
@@ -66,6 +69,44 @@ def test_a_gain_beyond_what_is_stated_is_that_of_every_combination() -> None:
             assert (is_now & ~was) >> question.operation & 1
         seen.add((bool(stated), is_gained))
     assert len(seen) == 4
+
+
+def test_a_producer_that_may_begin_beyond_what_is_stated_is_that_of_every_combination() -> None:
+    """InitProducerId asks by resource type (KIP-679), and no topic has these names."""
+    random = Random(12)
+    seen = set()
+    patterns = (("no topic", PatternType.LITERAL), ("*a", PatternType.PREFIXED))
+    for number in range(120):
+        small = world(random, 3)._replace(kind=ResourceType.TOPIC)
+        after = [
+            acl(random, small)._replace(
+                resource_name=name, pattern_type=pattern, operation=Operation.WRITE
+            )
+            for name, pattern in random.choices(patterns, k=random.randint(1, 2))
+        ]
+        stated = [requests(random, small) for _ in range(random.randint(0, 2))]
+        config = small.config._replace(allow_everyone=False)
+        authorizer = StandardAuthorizer.from_acls(
+            after, super_users=config.super_users, kafka_version=config.kafka.value, tolerant=True
+        )
+        is_gained = any(
+            authorizer.authorize_by_resource_type(
+                RequestContext(principal, client), Operation.WRITE, ResourceType.TOPIC
+            )
+            is AuthorizationResult.ALLOWED
+            and principal not in config.super_users
+            and not any(
+                each.operations >> Operation.WRITE & 1
+                and each.principals.holds(principal)
+                and is_from(each.hosts, client)
+                for each in stated
+            )
+            for principal, client in product(PRINCIPALS, CLIENTS)
+        )
+        found = prove_gains([], after, config, stated)
+        assert bool(found.witnesses) is is_gained, (number, stated, after)
+        seen.add((len(stated), is_gained))
+    assert len(seen) == 6
 
 
 def test_a_loss_that_was_not_planned_is_that_of_every_combination() -> None:
