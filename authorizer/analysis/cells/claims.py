@@ -75,7 +75,7 @@ def prove(
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
     asked = 0
-    for task, (_, sessions) in zip(tasks, plan, strict=True):
+    for task, (_, sessions) in zip(tasks, plan.sessions, strict=True):
         verdict = _some(task, sessions) if task.is_some else _every(task, sessions)
         asked += verdict.cells
         if verdict.witness is not None:

@@ -121,15 +121,11 @@ class SetComparison:
     @property
     def cells(self) -> int:
         """How many are asked, at most."""
-        return sum(
-            len(session.names) * requests.operations.bit_count()
-            for requests, sessions in self._planned
-            for session in sessions
-        )
+        return self._planned.cells
 
     def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
         """Every cell that is asked, those that do not differ too, by session."""
-        for requests, sessions in self._planned:
+        for requests, sessions in self._planned.sessions:
             for session in sessions:
                 cells = zip(*(cells_of([session], each) for each in self._contexts), strict=True)
                 yield (

@@ -15,9 +15,17 @@ from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
-"""The most cells, which take about a minute; a proof that needs more is refused at once."""
+"""The most cells, which take some minutes; a proof that needs more is refused within seconds."""
 
-Plan = list[tuple[Requests, list[Session]]]
+_MOST_KEPT: Final = 1_000_000
+"""The most classes of names that a plan keeps, in about 100 MB; it lists more of them twice."""
+
+
+class CellPlan(NamedTuple):
+    """The requests to decide with their sessions, and the number of their cells."""
+
+    sessions: list[tuple[Requests, Iterable[Session]]]
+    cells: int
 
 
 class CellAnswer(NamedTuple):
@@ -29,19 +37,28 @@ class CellAnswer(NamedTuple):
     allowed: int
 
 
-def planned(requests: Iterable[tuple[Requests, Sessions]], most_cells: int = MOST_CELLS) -> Plan:
+def planned(
+    requests: Iterable[tuple[Requests, Sessions]], most_cells: int = MOST_CELLS
+) -> CellPlan:
     """The sessions of each entry; ``InvalidRequest`` if they have more than ``most_cells``."""
-    plan: Plan = []
-    cells = 0
+    plan: list[tuple[Requests, Iterable[Session]]] = []
+    cells = kept = 0
     for asked, sessions in requests:
         _refuse_more(cells + sessions.least_cells(), most_cells)
         listed: list[Session] = []
-        plan.append((asked, listed))
+        classes = 0
         for session in sessions:
-            listed.append(session)
-            cells += len(session.names) * asked.operations.bit_count()
-            _refuse_more(cells, most_cells)
-    return plan
+            classes += len(session.names)
+            if kept + classes <= _MOST_KEPT:
+                listed.append(session)
+            else:
+                listed.clear()
+            _refuse_more(cells + classes * asked.operations.bit_count(), most_cells)
+        cells += classes * asked.operations.bit_count()
+        is_kept = kept + classes <= _MOST_KEPT
+        kept += classes if is_kept else 0
+        plan.append((asked, listed if is_kept else sessions))
+    return CellPlan(plan, cells)
 
 
 def _refuse_more(cells: int, most_cells: int) -> None:

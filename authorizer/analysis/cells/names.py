@@ -77,7 +77,7 @@ class Patterns:
     that begin with ``*``.
     """
 
-    __slots__ = ("_in_order", "_lengths", "literals", "prefixes", "reaches_all")
+    __slots__ = ("_found", "_in_order", "_lengths", "literals", "prefixes", "reaches_all")
 
     def __init__(self, patterns: Iterable[NamePattern]) -> None:
         self.literals: set[str] = set()
@@ -87,6 +87,7 @@ class Patterns:
         self.reaches_all = WILDCARD in self.literals
         self._lengths = sorted({len(prefix) for prefix in self.prefixes})
         self._in_order: tuple[list[str], list[str]] | None = None
+        self._found: tuple[str, frozenset[NameClass]] | None = None
 
     @staticmethod
     def of(acls: Iterable[Acl]) -> Patterns:
@@ -114,8 +115,16 @@ class Patterns:
             if name[:length] in self.prefixes:
                 yield NamePattern(name[:length], False)
 
-    def beginning_with(self, stem: str) -> Iterator[NameClass]:
-        """The classes of its own literals and prefixes that begin with ``stem``."""
+    def beginning_with(self, stem: str) -> frozenset[NameClass]:
+        """The classes of its own literals and prefixes that begin with ``stem``.
+
+        Most sessions of a claim ask with the same stem, so they share the last answer.
+        """
+        if self._found is None or self._found[0] != stem:
+            self._found = stem, frozenset(self._beginning_with(stem))
+        return self._found[1]
+
+    def _beginning_with(self, stem: str) -> Iterator[NameClass]:
         if not stem:
             yield from (NameClass(name, True) for name in self.literals)
             yield from (NameClass(name, False) for name in self.prefixes)
@@ -151,9 +160,14 @@ def touched(
         return {names} if any(patterns.reaches(names) for patterns in touching) else set()
     found: set[NameClass] = set()
     for patterns in touching:
-        if patterns.reaches_all or any(stem.startswith(prefix) for prefix in patterns.prefixes):
-            every = classes(dividing, within)
-            found.update(names for names in every if patterns.reaches(names))
+        if any(stem.startswith(prefix) for prefix in patterns.prefixes):
+            return classes(dividing, within)
+        if patterns.reaches_all:
+            found.update(
+                names
+                for names in classes(dividing, within)
+                if not names.name.startswith(WILDCARD) or patterns.reaches(names)
+            )
             continue
         for names in patterns.beginning_with(stem):
             if names.is_literal:

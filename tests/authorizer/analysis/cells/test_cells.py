@@ -7,11 +7,20 @@ from random import Random
 
 import pytest
 
+from authorizer.analysis.cells import enumeration
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
 from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.closing import closing
 from authorizer.analysis.cells.difference import SetComparison
-from authorizer.analysis.cells.names import PLAIN, NameClass, NamePattern, Patterns, plain_name
+from authorizer.analysis.cells.enumeration import planned
+from authorizer.analysis.cells.names import (
+    PLAIN,
+    NameClass,
+    NamePattern,
+    Patterns,
+    classes,
+    plain_name,
+)
 from authorizer.analysis.cells.sessions import (
     ANYBODY,
     PrincipalSet,
@@ -228,6 +237,37 @@ def test_principals_times_names_are_refused_without_listing_them() -> None:
     kind = ResourceType.TOPIC
     asked = Requests(ANYBODY, ANY_HOST, asked_operations(kind), kind, NamePattern(""))
     assert Sessions(rules, AuthorizerConfig(), asked).least_cells() == 300 * 300 * 8
+
+
+def test_a_plan_keeps_few_names_and_lists_the_others_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = Random(31)
+    listed_twice = 0
+    for _ in range(60):
+        small = world(random, SMALL)
+        rules, asked = acls(random, small, 9), [requests(random, small) for _ in range(2)]
+        plans = []
+        for most_kept in (1_000_000, 6):
+            monkeypatch.setattr(enumeration, "_MOST_KEPT", most_kept)
+            plans.append(planned((each, Sessions(rules, small.config, each)) for each in asked))
+        everything, less = plans
+        assert everything.cells == less.cells
+        for (_, sessions), (_, again) in zip(everything.sessions, less.sessions, strict=True):
+            its_names = [[(each.clients, each.names) for each in of] for of in (sessions, again)]
+            assert its_names[0] == its_names[1]
+        kept = [each for _, each in less.sessions if not isinstance(each, Sessions)]
+        assert sum(len(session.names) for each in kept for session in each) <= 6
+        listed_twice += len(kept) < len(asked)
+    assert 10 < listed_twice < 60
+
+
+def test_sessions_share_the_names_into_which_everybodys_acls_divide_theirs() -> None:
+    everyones = Patterns.of([allow(f"t{each}") for each in range(9)])
+    listed = [classes([Patterns.of([allow("t")]), everyones], NamePattern("t")) for _ in range(2)]
+    assert listed[0] == listed[1]
+    assert everyones.beginning_with("t") is everyones.beginning_with("t")
+    assert {id(each) for each in everyones.beginning_with("t")} < {id(each) for each in listed[1]}
 
 
 def test_hosts_that_name_every_address_leave_others_to_whom_they_do_not_concern() -> None:
