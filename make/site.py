@@ -49,7 +49,7 @@ def _expanded(nav: Any, docs: Path, named: str) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that are no files of docs/."""
+    """Adds the pages that come from files outside docs/."""
     for outside, uri in OUTSIDE.items():
         text = (ROOT / outside).read_text("utf-8")
         files.append(File.generated(config, uri, content=text))

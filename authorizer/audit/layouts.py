@@ -192,7 +192,7 @@ def _read_careful(text: str, zone: Zone) -> LayoutEntry:
 def prefix_start(text: str, head: int) -> int | None:
     """The position of the time, or of the JSON object, that a layout put before the audit line.
 
-    The audit line begins at ``head``. None if there is no time or object shortly before it.
+    The audit line begins at ``head``. The result is None if no time or object is near before it.
     """
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):

@@ -5,8 +5,8 @@ these can change the decision. So a question has one ``DecisionTimeline`` for th
 instead of a decision for each version. Questions with the same decisions share numbers: resources
 that the same patterns match, and principals and hosts that no ACL names.
 
-A timeline does not include the default rule and super users. The caller, who knows the
-configuration of the time, adds them (``decision``). This module must not know where a history
+A timeline contains neither the default rule nor super users. The caller knows the configuration of
+the time and adds them (``decision``). This module must not know where a history
 comes from.
 """
 

@@ -2,9 +2,9 @@
 
 A cell is a class of principals, of client addresses and of resource names, with one operation on
 one resource type. All its requests have the same decision. One principal that no ACL names
-represents all such principals. Only cells that can differ from others are listed: a principal's own
-ACLs matter only on the names that they match, and so do a host's. This module must not know the
-decisions.
+represents all such principals. Only cells that can differ from others are listed: an ACL
+of one principal or one host matters only on the names that it matches. This module must not know
+the decisions.
 """
 
 from __future__ import annotations

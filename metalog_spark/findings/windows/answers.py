@@ -56,18 +56,17 @@ def answers_in(tables: Tables, window: Window) -> int:
 def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
-        " coverage"
-        f" counted {lines:,}: files of it are gone; take the folder back whole from a copy, or"
-        " make another"
+        f" coverage counted {lines:,}: files of it are gone; take the folder back whole from a"
+        " copy, or make another"
     )
 
 
 def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
-        f" {day} that no"
-        " ACL can decide, as their words are none of Kafka's or they are not for one name, so that"
-        " what they used is not known; build the folder anew, which rejects them and counts them"
+        f" {day} that no ACL can decide, as their words are none of Kafka's or they are not for one"
+        " name, so that what they used is not known; build the folder anew, which rejects them and"
+        " counts them"
     )
 
 
