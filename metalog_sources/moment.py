@@ -28,6 +28,7 @@ _EPOCH_MS: Final = re.compile(r"@([0-9]{1,15})")
 _BACK: Final = re.compile(r"-([0-9]{1,12})([smhdw])")
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LARGEST_CLOCK_DIFFERENCE_MS: Final = 86_400_000
 _FORMS: Final = "an offset, @MILLISECONDS, a time back such as -6h, or ISO 8601"
 
 
@@ -103,21 +104,20 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
             raise InvalidMoment(f"offset {moment.offset} is in the future: {_end(bounds)}{hint}")
         _refuse_unreachable(moment.offset, f"offset {moment.offset}", log)
         return ResolvedMoment(moment.offset, f"offset {moment.offset}", ())
-    times = _Times(log)
-    if times.last is None or times.first is None:
-        times.check_end()
-        raise InvalidMoment(f"the log has no records to take a time from; {_end(bounds)}")
-    if isinstance(moment, AtTime):
-        epoch_ms = moment.epoch_ms
-    else:
-        times.check_end()
-        epoch_ms = times.last - moment.back_ms
+    epoch_ms = moment.epoch_ms if isinstance(moment, AtTime) else _last_time(log) - moment.back_ms
     said = time_text(epoch_ms)
-    if times.damage is None and epoch_ms > max(times.last, now_ms):
-        raise InvalidMoment(
-            f"{said} is in the future: the log's last record is of {time_text(times.last)}"
-        )
-    offset = times.offset_at(epoch_ms)
+    times = _Times(log, epoch_ms)
+    if times.first is None or times.last is None:
+        times.check_end()
+        raise _no_times(bounds)
+    offset = times.offset
+    if offset is None:
+        if times.damage is None and epoch_ms > max(times.last, now_ms):
+            raise InvalidMoment(
+                f"{said} is in the future: the log's last record is of {time_text(times.last)}"
+            )
+        times.check_end()
+        offset = log.bounds().end
     if epoch_ms < times.first:
         raise _BeforeStart(
             f"{said} is before the log starts: its first record, at offset {bounds.start},"
@@ -125,7 +125,7 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
             said,
         )
     _refuse_unreachable(offset, said, log)
-    return ResolvedMoment(offset, f"{said}, which is offset {offset}", times.warnings(epoch_ms))
+    return ResolvedMoment(offset, f"{said}, which is offset {offset}", times.warnings())
 
 
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
@@ -156,28 +156,37 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """The times of a log's batches, up to its ``damage`` if any, and where they decrease."""
+    """The first batch of a log after ``epoch_ms``, and where times decrease.
 
-    def __init__(self, log: Log) -> None:
-        self._ends: list[tuple[int, int]] = []
-        latest: int | None = None
-        self._backwards: tuple[int, int] | None = None
+    Controllers stamp batches with their own clocks, so a batch of that time or before may come
+    later in the log. The search for such batches ends at one that is a day later: even clocks set
+    in different time zones differ by less. Kafka's own search by time stops at once.
+    """
+
+    def __init__(self, log: Log, epoch_ms: int) -> None:
+        self.first: int | None = None
+        self.last: int | None = None
+        """The time of the last batch that was read."""
+        self.offset: int | None = None
+        """The offset of the first batch after ``epoch_ms``; None if there is none."""
         self.damage: CorruptLog | None = None
+        self._backwards: tuple[int, int] | None = None
+        self._left_out = 0
+        latest: int | None = None
         for batch in self._up_to_damage(log):
-            if latest is not None and batch.max_timestamp < latest and self._backwards is None:
-                self._backwards = (batch.base_offset, latest - batch.max_timestamp)
-            latest = batch.max_timestamp if latest is None else max(latest, batch.max_timestamp)
-            self._ends.append((batch.base_offset, batch.max_timestamp))
-        self._end = log.bounds().end
-        self.first = self._ends[0][1] if self._ends else None
-        self.last = self._ends[-1][1] if self._ends else None
-
-    def offset_at(self, epoch_ms: int) -> int:
-        for base, time in self._ends:
-            if time > epoch_ms:
-                return base
-        self.check_end()
-        return self._end
+            time = self.last = batch.max_timestamp
+            if latest is None:
+                self.first = latest = time
+            elif time < latest and self._backwards is None:
+                self._backwards = (batch.base_offset, latest - time)
+            latest = max(latest, time)
+            if self.offset is None:
+                if time > epoch_ms:
+                    self.offset = batch.base_offset
+            elif time <= epoch_ms:
+                self._left_out += 1
+            elif time > epoch_ms + _LARGEST_CLOCK_DIFFERENCE_MS:
+                break
 
     def check_end(self) -> None:
         """Raise the damage that prevents reading the log to its end, if any."""
@@ -186,29 +195,42 @@ class _Times:
 
     def _up_to_damage(self, log: Log) -> Iterator[Batch]:
         try:
-            yield from _batches(log)
+            yield from _batches(log, log.bounds().start)
         except CorruptLog as error:
             self.damage = error
 
-    def warnings(self, epoch_ms: int) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Warnings about these times for the reader of an answer."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards
-        cut = self.offset_at(epoch_ms)
-        left_out = sum(base > cut and time <= epoch_ms for base, time in self._ends)
         warning = f"times run backwards at offset {offset}, by {by_ms} ms: leaders' clocks differ"
-        if left_out:
+        if self._left_out:
             warning += (
-                f"; {counted(left_out, 'batch', 'batches')} of that time or before"
-                f" {plural(left_out, 'comes', 'come')} after offset {cut}"
+                f"; {counted(self._left_out, 'batch', 'batches')} of that time or before"
+                f" {plural(self._left_out, 'comes', 'come')} after offset {self.offset}"
             )
         return (warning,)
 
 
-def _batches(log: Log) -> Iterator[Batch]:
-    """All batches. ``InvalidSource`` if the log is truncated meanwhile: the times would differ."""
-    for event in log.read(log.bounds().start):
+def _last_time(log: Log) -> int:
+    """The time of the log's last batch; ``InvalidMoment`` if there is none."""
+    bounds, last = log.bounds(), None
+    for batch in _batches(log, max(bounds.start, bounds.end - 1)):
+        last = batch.max_timestamp
+    if last is None:
+        raise _no_times(bounds)
+    return last
+
+
+def _no_times(bounds: LogBounds) -> InvalidMoment:
+    return InvalidMoment(f"the log has no records to take a time from; {_end(bounds)}")
+
+
+def _batches(log: Log, start: int) -> Iterator[Batch]:
+    """The batches from offset ``start`` on. ``InvalidSource`` if the log is truncated meanwhile:
+    the times would differ."""
+    for event in log.read(start):
         if isinstance(event, Appended):
             yield event.batch
         elif isinstance(event, SnapshotNeeded | Truncated):

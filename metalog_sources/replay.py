@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.gc_pause import gc_paused
@@ -36,6 +36,19 @@ from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
 """Called after every batch with the offset reached and the offset aimed at."""
+
+
+class RecordNotes(Protocol):
+    """What a caller keeps of the records of a log while they are replayed."""
+
+    def clear(self) -> None:
+        """Forget all: the replay begins again."""
+        ...
+
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
+        """Take the decoded records of ``batch`` from ``offset`` on."""
+        ...
+
 
 _NO_OFFSETS: Final = "a store has no offsets"
 UNPROVEN: Final = "nothing is proven to be committed"
@@ -69,6 +82,8 @@ class Replayed(NamedTuple):
     """Doubts about SCRAM users only; just stores have them."""
     loader: Loader | None = None
     """The loader's state to continue a log from."""
+    notes: RecordNotes | None = None
+    """The caller's notes of the records after ``snapshot``."""
 
     @property
     def open_transaction(self) -> OpenTransaction | None:
@@ -111,14 +126,14 @@ def replay_source(
     progress: Progress | None = None,
     now_ms: int | None = None,
     selection: ImageSelection | None = None,
-    counts: RecordCounts | None = None,
+    notes: RecordNotes | None = None,
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
     ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
     unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
     ``now_ms`` is the present time, to recognize a moment in the future. ``selection`` names the
-    subjects to read.
+    subjects to read. ``notes`` gets all records that are replayed, except those of a snapshot.
 
     Raises ``CorruptLog`` at damage, ``InvalidMoment`` if ``at`` cannot be reached,
     ``InvalidSource`` if the log was cut at either end meanwhile.
@@ -141,7 +156,7 @@ def replay_source(
     replay = _Replay(
         log, limit, publishers, tolerant=tolerant, salvage=salvage, selection=selection
     )
-    replay.counts = counts
+    replay.notes = notes
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
             raise log.damage
@@ -167,6 +182,7 @@ def replay_source(
         skipped=loader.skipped,
         problems=(*log.problems, *unproven, *replay.problems),
         loader=loader,
+        notes=notes,
     )
 
 
@@ -205,7 +221,7 @@ class _Replay:
         selection: ImageSelection | None,
     ) -> None:
         self._log = log
-        self.counts: RecordCounts | None = None
+        self.notes: RecordNotes | None = None
         self._selection = selection
         self.limit = limit
         self._publishers = publishers
@@ -264,14 +280,14 @@ class _Replay:
     def _loaded(
         self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
     ) -> Loader:
-        counts = self.counts
-        if counts is not None:
-            counts.clear()
+        notes = self.notes
+        if notes is not None:
+            notes.clear()
         loader = Loader(
             self._publishers,
             tolerant=self._tolerant,
             selection=self._selection,
-            note_records=None if counts is None else counts.note,
+            note_records=None if notes is None else notes.note,
         )
         bootstrap = self._log.bootstrap()
         if bootstrap is not None:
@@ -318,7 +334,7 @@ def without_advice(error: MetalogError) -> str:
 class RecordCounts(Counter[str]):
     """How many records of each type a log has."""
 
-    def note(self, parts: Iterable[Part]) -> None:
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
         for part in parts:
             if isinstance(part, AclRun):
                 self[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
@@ -344,10 +360,10 @@ def survey_rest(
         end = replayed.snapshot.end_offset
     try:
         for batch in _batches_below(log, end):
-            parts: Iterable[Part] = batch.parts()
+            parts: Sequence[Part] = batch.parts()
             if end is not None and batch.next_offset > end:
                 parts = messages_of(parts)[: end - batch.base_offset]
-            counts.note(parts)
+            counts.note(batch, batch.base_offset, parts)
             progress(batch.next_offset)
     except CorruptLog as error:
         return error

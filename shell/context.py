@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from metalog.ports import Log
     from metalog_sources.formats.document import Document
     from metalog_sources.moment import ResolvedMoment
-    from metalog_sources.replay import RecordCounts, Replayed
+    from metalog_sources.replay import RecordNotes, Replayed
     from metalog_sources.source import Source
     from metalog_sources.store import Store, StoreState
 
@@ -141,12 +141,12 @@ def replayed_source(
     shows: bool = False,
     rests_on_users: bool = False,
     is_whole: bool = False,
-    counts: RecordCounts | None = None,
+    notes: RecordNotes | None = None,
 ) -> Replayed:
     """The state of SOURCE for these arguments. Prints warnings about the source.
 
     It has what concerns authorization, and topic names, or everything if it ``is_whole``.
-    ``counts`` are made of its records. A verb that ``shows`` what a log contains, or calls
+    ``notes`` gets its records. A verb that ``shows`` what a log contains, or calls
     ``refuse_doubts_of`` itself, also gets a doubtful state. The SCRAM users must be known only if
     the output ``rests_on_users``.
 
@@ -167,7 +167,7 @@ def replayed_source(
             salvage=arguments.salvage,
             progress=lambda reached, aim: progress.reached("reading", reached, aim),
             selection=None if is_whole else AUTHORIZATION,
-            counts=counts,
+            notes=notes,
         )
     if replayed.moment is not None:
         _say_moment(replayed.moment, output)

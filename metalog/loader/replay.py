@@ -66,7 +66,8 @@ class Loader:
     """``tolerant`` is for tools that show a log's content: it counts every unreadable record and
     goes on. A strict loader stops at those that concern authorization. With a ``selection`` it
     reads some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that
-    this version refuses. ``note_records`` gets what the records of each batch of the log say."""
+    this version refuses. ``note_records`` gets each batch of the log as it is replayed, with the
+    offset of the first record taken from it, and these records decoded."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Loader:
         buffer_limit: int = BUFFER_LIMIT,
         selection: ImageSelection | None = None,
         kafka: str | None = None,
-        note_records: Callable[[Iterable[Part]], object] | None = None,
+        note_records: Callable[[Batch, int, Sequence[Part]], object] | None = None,
     ) -> None:
         self._note_records = note_records
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
@@ -269,7 +270,7 @@ class Loader:
         if first > base or end < batch.next_offset:
             parts = [*messages_of(parts)[first - base : end - base]]
         if self._note_records is not None:
-            self._note_records(parts)
+            self._note_records(batch, first, parts)
         if batch.is_control:
             for part in self._screen.readable(batch, parts, first):
                 self._take_control(part, batch.epoch)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from authorizer.audit.line import AuditLine
-    from metalog_sources.replay import Replayed
+    from metalog_sources.replay import RecordNotes, Replayed
     from metalog_sources.source import Source
     from shell.output.output import Output
     from shell.tasks.broker_context import Context
@@ -37,12 +37,13 @@ def queries_of(
     pointed_out: Collection[Question] = (),
     *,
     is_whole: bool = False,
+    notes: RecordNotes | None = None,
 ) -> Queries:
     """The queries on a verb's SOURCE and configuration.
 
     With ``questions``, only the state needed for them is read, and what is needed to point out
     unknown names in ``pointed_out``. Audit ``lines`` replace assumed settings of the
-    configuration. ``is_whole`` reads all subjects of the image.
+    configuration. ``is_whole`` reads all subjects of the image. ``notes`` gets the log's records.
     """
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
@@ -52,7 +53,9 @@ def queries_of(
         from shell.tasks.narrow_source import for_questions
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
-    replayed = replayed_source(arguments, output, source, shows=True, is_whole=is_whole)
+    replayed = replayed_source(
+        arguments, output, source, shows=True, is_whole=is_whole, notes=notes
+    )
     return queries_over(replayed, opened, context, arguments, output)
 
 

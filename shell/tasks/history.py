@@ -1,11 +1,14 @@
 """The history in a log of ACLs, of users, and of one answer.
 
-This module must not know how an answer is found or shown.
+A replay that begins at a snapshot gives ``ChangeNotes`` the records after it. So the log is read
+again only for a history that begins earlier, and only up to that snapshot. This module must not
+know how an answer is found or shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from authorizer.analysis.changes.changes import TELLING, Change, changes
@@ -17,9 +20,9 @@ from metalog.image.selection import AUTHORIZATION
 from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
-from metalog.records.acl_fast_decode import messages_of, numbered
+from metalog.records.acl_fast_decode import AclRun, Part, messages_of, numbered
 from metalog.records.messages import AccessControlEntryRecord
-from metalog.records.unread import UnreadRun, UnreadTypes
+from metalog.records.unread import UnreadTypes
 from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
@@ -33,7 +36,38 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_Record = tuple[int, int, Any]
+"""A record's offset, the latest time of any batch up to its own, and its message."""
+
 _UNREAD: Final = UnreadTypes.all_but(TELLING)
+_NOTED: Final = frozenset({AclRun, *TELLING})
+
+
+class ChangeNotes:
+    """The records of a replay that change ACLs or users, as ``RecordNotes``."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, int, Part]] = []
+        self.time_ms = 0
+        """The latest time of any batch."""
+
+    def clear(self) -> None:
+        self._parts.clear()
+        self.time_ms = 0
+
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
+        self.time_ms = time_ms = max(self.time_ms, batch.max_timestamp)
+        for at, part in numbered(parts, offset):
+            told = readable_of(part) or part
+            if type(told) in _NOTED:
+                self._parts.append((at, time_ms, told))
+
+    def records(self, start: int, time_ms: int = 0) -> Iterator[_Record]:
+        """The records from offset ``start`` on; no batch before them is later than ``time_ms``."""
+        for at, noted_ms, part in self._parts:
+            for offset, message in enumerate(messages_of([part]), at):
+                if offset >= start:
+                    yield offset, max(time_ms, noted_ms), message
 
 
 class ChangeHistory(NamedTuple):
@@ -52,15 +86,20 @@ class ChangeHistory(NamedTuple):
         return (each for each in self.changes if isinstance(each, TimelineChange))
 
 
-def history_of(replayed: Replayed) -> ChangeHistory | None:
+def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | None:
     """The history, as far back as the log can be read; None if the source is not a log, or is too
-    damaged."""
+    damaged.
+
+    With ``first``, it begins at the last snapshot that ends at or before this offset, if there is
+    one.
+    """
 
     def found(start: int, base: SnapshotId | None) -> ChangeHistory:
-        acls, doubts = dict(_snapshot_acls(replayed, base)), _doubts(replayed, start, base)
-        return ChangeHistory(start, acls, list(_changes(replayed, start)), doubts)
+        acls = dict(_snapshot_acls(replayed, base))
+        records, doubts = _records(replayed, start, base)
+        return ChangeHistory(start, acls, list(changes(records)), doubts)
 
-    return _as_far_back_as_possible(replayed, found)
+    return _first_readable(replayed, _bases(replayed, first), found)
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
@@ -68,93 +107,86 @@ def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Questio
     source is not a log, or is too damaged to tell."""
 
     def found(start: int, base: SnapshotId | None) -> Since:
-        if base != replayed.snapshot and (doubts := _doubts(replayed, start, base)):
-            raise doubts[0].fault
         acls = dict(_snapshot_acls(replayed, base))
-        of_acls = (each for each in _changes(replayed, start) if isinstance(each, TimelineChange))
+        records, doubts = _records(replayed, start, base)
+        if base != replayed.snapshot and doubts:
+            raise doubts[0].fault
+        of_acls = (each for each in changes(records) if isinstance(each, TimelineChange))
         return since(start, acls.items(), of_acls, config, question)
 
-    return _as_far_back_as_possible(replayed, found)
+    return _first_readable(replayed, _bases(replayed), found)
 
 
-def _as_far_back_as_possible(
-    replayed: Replayed, read: Callable[[int, SnapshotId | None], Result]
+def _first_readable(
+    replayed: Replayed,
+    bases: Iterable[SnapshotId | None],
+    read: Callable[[int, SnapshotId | None], Result],
 ) -> Result | None:
     if replayed.source.store is not None:
         return None
-    for base in _bases(replayed):
-        start = replayed.bounds.start if base is None else base.end_offset
+    for base in bases:
         try:
-            return read(start, base)
+            return read(_end_of(base), base)
         except CorruptLog:
             continue
     return None
 
 
-def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[LoadDoubt, ...]:
-    """The doubts about records from ``start`` on. The replay may have begun later, and so miss
-    some."""
-    if base == replayed.snapshot:
-        return replayed.doubts
-    loader = Loader(tolerant=True, selection=AUTHORIZATION)
-    loader.handle(HighWatermark(replayed.offset))
+def _records(
+    replayed: Replayed, start: int, base: SnapshotId | None
+) -> tuple[Iterator[_Record], tuple[LoadDoubt, ...]]:
+    """The records from offset ``start``, where ``base`` ends, to the end of the replay, and the
+    doubts about them. The replay may have begun later, and so miss some of both."""
+    noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
+    if not isinstance(noted, ChangeNotes):
+        noted, noted_from = ChangeNotes(), replayed.offset
+    if noted_from <= start:
+        return noted.records(start), replayed.doubts
+    notes = ChangeNotes()
+    loader = Loader(tolerant=True, selection=AUTHORIZATION, note_records=notes.note)
+    loader.handle(HighWatermark(noted_from))
     if base is not None:
         loader.load_snapshot(base, read_snapshot(replayed.source.log, base))
-    for event in read_range(replayed.source.log, start, replayed.offset):
+    for event in read_range(replayed.source.log, start, noted_from):
         loader.handle(event)
-    found = [*loader.doubts.values(), *replayed.doubts]
-    return tuple({(each.fault.file, each.offset): each for each in found}.values())
+    doubts = replayed.doubts
+    if base != replayed.snapshot:
+        found = [*loader.doubts.values(), *doubts]
+        doubts = tuple({(each.fault.file, each.offset): each for each in found}.values())
+    return chain(notes.records(start), noted.records(noted_from, notes.time_ms)), doubts
 
 
 def time_of(replayed: Replayed, offset: int) -> int | None:
     """The timestamp of the batch with the record at ``offset``, in epoch milliseconds."""
-    for batch in _batches(replayed, offset):
-        return batch.max_timestamp
+    for event in read_range(replayed.source.log, offset, replayed.offset):
+        if isinstance(event, Appended):
+            return event.batch.max_timestamp
     return None
 
 
-def _bases(replayed: Replayed) -> list[SnapshotId | None]:
-    """The states from which the ACLs can be followed, the longest history first. None is the log's
-    start."""
+def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | None]:
+    """The states from which the ACLs can be followed; None is the log's start.
+
+    Those at or before offset ``first`` precede the others, the last one first. The others come with
+    the longest history first.
+    """
     bounds = replayed.bounds
     reaching = [
         each for each in replayed.snapshots if bounds.start <= each.end_offset <= replayed.offset
     ]
-    return [None, *reaching] if bounds.start == 0 else [*reaching]
+    bases = [None, *reaching] if bounds.start == 0 else [*reaching]
+    before = [each for each in bases if first is not None and _end_of(each) <= first]
+    return [*sorted(before, key=_end_of, reverse=True), *bases[len(before) :]]
+
+
+def _end_of(base: SnapshotId | None) -> int:
+    return 0 if base is None else base.end_offset
 
 
 def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tuple[Uuid, Acl]]:
     if base is None:
         return
     for batch in read_snapshot(replayed.source.log, base):
-        for _, message in _telling(batch):
+        for message in messages_of(batch.parts(_UNREAD)):
             if isinstance(message, AccessControlEntryRecord):
                 yield message.id, acl_of(message)
-
-
-def _changes(replayed: Replayed, start: int) -> Iterator[Change]:
-    """The changes of ACLs and users from offset ``start`` to the end of the replay."""
-    return changes(_records(_batches(replayed, start), start, replayed.offset))
-
-
-def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[int, int, Any]]:
-    """The records between two offsets, each with the largest timestamp so far."""
-    time_ms = 0
-    for batch in batches:
-        time_ms = max(time_ms, batch.max_timestamp)
-        for offset, message in _telling(batch):
-            if start <= offset < end:
-                yield offset, time_ms, readable_of(message) or message
-
-
-def _telling(batch: Batch) -> Iterator[tuple[int, Any]]:
-    """The records that concern ACLs or users, with their offsets."""
-    for offset, part in numbered(batch.parts(_UNREAD), batch.base_offset):
-        if not isinstance(part, UnreadRun):
-            yield from enumerate(messages_of([part]), offset)
-
-
-def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:
-    for event in read_range(replayed.source.log, start, replayed.offset):
-        if isinstance(event, Appended):
-            yield event.batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name
 from metalog.log.memory import MemoryLog
+from metalog.ports import Appended, LogEvent
 from metalog.records.batch import Batch, build_batch, encode_batch
 from metalog.records.messages import NoOpRecord
 from metalog_sources.moment import (
@@ -147,6 +149,39 @@ def test_times_that_run_backwards_are_pointed_out() -> None:
     )
     assert late.warnings == ("times run backwards at offset 2, by 3000 ms: leaders' clocks differ",)
     assert resolve(AtOffset(2), log).warnings == ()
+
+
+class CountingLog(MemoryLog):
+    """Counts the batches that were read."""
+
+    count = 0
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        for event in super().read(start):
+            self.count += isinstance(event, Appended)
+            yield event
+
+
+def test_a_search_ends_where_no_clock_explains_an_earlier_time() -> None:
+    """From a batch on that is more than a day later than the moment, nothing is read."""
+    day = 86_400_000
+    times = [1000, 2000, 1500, 1000 + day, 1001 + day, 900, *range(2 * day, 2 * day + 100)]
+    log = CountingLog([batch(offset, time) for offset, time in enumerate(times)])
+    found = resolve(AtTime(1000), log)
+    assert (found.offset, log.count) == (1, 5)
+    assert "backwards at offset 2, by 500 ms" in found.warnings[0]
+    assert (
+        resolve(AtTime(1500), log)
+        .warnings[0]
+        .endswith("2 batches of that time or before come after offset 1")
+    )
+
+
+def test_a_time_back_from_the_end_reads_the_last_batch_and_those_before_the_moment() -> None:
+    day = 86_400_000
+    log = CountingLog([batch(number, 1000 + number * day) for number in range(100)])
+    assert resolve(BeforeLast(98 * day), log).offset == 2
+    assert log.count == 1 + 4
 
 
 def test_a_time_before_damage_is_a_moment(tmp_path: Path) -> None:

@@ -22,6 +22,14 @@ def test_the_image_is_of_the_moment_that_is_given() -> None:
     assert len(image_at(DEMO, "151").acls) != len(image_at(DEMO).acls)
 
 
+def test_only_what_decisions_depend_on_is_read_unless_all_is_wanted() -> None:
+    part, whole = image_at(DEMO), image_at(DEMO, is_whole=True)
+    assert part.acls == whole.acls
+    assert whole.cluster.brokers
+    with pytest.raises(AttributeError, match="has no cluster: its replay did not read"):
+        _ = part.cluster.brokers
+
+
 @pytest.mark.parametrize(
     ("source", "moment", "raised"),
     [

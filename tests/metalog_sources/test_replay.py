@@ -101,7 +101,7 @@ def test_every_snapshot_as_a_source_of_its_own(kafka_case: KafkaCase) -> None:
 
 def surveyed(path: Path) -> RecordCounts:
     counts = RecordCounts()
-    replayed = replay_source(open_source(str(path), environ={}), tolerant=True, counts=counts)
+    replayed = replay_source(open_source(str(path), environ={}), tolerant=True, notes=counts)
     assert survey_rest(replayed, counts) is None
     return counts
 

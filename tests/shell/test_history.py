@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from authorizer.analysis.explain.since import Cause
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.ids import uuid_text
+from metalog.image.selection import AUTHORIZATION
+from metalog.log.opening import OpenedLog
+from metalog.ports import Appended, LogEvent
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import open_source
-from shell.tasks.history import answer_since, history_of, time_of
+from shell.tasks.history import ChangeNotes, answer_since, history_of, time_of
 from tests.support.kafka.cases import KafkaCase, kafka_case
 
 
@@ -50,6 +56,56 @@ def test_each_change_of_an_answer_is_found_at_its_record() -> None:
         assert time_of(state, began.offset) is not None
         assert _allowed(before, question) is not _allowed(after, question)
         assert _allowed(after, question) is _allowed(state, question)
+
+
+class Counted:
+    """A log that notes from which offsets it was read, and how many batches."""
+
+    def __init__(self, log: OpenedLog) -> None:
+        self._log = log
+        self.read_from: list[int] = []
+        self.batches = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        self.read_from.append(start)
+        for event in self._log.read(start):
+            self.batches += isinstance(event, Appended)
+            yield event
+
+
+def test_a_log_is_read_once_for_its_history_and_for_the_age_of_an_answer() -> None:
+    case = kafka_case("old-3.7")
+    log = Counted(open_source(str(case.log_dir), environ={}).log)
+    source = open_source(str(case.log_dir), environ={})._replace(opened=log)
+    state = replay_source(source, tolerant=True, notes=ChangeNotes(), selection=AUTHORIZATION)
+    unread = replayed(case)
+    snapshot = state.snapshot
+    assert snapshot is not None
+    assert log.read_from == [snapshot.end_offset]
+    log.read_from.clear()
+    whole = history_of(state)
+    assert (whole, log.read_from) == (history_of(unread), [0])
+    assert whole is not None
+    assert log.batches < 2 * sum(1 for event in log.read(0) if isinstance(event, Appended))
+    log.read_from.clear()
+    since_snapshot = history_of(state, snapshot.end_offset)
+    assert (since_snapshot, log.read_from) == (history_of(unread, snapshot.end_offset), [])
+    assert since_snapshot is not None
+    assert since_snapshot.start == snapshot.end_offset
+    assert since_snapshot.changes == [
+        each for each in whole.changes if each.at > snapshot.end_offset
+    ]
+    before = history_of(state, snapshot.end_offset - 1)
+    assert before == whole
+    for acl in list(state.image.acls.by_id.values())[:5]:
+        asked = Question(
+            acl.principal, acl.operation, acl.resource_type, acl.resource_name, "10.0.0.1"
+        )
+        config = AuthorizerConfig()
+        assert answer_since(state, config, asked) == answer_since(unread, config, asked)
 
 
 def _allowed(state: Replayed, question: Question) -> bool:

@@ -32,4 +32,6 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    return explain(arguments, partial(queries_of, arguments, output), output)
+    from shell.tasks.history import ChangeNotes
+
+    return explain(arguments, partial(queries_of, arguments, output, notes=ChangeNotes()), output)

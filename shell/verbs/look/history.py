@@ -37,7 +37,7 @@ from shell.context import (
 )
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
-from shell.tasks.history import ChangeHistory, history_of
+from shell.tasks.history import ChangeHistory, ChangeNotes, history_of
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion
 from shell.views.acls import KEYS, values
@@ -131,10 +131,16 @@ def run(arguments: Namespace, output: Output) -> int:
         output.note(f"later than {moment.said_as}")
         first = moment.offset
     context = None if asked is None else read_config(arguments, source, output)
-    replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
+    replayed = replayed_source(
+        arguments,
+        output,
+        source._replace(opened=source.log),
+        shows=True,
+        notes=ChangeNotes(),
+    )
     context = None if context is None else context_over(context, source, replayed.image)
     refuse_nothing_proven(replayed, arguments)
-    history = history_of(replayed)
+    history = history_of(replayed, None if first < 0 else first)
     if history is None:
         raise InvalidSource(f"{source.text}: too damaged to be followed back; see metalog status")
     earliest = 0 if asked is not None else first
