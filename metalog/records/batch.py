@@ -141,9 +141,10 @@ class Batch(NamedTuple):
             f"{self.size} bytes at {self.position} of {self.file})"
         )
 
-    def records(self) -> Iterator[BatchRecord]:
-        """The records with encoded values; ``CorruptLog`` if one is damaged."""
-        yield from map(self._record, self.raw_records())
+    def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
+        """The records with encoded values, except those of the types ``unread``; ``CorruptLog`` if
+        one is damaged."""
+        yield from map(self._record, self.raw_records(unread))
 
     def _record(self, raw: RawRecord) -> BatchRecord:
         return BatchRecord(
@@ -202,11 +203,13 @@ class Batch(NamedTuple):
         except ValueError as error:
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
-    def raw_records(self) -> Iterator[RawRecord]:
-        """The records with their deltas, as the batch stores them."""
+    def raw_records(self, unread: UnreadTypes | None = None) -> Iterator[RawRecord]:
+        """The records with their deltas, as the batch stores them, except those of the types
+        ``unread``."""
         payload = self._payload()
+        pass_over = None if unread is None or self.is_control else unread.pass_over
         try:
-            yield from read_records(payload, self.record_count)
+            yield from read_records(payload, self.record_count, pass_over)
         except MalformedRecord as error:
             raise self._corrupt(error) from None
 

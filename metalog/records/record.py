@@ -7,7 +7,7 @@ position in the file. This module must not know what a value means.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -23,6 +23,10 @@ MOST_STARTS: Final = 1 << 17
 _SIZES_REMEMBERED: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest number that a varint of two bytes cannot hold."""
+
+
+PassOver = Callable[[bytes, int, int, Sequence[bytes]], tuple[int, int]]
+"""Skips records: ``UnreadTypes.pass_over``."""
 
 
 class Header(NamedTuple):
@@ -69,11 +73,19 @@ class MalformedRecord(Exception):
         self.at = at
 
 
-def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
-    """All records of a payload, which must hold exactly ``count``."""
-    at = 0
+def read_records(
+    payload: bytes, count: int, pass_over: PassOver | None = None
+) -> Iterator[RawRecord]:
+    """The records of a payload, which must hold exactly ``count``, except those that ``pass_over``
+    skips."""
+    index = at = 0
     starts = plain_starts(min(count, len(payload) // SMALLEST))
-    for index in range(count):
+    while index < count:
+        if pass_over is not None:
+            at, wanted = pass_over(payload, at, index, starts)
+            if wanted > index:
+                index = wanted
+                continue
         plain = plain_value(payload, at, starts[index]) if index < len(starts) else None
         if plain is None:
             record, at = read_record(payload, at, index)
@@ -81,6 +93,7 @@ def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
         else:
             value, at = plain
             yield tuple.__new__(RawRecord, (0, 0, index, None, value, ()))
+        index += 1
     check_end(payload, at, count)
 
 

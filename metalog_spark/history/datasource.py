@@ -32,7 +32,7 @@ from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
 from metalog.whole_numbers import whole_number
 from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.pushed_filters import push
-from metalog_spark.history.rows import SCHEMA, Columns, RecordFilter
+from metalog_spark.history.rows import SCHEMA, TYPE_NAMES, Columns, RecordFilter
 from metalog_spark.history.splits import LogHole, LogSplit
 from metalog_spark.session import ship
 
@@ -54,7 +54,8 @@ class Options(NamedTuple):
 
     ``committed`` leaves out records that are not proven to be committed. With ``skip_damaged``,
     unreadable records become a row that says what is wrong. ``secrets`` shows salts, keys and
-    passwords. ``first`` (an offset, ``EARLIEST`` or ``LATEST``) and ``most`` are for streams.
+    passwords. ``first`` is an offset, ``EARLIEST`` or ``LATEST``. ``wanted`` has the record types
+    to read, and for a batch the end. ``most`` is for streams.
     """
 
     source: str
@@ -64,6 +65,19 @@ class Options(NamedTuple):
     command_config: Path | None = None
     first: int | str = EARLIEST
     most: int | None = None
+    wanted: RecordFilter = RecordFilter()
+
+    def begin(self, archive: Archive) -> int:
+        """The offset at which to begin."""
+        first = self.first
+        if isinstance(first, str):
+            return archive.end if first == LATEST else archive.start
+        if not archive.start <= first <= archive.end:
+            raise InvalidRequest(
+                f"{self.source}: the log goes from offset {archive.start} up to"
+                f" {archive.end}, and startingOffset is {first}; give one of it, or {EARLIEST}"
+            )
+        return first
 
     def logs(self) -> Logs:
         return Logs(
@@ -76,7 +90,7 @@ class Options(NamedTuple):
 
 _NAMES: Final = (
     "path", "committed", "skipDamaged", "secrets", "commandConfig",
-    "startingOffset", "maxOffsetsPerTrigger",
+    "types", "startingOffset", "endingOffset", "maxOffsetsPerTrigger",
 )  # fmt: skip
 
 
@@ -104,7 +118,11 @@ def read_options(given: Mapping[str, str]) -> Options:
         raise InvalidRequest("SOURCE is missing; load(SOURCE)")
     starting = options.get("startingOffset", EARLIEST).lower()
     most = options.get("maxOffsetsPerTrigger")
+    until = options.get("endingOffset")
     config = options.get("commandConfig")
+    wanted = RecordFilter(types=_types(options.get("types")))
+    if until is not None:
+        wanted = wanted._replace(end=_number("endingOffset", until, 0))
     return Options(
         options["path"],
         _yes_or_no(options, "committed"),
@@ -113,7 +131,21 @@ def read_options(given: Mapping[str, str]) -> Options:
         None if config is None else Path(config),
         starting if starting in (EARLIEST, LATEST) else _number("startingOffset", starting, 0),
         None if most is None else _number("maxOffsetsPerTrigger", most, 1),
+        wanted,
     )
+
+
+def _types(names: str | None) -> frozenset[str] | None:
+    """The record types in a list with commas; None if no list was given."""
+    if names is None:
+        return None
+    types = frozenset(name.strip().upper() for name in names.split(","))
+    unknown = sorted(types - TYPE_NAMES)
+    if unknown:
+        raise InvalidRequest(
+            f"there is no record type {unknown[0]}; there are {', '.join(sorted(TYPE_NAMES))}"
+        )
+    return types
 
 
 def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
@@ -148,7 +180,10 @@ class MetalogDataSource(DataSource):
         return UnfilteredLogReader(read_options(self.options), schema)
 
     def streamReader(self, schema: StructType) -> LogStreamReader:  # noqa: N802 - Spark's name
-        return LogStreamReader(read_options(self.options), schema)
+        options = read_options(self.options)
+        if options.wanted.end != RecordFilter().end:
+            raise InvalidRequest("endingOffset is for batches; a stream goes on")
+        return LogStreamReader(options, schema)
 
 
 class LogPartition(InputPartition):
@@ -208,10 +243,13 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
-        self._wanted = RecordFilter()
+        self._wanted = options.wanted
 
     def partitions(self) -> list[InputPartition]:
-        return self._partitions(self.options.logs().look(), self._wanted)
+        archive, wanted = self.options.logs().look(), self._wanted
+        if self.options.first != EARLIEST:
+            wanted = wanted._replace(start=max(wanted.start, self.options.begin(archive)))
+        return self._partitions(archive, wanted)
 
 
 class LogReader(UnfilteredLogReader):
@@ -235,16 +273,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         return self.__dict__ | {"_logs": None}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
-        first = self.options.first
-        archive = self._look()
-        if isinstance(first, str):
-            return {_OFFSET: archive.end if first == LATEST else archive.start}
-        if not archive.start <= first <= archive.end:
-            raise InvalidRequest(
-                f"{self.options.source}: the log goes from offset {archive.start} up to"
-                f" {archive.end}, and startingOffset is {first}; give one of it, or {EARLIEST}"
-            )
-        return {_OFFSET: first}
+        return {_OFFSET: self.options.begin(self._look())}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         most = self.options.most
@@ -275,7 +304,8 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
                 f"{self.options.source}: offsets {begin} to {archive.start - 1} are gone, and were"
                 " not read; name the folder that keeps them as well, or restart the stream"
             )
-        return self._partitions(archive, RecordFilter(begin, end[_OFFSET]))
+        wanted = self.options.wanted._replace(start=begin, end=end[_OFFSET])
+        return self._partitions(archive, wanted)
 
     def stop(self) -> None:
         if self._logs is not None:

@@ -25,17 +25,17 @@ from metalog.records.messages import (
 )
 from metalog.records.messages.registry import METADATA
 from metalog.records.record import refusal
+from metalog.records.unread import UnreadTypes
 
-_TELLING: Final = frozenset(
-    kind.API_KEY
-    for kind in (
-        AccessControlEntryRecord,
-        RemoveAccessControlEntryRecord,
-        BeginTransactionRecord,
-        EndTransactionRecord,
-        AbortTransactionRecord,
-    )
+_TELLING_TYPES: Final = (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    AbortTransactionRecord,
 )
+_TELLING: Final = frozenset(kind.API_KEY for kind in _TELLING_TYPES)
+_UNREAD: Final = UnreadTypes.all_but((*_TELLING_TYPES, FeatureLevelRecord))
 _PASSED: Final = METADATA.keys() - _TELLING - {FeatureLevelRecord.API_KEY}
 """Types of records that concern neither ACLs nor another Kafka."""
 
@@ -49,7 +49,8 @@ def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
     if batch.is_control:
         deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
         return
-    for offset, raw in enumerate(batch.raw_records(), batch.base_offset):
+    for raw in batch.raw_records(_UNREAD):
+        offset = batch.base_offset + raw.offset_delta
         if (why := refusal(raw, is_control=False)) is not None:
             raise _unreadable(f"{why}, which Kafka refuses", batch, offset)
         value = raw.value or b""

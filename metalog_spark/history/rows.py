@@ -17,7 +17,7 @@ from metalog.errors import CorruptLog, InvalidRequest
 from metalog.ids import Uuid, uuid_text
 from metalog.records.acl_codes import acl_of, can_be_bound
 from metalog.records.control import decode_control
-from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value
+from metalog.records.frame import Undecodable, decode_value
 from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
 from metalog.records.messages import (
@@ -27,6 +27,7 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
 )
 from metalog.records.messages.registry import METADATA, message_type
+from metalog.records.unread import UnreadTypes
 from metalog.scram import ScramMechanism
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _MOST_ROWS: Final = 4096
 _MOST_BYTES: Final = 16 << 20
 _US_PER_MS: Final = 1000
 _MECHANISMS: Final = {each.value: each.mechanism_name for each in ScramMechanism}
+TYPE_NAMES: Final = frozenset(each.TYPE_NAME for each in map(message_type, METADATA) if each)
+"""The names of all known types of metadata records."""
 _KEYS: Final = ("salt", "stored_key", "server_key")
 
 
@@ -55,12 +58,13 @@ class RecordFilter(NamedTuple):
             self.until_us is None or moment <= self.until_us
         )
 
-    @property
-    def api_keys(self) -> frozenset[int] | None:
-        """The API keys of ``types``."""
-        if self.types is None:
+    def unread(self) -> UnreadTypes | None:
+        """The record types to skip; None for none."""
+        types = self.types
+        if types is None:
             return None
-        return frozenset(key for key in METADATA if _type_name(key) in self.types)
+        known = filter(None, map(message_type, METADATA))
+        return UnreadTypes(each for each in known if each.TYPE_NAME not in types)
 
 
 class _Row(NamedTuple):
@@ -101,11 +105,11 @@ class Columns:
         """
         rows: list[_Row] = []
         size = 0
-        keys = wanted.api_keys
+        unread = wanted.unread()
         try:
             for batch in batches:
                 before = len(rows)
-                rows += _rows(batch, wanted, keys)
+                rows += _rows(batch, wanted, unread)
                 if len(rows) > before:
                     size += batch.size
                 if len(rows) >= _MOST_ROWS or size >= _MOST_BYTES:
@@ -133,18 +137,15 @@ class Columns:
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-def _rows(batch: Batch, wanted: RecordFilter, keys: frozenset[int] | None) -> Iterator[_Row]:
+def _rows(batch: Batch, wanted: RecordFilter, unread: UnreadTypes | None) -> Iterator[_Row]:
     if batch.next_offset <= wanted.start or batch.base_offset >= wanted.end:
         return
     if batch.is_control and wanted.types is not None:
         return
-    for record in batch.records():
+    for record in batch.records(unread):
         if not wanted.start <= record.offset < wanted.end or not wanted.at(record.timestamp):
             continue
-        value = record.value or b""
-        if keys is not None and not _has_key(value, keys):
-            continue
-        row = _decoded(batch, record, value)
+        row = _decoded(batch, record, record.value or b"")
         if wanted.types is None or _type(row) in wanted.types:
             yield row
 
@@ -156,17 +157,6 @@ def _decoded(batch: Batch, record: BatchRecord, value: bytes) -> _Row:
     else:
         version, message = decode_value(value)
     return _Row(record.offset, batch.epoch, record.timestamp, version, message)
-
-
-def _has_key(value: bytes, keys: frozenset[int]) -> bool:
-    """Whether ``value`` begins like a record of one of these types. All their keys are one-byte
-    varints."""
-    return len(value) > 1 and value[0] == FRAME_VERSION and value[1] in keys
-
-
-def _type_name(api_key: int) -> str | None:
-    known = message_type(api_key)
-    return None if known is None else known.TYPE_NAME
 
 
 def _type(row: _Row) -> str | None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES
-from metalog.log.folder.single_file import CheckpointLog, read_checkpoint
+from metalog.log.folder.single_file import CheckpointLog, SegmentSplit, read_checkpoint
 from metalog.log.topic.cluster import TopicCluster
 from metalog.log.topic.reader import TopicLog, TopicSplit
 from metalog.ports import Appended, Split
@@ -70,7 +70,7 @@ class LogSplit(NamedTuple):
         if self.start >= end or self.end <= start:
             return ()
         split, begin, until = self.split, max(self.start, start), min(self.until, end)
-        if isinstance(split, TopicSplit | WholeSplit):
+        if isinstance(split, SegmentSplit | TopicSplit | WholeSplit):
             split = split._replace(start=begin)
         last = until if self.dense else self.end
         piece = self._replace(split=split, start=begin, end=last, until=until)

@@ -30,14 +30,19 @@ from pyspark.sql.types import StructType
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
+from metalog.records.frame import decode_value
 from metalog_spark.follow.log import FollowedLog
+from metalog_spark.history import rows
 from metalog_spark.history.datasource import (
     LogPartition,
     LogReader,
     LogStreamReader,
+    MetalogDataSource,
+    UnfilteredLogReader,
     read_options,
     register,
 )
+from metalog_spark.history.rows import RecordFilter
 from metalog_spark.history.splits import LogHole
 from tests.support.command.runs import run_python
 from tests.support.kafka.cases import DamagedCase, KafkaCase, kafka_case
@@ -138,7 +143,7 @@ def said_by_kafka(case: KafkaCase, name: str = "records.jsonl") -> Iterator[Row]
         yield line
 
 
-def rows_of(reader: LogReader) -> list[Row]:
+def rows_of(reader: UnfilteredLogReader) -> list[Row]:
     parts = reader.partitions()
     return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
 
@@ -223,6 +228,44 @@ def test_filters_count_the_records_of_a_snapshot_by_their_places(bound: int) -> 
     }.items():
         found = [row["offset"] for row in rows_of(reader(source, *filters))]
         assert found == list(left), filters
+
+
+def test_options_leave_the_rows_that_filters_would_leave() -> None:
+    """They also work where Spark's setting for filters of Python sources is off."""
+    source = kafka_case("trimmed-4.3").log_dir
+    acl, partition = "ACCESS_CONTROL_ENTRY_RECORD", "PARTITION_RECORD"
+    for options, filters in (
+        ({"types": acl}, [EqualTo(("type",), acl)]),
+        ({"types": f"{acl}, {partition.lower()}"}, [In(("type",), (acl, partition))]),
+        ({"startingOffset": "800"}, [GreaterThanOrEqual(("offset",), 800)]),
+        (
+            {"startingOffset": "700", "endingOffset": "800", "types": acl},
+            [
+                GreaterThanOrEqual(("offset",), 700),
+                LessThan(("offset",), 800),
+                EqualTo(("type",), acl),
+            ],
+        ),
+        ({"startingOffset": "latest"}, [GreaterThanOrEqual(("offset",), 835)]),
+    ):
+        given = read_options({"path": str(source), **options})
+        assert rows_of(UnfilteredLogReader(given, SCHEMA)) == rows_of(reader(source, *filters))
+    assert rows_of(reader(source, EqualTo(("type",), acl), types=partition)) == []
+    with pytest.raises(InvalidRequest, match="the log goes from offset 608 up to 835"):
+        reader(source, startingOffset="607").partitions()
+
+
+def test_records_of_other_types_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+
+    def decode(value: bytes) -> Any:
+        decoded.append(value)
+        return decode_value(value)
+
+    monkeypatch.setattr(rows, "decode_value", decode)
+    found = rows_of(reader(kafka_case("demo").log_dir, types="ACCESS_CONTROL_ENTRY_RECORD"))
+    assert found
+    assert len(decoded) == len(found)
 
 
 def test_a_filter_that_is_not_carried_out_is_left_to_spark() -> None:
@@ -338,6 +381,7 @@ def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:
         ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is a whole number from 1 on, not -1"),
         ({"path": "x", "maxOffsetsPerTrigger": "0"}, "is a whole number from 1 on, not 0"),
         ({"path": "x", "startingOffset": "newest"}, "is a whole number from 0 on, not newest"),
+        ({"path": "x", "types": "ACL"}, "there is no record type ACL; there are ABORT_TRANS"),
     ],
 )
 def test_options_that_cannot_be_used(given: dict[str, str], said: str) -> None:
@@ -357,6 +401,14 @@ def test_where_a_stream_begins_and_how_far_a_batch_of_it_goes(tmp_path: Path) ->
         said = f"^{source}: the log goes from offset 608 up to 835, and starting.* is {starting};"
         with pytest.raises(InvalidRequest, match=said):
             stream(source, startingOffset=starting).initialOffset()
+    with pytest.raises(InvalidRequest, match="endingOffset is for batches"):
+        MetalogDataSource({"path": "x", "endingOffset": "9"}).streamReader(SCHEMA)
+    [acls] = stream(source, types="ACCESS_CONTROL_ENTRY_RECORD").partitions(
+        {"offset": 700}, {"offset": 811}
+    )
+    assert isinstance(acls, LogPartition)
+    types = frozenset({"ACCESS_CONTROL_ENTRY_RECORD"})
+    assert acls.wanted == RecordFilter(700, 811, types=types)
     few = stream(source, maxOffsetsPerTrigger="100")
     limit = few.getDefaultReadLimit()
     assert few.latestOffset({"offset": 700}, limit) == {"offset": 800}

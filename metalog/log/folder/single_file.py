@@ -19,7 +19,7 @@ from metalog.log.folder.commit import NOT_ON_DISK, Proven
 from metalog.log.folder.layout import LeaderEpochs
 from metalog.log.folder.location import unreadable
 from metalog.log.folder.reach import LogExtent, beyond, find_reaches
-from metalog.log.folder.segment import SegmentReader, TornTail
+from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.ports import (
     Appended,
     CutShort,
@@ -34,13 +34,18 @@ from metalog.records.frame import Undecodable
 
 
 def read_segment(
-    path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files
+    path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files, start: int = 0
 ) -> Iterator[Batch]:
-    """The batches of one segment, which may have a torn tail."""
-    continuity = Continuity(base_offset, None, epochs)
+    """The batches of one segment, which may have a torn tail, from that of offset ``start`` on."""
+    position, first = 0, base_offset
     try:
         with opened(files, path) as file:
-            yield from SegmentReader(file, str(path), continuity, may_be_torn=True)
+            if base_offset is not None and start > base_offset:
+                position, first = find_batch(file, base_offset, start)
+            continuity = Continuity(first, None, epochs)
+            yield from SegmentReader(
+                file, str(path), continuity, position=position, may_be_torn=True
+            )
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -125,7 +130,7 @@ class SegmentLog:
             raise self.damage
 
     def batches(self, start: int) -> Iterator[Batch]:
-        for batch in read_segment(self.path, self._base_offset, self._epochs, self._files):
+        for batch in read_segment(self.path, self._base_offset, self._epochs, self._files, start):
             if batch.next_offset > start:
                 yield batch
             if batch.next_offset >= self._bounds.end:
@@ -218,15 +223,17 @@ class CheckpointLog:
 
 
 class SegmentSplit(NamedTuple):
-    """An input split: one segment, which may be read in another process."""
+    """An input split: one segment, which may be read in another process, from the batch of offset
+    ``start`` on."""
 
     path: Path
     base_offset: int | None
     epochs: LeaderEpochs
     files: Files
+    start: int = 0
 
     def read(self) -> Iterator[Batch]:
-        return read_segment(self.path, self.base_offset, self.epochs, self.files)
+        return read_segment(self.path, self.base_offset, self.epochs, self.files, self.start)
 
 
 def _reaches_beside(path: Path, files: Files) -> tuple[LogExtent, ...]:
