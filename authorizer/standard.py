@@ -239,13 +239,13 @@ class StandardAuthorizer(Authorizer):
     @property
     def index(self) -> AclIndex:
         """The present index, for callers that decide themselves; it does not check the gate."""
+        if self._is_index_behind:
+            return AclIndex.of(list(self._by_id.values()))
         return self._decider.index
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The matching ACLs, in Kafka's order; an ACL with several ids is listed once."""
-        if self._is_index_behind:
-            return AclIndex.of(list(self._by_id.values())).acls(acl_filter)
-        return self._decider.index.acls(acl_filter)
+        return self.index.acls(acl_filter)
 
     def acl_count(self) -> int:
         """How many ACL ids there are."""

@@ -17,8 +17,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from authorizer.config import from_properties
+from authorizer.engine.index import AclIndex
 from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
+from authorizer.standard import StandardAuthorizer
 from metalog.config.plugins import class_named, made_of
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
@@ -356,8 +358,13 @@ class Node:
             self._forwarder,
             self._feed,
             self._listings,
+            self._acl_index if isinstance(self.authorizer, StandardAuthorizer) else None,
             self._kafka,
         )
+
+    def _acl_index(self) -> AclIndex:
+        assert isinstance(self.authorizer, StandardAuthorizer)
+        return self.authorizer.index
 
     def _known_cluster_id(self) -> str:
         """The cluster id; empty until the log's owner has told it."""

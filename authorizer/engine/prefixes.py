@@ -90,6 +90,15 @@ class SortedNames:
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._chunks)
 
+    @property
+    def chunks(self) -> list[list[str]]:
+        """All names in order, in parts; an update makes only the part anew that the name is in."""
+        return self._chunks
+
+    def chunk_of(self, name: str) -> list[str]:
+        """The one of ``chunks`` in which ``name`` is, or would be."""
+        return self._chunks[bisect_right(self._firsts, name) - 1]
+
     def updated(self, name: str, names: SortedDict[str, Any]) -> SortedNames:
         """The set after ``name`` was added to or removed from ``names``."""
         length, counts = len(name), dict(self._counts)

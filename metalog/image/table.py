@@ -103,6 +103,21 @@ class Table(Mapping[K, V]):
             count += len(leaf) - entries
         return Table(parts=(bulk, nodes, count, size))
 
+    def changed_since(self, before: Table[K, V]) -> Iterable[K]:
+        """The keys whose values are not the same objects as in ``before``, and perhaps others.
+
+        If this table was made from it by few changes, it looks only at leaves that differ.
+        """
+        if self._bulk is before._bulk:
+            nodes = zip(self._nodes or _NO_CHANGES, before._nodes or _NO_CHANGES, strict=True)
+            changed = [zip(now, then, strict=True) for now, then in nodes if now is not then]
+            leaves = chain.from_iterable(changed)
+            return {key for now, then in leaves if now is not then for key in (*now, *then)}
+        now, then = self._plain(), before._plain()
+        changed_keys = {key for key, value in now.items() if then.get(key) is not value}
+        changed_keys.update(key for key in then if key not in now)
+        return changed_keys
+
     def _replaced(self, changes: Mapping[K, V | None]) -> dict[K, V]:
         """All entries after ``changes``, in a new dict."""
         plain = self._bulk.copy() if self._nodes is None else self._plain()

@@ -9,9 +9,10 @@ not know how an ACL is stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from authorizer.interface import Authorizer
 from metalog.acl import (
     AccessControlEntryFilter,
     Acl,
@@ -50,6 +51,7 @@ from metalog_node.handlers.request import (
     item_count,
     outcome_fields,
 )
+from metalog_node.publish.listing_cache import Pieces
 
 CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
@@ -70,13 +72,28 @@ def describe(services: Services, question: IncomingRequest) -> Answer:
         return listed.described(version, authorizer.acls(wanted))
     correlation_id = question.request.head.correlation_id.to_bytes(4, "big", signed=True)
     written = services.listings.written(
-        (DESCRIBE_ACLS, version, wanted),
-        lambda: listed.written(version, authorizer.acls(wanted)),
+        (DESCRIBE_ACLS, version, wanted), lambda: _writer(services, authorizer, version, wanted)
     )
     return DeferredResponse(
         written,
-        lambda kept: EncodedResponse(correlation_id + kept.result()[4:], error_name(SUCCESS.code)),
+        lambda kept: EncodedResponse(
+            b"".join((correlation_id, *kept.result())), error_name(SUCCESS.code)
+        ),
     )
+
+
+def _writer(
+    services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
+) -> Callable[[], Pieces]:
+    """What writes the listing of the ACLs that ``wanted`` matches at present.
+
+    One that may have most of the ACLs is put together from parts.
+    """
+    index = services.acl_index
+    if index is None or wanted.pattern.name is not None:
+        return lambda: listed.written(version, authorizer.acls(wanted))
+    listing = listed.Listing(version, wanted)
+    return lambda: listing.written(index())
 
 
 def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:

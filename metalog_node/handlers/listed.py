@@ -1,22 +1,22 @@
-"""DescribeAcls' response: as a body, or as bytes that are joined from the bytes of each resource.
+"""DescribeAcls' response: as a body, or as pieces of bytes.
 
 Writing a long listing here takes a tenth of kio's time; a test compares the bytes with kio's. A
-change of one ACL leaves the bytes of all other resources as they were, so each resource's latest
-bytes are cached. This module must not know who asks, nor how long an answer stays true.
+change of one ACL leaves the bytes of most resources as they were, so a ``Listing`` writes only the
+others again. This module must not know who asks, nor how long an answer stays true.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
-from operator import itemgetter
-from typing import Any, Final
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import Any, Final, NamedTuple
 
-from kio.serial.writers import write_compact_array_length, write_legacy_array_length
-from kio.static.primitive import i32
-
-from metalog.acl import Acl
+from authorizer.engine.buckets import Bucket, FewAcls
+from authorizer.engine.index import AclIndex
+from authorizer.engine.listing import ListedParts
+from metalog.acl import ANY_ACL, Acl, AclFilter, ResourceType
 from metalog.errors import SUCCESS, ApiError
 from metalog.records.primitives.fields import write_string
 from metalog.records.primitives.text import encode_text
@@ -32,13 +32,12 @@ _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
 _TEXTS: Final = 1 << 12
 """How many encoded principals and hosts are cached."""
-_REMEMBERED: Final = 1 << 16
-"""How many resources are cached; some of them may no longer exist."""
+_CORRELATION_ID: Final = 4
+"""Bytes."""
+_PATTERN_TYPE: Final = attrgetter("pattern_type")
 
-_Pattern = tuple[int, str, int]
+_Pattern = tuple[int, int, str]
 """Codes rather than enum members, which are slow to hash."""
-_last_written: dict[tuple[int, _Pattern], tuple[tuple[Acl, ...], bytes]] = {}
-"""By version and pattern: the ACLs, and the bytes of their resource."""
 
 
 def described(version: int, acls: Iterable[Acl]) -> Body:
@@ -49,12 +48,44 @@ def not_described(version: int, error: ApiError) -> Body:
     return _answer(version, error, [])
 
 
-def written(version: int, acls: Iterable[Acl]) -> bytes:
-    """The bytes that ``write_response`` returns for ``described``, with the correlation id 0."""
-    resources = list(_written_resources(version, acls))
-    nothing = described(version, ())
-    head = write_response(nothing, 0).removesuffix(_end_of(nothing, []))
-    return head + _end_of(nothing, resources)
+def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
+    """The pieces of what ``write_response`` returns for ``described``, without the correlation
+    id."""
+    resources = [_resource_bytes(version, each) for each in _by_pattern(acls)]
+    return _pieces(version, len(resources), resources)
+
+
+class _Part(NamedTuple):
+    resources: int
+    data: bytes
+
+
+class Listing:
+    """The ACLs that ``wanted``, which names no resource, matches; successive indexes are written by
+    what changed from one to the next."""
+
+    def __init__(self, version: int, wanted: AclFilter) -> None:
+        self._version = version
+        self._wanted = wanted
+        asked = wanted.pattern.resource_type
+        types = list(ResourceType) if asked is ResourceType.ANY else [asked]
+        self._parts = ListedParts(self._part, types)
+
+    def written(self, index: AclIndex) -> list[bytes]:
+        """As the function ``written``; the ACLs of a resource that has many are in any order."""
+        parts = self._parts.of(index)
+        resources = sum(part.resources for part in parts)
+        return _pieces(self._version, resources, [part.data for part in parts])
+
+    def _part(self, buckets: list[Bucket]) -> _Part:
+        written, wanted = [], self._wanted
+        for bucket in buckets:
+            acls: Iterable[Acl] = bucket.in_order() if type(bucket) is FewAcls else bucket
+            if wanted != ANY_ACL:
+                acls = filter(wanted.matches, acls)
+            for _, listed in groupby(acls, _PATTERN_TYPE):
+                written.append(_resource_bytes(self._version, list(listed)))
+        return _Part(len(written), b"".join(written))
 
 
 def pattern_type_field(version: int, acl: Acl) -> dict[str, int]:
@@ -67,66 +98,54 @@ def _answer(version: int, error: ApiError, resources: list[Any]) -> Body:
     )
 
 
-def _end_of(body: Body, resources: list[bytes]) -> bytes:
-    """The last field, the array of resources, and behind it the empty tagged fields of a flexible
+def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
+    """The last field is the array of resources; behind it are the empty tagged fields of a flexible
     version."""
-    length = io.BytesIO()
-    if body.__flexible__:
-        write_compact_array_length(length, len(resources))
-        return b"".join((length.getvalue(), *resources, _NO_TAGS))
-    write_legacy_array_length(length, i32(len(resources)))
-    return b"".join((length.getvalue(), *resources))
+    nothing = described(version, ())
+    is_flexible = nothing.__flexible__
+    tags = _NO_TAGS if is_flexible else b""
+    head = write_response(nothing, 0).removesuffix(_array_length(0, is_flexible) + tags)
+    return [head[_CORRELATION_ID:], _array_length(count, is_flexible), *resources, tags]
 
 
-def _by_pattern(acls: Iterable[Acl]) -> list[tuple[Acl, ...]]:
-    """The ACLs of each resource pattern, by type and name."""
-    return [tuple(found) for _, found in _patterns(acls)]
+def _array_length(items: int, is_flexible: bool) -> bytes:
+    if not is_flexible:
+        return items.to_bytes(4, "big")
+    out = bytearray()
+    write_unsigned_varint(out, items + 1)
+    return bytes(out)
 
 
-def _patterns(acls: Iterable[Acl]) -> list[tuple[_Pattern, list[Acl]]]:
+def _by_pattern(acls: Iterable[Acl]) -> list[list[Acl]]:
+    """The ACLs of each resource pattern, by type, pattern type and name."""
     together: dict[_Pattern, list[Acl]] = {}
     for acl in acls:
         together.setdefault(_pattern(acl), []).append(acl)
-    return sorted(together.items(), key=itemgetter(0))
+    return [listed for _, listed in sorted(together.items(), key=itemgetter(0))]
 
 
 def _pattern(acl: Acl) -> _Pattern:
-    return int(acl.resource_type), acl.resource_name, int(acl.pattern_type)
+    return int(acl.resource_type), int(acl.pattern_type), acl.resource_name
 
 
-def _written_resources(version: int, acls: Iterable[Acl]) -> Iterator[bytes]:
-    for pattern, listed in _patterns(acls):
-        place, found = (version, pattern), tuple(listed)
-        then, data = _last_written.get(place, ((), b""))
-        if then != found:
-            data = _resource_bytes(version, found)
-            if len(_last_written) >= _REMEMBERED:
-                _last_written.clear()
-            _last_written[place] = found, data
-        yield data
-
-
-def _resource_bytes(version: int, acls: tuple[Acl, ...]) -> bytes:
+def _resource_bytes(version: int, acls: list[Acl]) -> bytes:
     """The bytes that kio writes for ``_resource``."""
     is_flexible = version >= _FLEXIBLE_SINCE
     text = _compact_text if is_flexible else _text
     tags = _NO_TAGS if is_flexible else b""
     first = acls[0]
-    parts = [_CODE[first.resource_type], text.__wrapped__(first.resource_name)]
+    out = bytearray(_CODE[first.resource_type])
+    out += text.__wrapped__(first.resource_name)
     if version >= _PATTERN_TYPES_SINCE:
-        parts.append(_CODE[first.pattern_type])
-    parts.append(_length(len(acls), is_flexible))
+        out += _CODE[first.pattern_type]
+    out += _array_length(len(acls), is_flexible)
     for _, _, _, principal, host, operation, permission_type in acls:
-        parts += (text(principal), text(host), _CODE[operation], _CODE[permission_type], tags)
-    parts.append(tags)
-    return b"".join(parts)
-
-
-def _length(items: int, is_flexible: bool) -> bytes:
-    if not is_flexible:
-        return items.to_bytes(4, "big")
-    out = bytearray()
-    write_unsigned_varint(out, items + 1)
+        out += text(principal)
+        out += text(host)
+        out += _CODE[operation]
+        out += _CODE[permission_type]
+        out += tags
+    out += tags
     return bytes(out)
 
 
@@ -143,7 +162,7 @@ def _text(text: str) -> bytes:
     return len(data).to_bytes(2, "big") + data
 
 
-def _resource(version: int, acls: tuple[Acl, ...]) -> Any:
+def _resource(version: int, acls: list[Acl]) -> Any:
     parts = response_parts(DESCRIBE_ACLS, version)
     first = acls[0]
     return parts.DescribeAclsResource(

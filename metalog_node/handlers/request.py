@@ -24,6 +24,7 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from authorizer.api import Action, RequestContext, cluster, topic
 from authorizer.engine.decide import ALLOWED
+from authorizer.engine.index import AclIndex
 from authorizer.interface import Authorizer
 from metalog.acl import Operation
 from metalog.controller.scram_password import ScramPasswordPolicy
@@ -81,8 +82,8 @@ class Services(NamedTuple):
 
     ``addresses`` are each listener's address for clients. ``forwarder`` is set if another node is
     the controller, ``feed`` if followers may fetch this node's log, ``listings`` if long responses
-    are cached. ``configured_kafka`` is the Kafka version to imitate, if the configuration names
-    one.
+    are cached, ``acl_index`` if the authorizer decides by such an index. ``configured_kafka`` is
+    the Kafka version to imitate, if the configuration names one.
     """
 
     node_id: int
@@ -96,6 +97,7 @@ class Services(NamedTuple):
     forwarder: Forwarder | None = None
     feed: FetchPurgatory | None = None
     listings: Listings | None = None
+    acl_index: Callable[[], AclIndex] | None = None
     configured_kafka: str | None = None
 
     @property

@@ -120,3 +120,23 @@ def test_it_shows_no_values() -> None:
 def test_it_pickles() -> None:
     table = Table(large().items())
     assert pickle.loads(pickle.dumps(table)) == table
+
+
+@settings(deadline=None, max_examples=20)
+@given(CHANGES, CHANGES, st.booleans())
+def test_what_changed_since_an_earlier_table_is_named(
+    first: dict[str, int | None], second: dict[str, int | None], is_large: bool
+) -> None:
+    before = (LARGE_TABLE if is_large else EMPTY).changed(first)
+    after = before.changed(second)
+    for now, then in ((after, before), (before, after), (after, EMPTY), (EMPTY, after)):
+        different = {key for key in now.keys() | then.keys() if now.get(key) is not then.get(key)}
+        assert different <= set(now.changed_since(then))
+
+
+def test_only_what_shares_a_leaf_with_a_change_may_have_changed() -> None:
+    table = LARGE_TABLE.changed({f"key-{number}": -1 for number in range(100)})
+    after = table.changed({"key-7": 0, "key-5000": None})
+    assert {"key-7", "key-5000"} <= set(after.changed_since(table))
+    assert len(set(after.changed_since(table))) < 10
+    assert not set(table.changed_since(table))

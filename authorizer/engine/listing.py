@@ -1,0 +1,66 @@
+"""All ACLs in parts, of which a change makes only the part anew that it is in.
+
+A part is the buckets of up to some hundred names of one resource type and kind of pattern, in
+order. What a part is made into is cached while none of its buckets changes. So a listing after a
+change costs that change and a look at each part, and nobody sorts names or holds a long list.
+
+One thread at a time may use an object of this class. This module must not know what a part is made
+into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Generic, TypeVar
+
+from authorizer.engine.buckets import Bucket
+from authorizer.engine.index import NO_PATTERNS, AclIndex, PatternBuckets
+from metalog.acl import ResourceType
+
+Made = TypeVar("Made")
+
+
+class ListedParts(Generic[Made]):
+    """``make`` turns the buckets of a part into what ``of`` returns for it."""
+
+    def __init__(
+        self, make: Callable[[list[Bucket]], Made], resource_types: Sequence[ResourceType]
+    ) -> None:
+        self._resource_types = resource_types
+        self._literals = [_Kind(make) for _ in resource_types]
+        self._prefixed = [_Kind(make) for _ in resource_types]
+
+    def of(self, index: AclIndex) -> list[Made]:
+        """All parts of ``index`` by resource type, literals first, then by name."""
+        kinds = zip(self._resource_types, self._literals, self._prefixed, strict=True)
+        return list(
+            chain.from_iterable(
+                chain(literals.of(index.literals(each)), prefixed.of(index.prefixed(each)))
+                for each, literals, prefixed in kinds
+            )
+        )
+
+
+class _Kind(Generic[Made]):
+    """The parts of one resource type's literals, or prefixes.
+
+    ``_made`` has them by the identity of their names' chunk, which it keeps alive.
+    """
+
+    def __init__(self, make: Callable[[list[Bucket]], Made]) -> None:
+        self._make = make
+        self._patterns = NO_PATTERNS
+        self._made: dict[int, tuple[list[str], Made]] = {}
+
+    def of(self, patterns: PatternBuckets) -> list[Made]:
+        buckets, names, before = patterns.buckets, patterns.names, self._made
+        if patterns is not self._patterns:
+            changed = buckets.changed_since(self._patterns.buckets) if before else ()
+            stale = {id(names.chunk_of(name)) for name in changed}
+            made = {}
+            for chunk in names.chunks:
+                known = None if id(chunk) in stale else before.get(id(chunk))
+                made[id(chunk)] = known or (chunk, self._make([buckets[name] for name in chunk]))
+            self._patterns, self._made = patterns, made
+        return [each for _, each in self._made.values()]
