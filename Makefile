@@ -17,8 +17,12 @@ TRY_PYTHONS = for python in $(1); do \
 MANAGED = "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python$(1) \
     "$$(dirname "$$(command -v pyenv)")"/../versions/$(1).*/bin/python$(1)
 
+# `make python-3.14` puts one into build where none is installed.
+INSTALLED_PYTHON = $(shell $(call TRY_PYTHONS,python$(1) $(call MANAGED,$(1)) \
+    build/python-$(1)/org/bytedeco/cpython/linux-x86_64/bin/python$(1)))
+
 PYTHON ?= $(shell $(call TRY_PYTHONS,python3.11 $(call MANAGED,3.11) python3.12 python3.13 python3.14 python3))
-SECOND_PYTHON ?= $(shell $(call TRY_PYTHONS,python3.13 $(call MANAGED,3.13)))
+SECOND_PYTHON ?= $(call INSTALLED_PYTHON,3.13)
 PYTHON := $(PYTHON)
 SECOND_PYTHON := $(SECOND_PYTHON)
 # Looked for once, not again by each make that this one starts.

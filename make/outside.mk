@@ -1,4 +1,4 @@
-# Everything from outside: system packages, Apache Kafka and ZooKeeper by Maven, and the benchmarks.
+# Everything from outside: system packages; Kafka, ZooKeeper and a Python by Maven; the benchmarks.
 
 KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
 JARS := build/kafka/$(KAFKA_VERSION)/jars
@@ -99,7 +99,7 @@ jdk: java
 	@if ! command -v javac >/dev/null; then $(call INSTALL_OR_SAY,openjdk-17-jdk-headless,a Java 17 compiler); fi
 
 define FETCH_JARS
-@echo 'make: fetching Apache Kafka $(notdir $(patsubst %/jars/,%,$(dir $@))) by Maven'
+@echo 'make: fetching $(if $(1),$(1),Apache Kafka $(notdir $(patsubst %/jars/,%,$(dir $@)))) by Maven'
 @rm -rf $(@D)
 @export MAVEN_OPTS="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 $${MAVEN_OPTS:-}"; \
 fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
@@ -117,6 +117,20 @@ $(NEWEST_JARS)/ready: $(NEWEST_POM) | maven $(JARS)/ready
 
 $(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(NEWEST_JARS)/ready
 	$(FETCH_JARS)
+
+# Where no Python 3.14 is installed: one whose files find each other wherever they lie, but for
+# libffi, which ctypes looks for beside itself. An archive of Python's own forgets what is a program.
+.PHONY: python-3.14
+python-3.14: ## Python 3.14 by Maven, in build/python-3.14, where none is installed (Linux on x86-64)
+	@if [[ -n "$(call INSTALLED_PYTHON,3.14)" ]]; then :; \
+	elif [[ "$$(uname -sm)" == 'Linux x86_64' ]]; then $(MAKE) --no-print-directory build/python-3.14/ready; \
+	else echo 'make: goes on without Python 3.14, which is not installed'; fi
+
+build/python-3.14/ready: make/python-3.14/pom.xml | maven
+	$(call FETCH_JARS,Python 3.14)
+	@cd $(@D) && "$(PYTHON)" -m zipfile --extract cpython-*.jar . && rm cpython-*.jar \
+	    && cd org/bytedeco/cpython/linux-x86_64 && cp libffi.so.8 lib/python3.14/lib-dynload \
+    && mv libpython3.14.so.1.0 bin && chmod +x bin/*
 
 # Ten seconds of CPU, which two dozen nodes that start in half the time are worth.
 $(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka/classes.py

@@ -2,11 +2,10 @@
 
 RELEASE := build/release-venv
 DOCS := build/docs-venv
-PYTHON_3_12 = $(shell $(call TRY_PYTHONS,python3.12 $(call MANAGED,3.12)))
-PYTHONS = $(foreach version,3.11 3.12 3.13 3.14,$(shell $(call TRY_PYTHONS,python$(version) $(call MANAGED,$(version)))))
+PYTHONS = $(foreach version,3.11 3.12 3.13 3.14,$(call INSTALLED_PYTHON,$(version)))
 
 .PHONY: dist
-dist: $(RELEASE)/ready ## The sdist and wheel of HEAD in dist/: the same bytes twice, checked, run in clean environments
+dist: $(RELEASE)/ready python-3.14 ## The sdist and wheel of HEAD in dist/: the same bytes twice, checked, run in clean environments
 	@make/dist build/dist-once
 	@make/dist build/dist-twice
 	diff -r build/dist-once/dist build/dist-twice/dist
@@ -22,7 +21,7 @@ smoke: ## The wheel of dist/ in a clean environment of PYTHON: the tour, the REA
 
 .PHONY: image-check
 image-check: ## The Dockerfile's instructions and the image's use, in namespaces of Linux, as root: no container runtime
-	$(if $(filter 0,$(shell id -u)),,sudo) make/image-check "$(firstword $(PYTHON_3_12) $(PYTHON))"
+	$(if $(filter 0,$(shell id -u)),,sudo) make/image-check "$(firstword $(call INSTALLED_PYTHON,3.12) $(PYTHON))"
 
 # systemd wants commands that are there: in the copies, ours stands for the installed one.
 .PHONY: check-units

@@ -146,6 +146,8 @@ TABLE: Final = VerbTable("", VERBS, _OPENING, _CLOSING)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one ``metalog`` command; returns its exit code."""
+    if argv is None and os.getpid() == 1:
+        _take_sigterm_as_ctrl_c()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(arguments)
@@ -162,6 +164,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{place}{error.strerror or error}")
     except Exception as error:
         return _fault(error)
+
+
+def _take_sigterm_as_ctrl_c() -> None:
+    """For the first process of a container, which Linux spares each signal without a handler."""
+    import signal
+
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _fault(error: Exception) -> int:

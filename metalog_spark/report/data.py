@@ -201,7 +201,7 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
     begins = [row["from_offset"] for row in found.parts.history if row["from_offset"] is not None]
     log = ", ".join(sources) or "none"
     if ends and begins:
-        log += f" (offsets {min(begins):,} to {max(ends):,})"
+        log += f" (start offset {min(begins):,}, end offset {max(ends):,})"
     brokers = len(found.strips) - 1
     return [
         ("Window", f"{first} to {last}"),

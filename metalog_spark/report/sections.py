@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.plurals import counted
 from metalog_spark.report.behind import BEHIND, behind
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
-from metalog_spark.report.words import between, edge, grant, hosts_said, moment, resource
+from metalog_spark.report.words import between, grant, hosts_said, moment, offsets, resource
 
 if TYPE_CHECKING:
     from metalog_spark.report.gather import Parts
@@ -350,7 +350,7 @@ def unseen(parts: Parts) -> Section:
         (
             "damaged and skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
             row["source"],
-            f"offsets {edge(row['from_offset'])} to {edge(row['to_offset'])}",
+            offsets(row),
             None,
             f"{row['why'] or 'not in the archive'}; {between(row)}",
         )

@@ -61,8 +61,14 @@ def hosts_said(row: Mapping[str, Any]) -> str:
     return str(last) if hosts == 1 else f"{counted(hosts, 'host')}, {last} last"
 
 
-def edge(offset: int | None) -> str:
-    """An offset of the metadata log, or a word that it is unknown."""
+def offsets(row: Mapping[str, Any]) -> str:
+    """The first and the last offset of a range of the metadata log; ``?`` stands for one that is
+    unknown."""
+    first, end = row["from_offset"], row["to_offset"]
+    return f"offsets {_shown(first)} to {_shown(None if end is None else end - 1)}"
+
+
+def _shown(offset: int | None) -> str:
     return "?" if offset is None else f"{offset:,}"
 
 

@@ -7,6 +7,8 @@ module must not know what a verb answers.
 
 from __future__ import annotations
 
+import os
+import signal
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -77,6 +79,9 @@ def run(arguments: Namespace, output: Output) -> int:
             "metalog mcp needs the package mcp, which is not installed; "
             "pip install 'kraft-metalog[mcp]'"
         ) from None
+    # The SDK would end with stdin alone: its thread that reads there hears of no signal.
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda number, _: os._exit(128 + number))
     server.run("stdio")
     return 0
 

@@ -54,7 +54,7 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     )  # fmt: skip
     assert (b2["packed"], b2["lines"], b2["from"]) == (True, 2, "2026-01-01T02:00Z")
     assert found["days"] == ["2026-01-01", "2026-01-02"]
-    assert (found["gaps"], found["again"]) == ([], [])
+    assert (found["gaps"], found["again"], found["zone"]) == ([], [], "UTC")
     assert found["log"]["to"] > found["log"]["from"] == 0
     assert not (tmp_path / "out").exists()
 
@@ -68,6 +68,7 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     assert done.returncode == 1
     odd = f"warning: {audit}/picture: no audit line at its beginning"
     assert odd in done.stderr.splitlines()
+    assert "where a line names no zone, UTC is taken (--zone)" in done.stderr
     assert f"1 of them {tmp_path}/out has already: decided again as a whole" in done.stdout
     assert len([*(tmp_path / "out").rglob("*")]) == 5, "nothing is written"
 

@@ -117,6 +117,18 @@ def test_what_is_written_is_followed(tmp_path: Path, more: list[str]) -> None:
     assert main(["can", str(folder), *QUESTION, "--at", str(line["at"] - 1)]) == 1
 
 
+def test_the_first_process_of_a_container_ends_with_sigterm() -> None:
+    """Linux spares it each signal that it has no handler for; `make image-check` is with Linux."""
+    first = "import os; os.getpid = lambda: 1; from shell.main import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", first, "history", "@demo", "--follow"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY) as following:
+        assert following.stderr is not None
+        while not following.stderr.readline().startswith("note: following"):
+            pass
+        following.terminate()
+        assert following.wait(60) == 130
+
+
 def test_a_file_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
     segment = next((DEMO / "log-dir" / "__cluster_metadata-0").glob("*.log"))
     assert main(["history", str(segment), "--follow"]) == 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +64,18 @@ def test_a_client_asks_why_this_was_denied_and_gets_the_remedy(run: Run) -> None
     assert planned["answers"] == printed(run, "plan", "@demo", str(FILES), "--prune")
     assert answers["can"].is_error
     assert "does not begin with a hyphen" in answers["can"].content[0].text
+
+
+def test_a_signal_ends_it_though_its_client_still_listens() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([SERVER.command, *SERVER.args], cwd=REPOSITORY, **pipes) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.flush()
+        assert b'"id":1' in server.stdout.readline()
+        server.terminate()
+        assert server.wait(60) == 128 + signal.SIGTERM
 
 
 def tools(*words: str) -> verb.Tools:

@@ -71,7 +71,8 @@ def run(arguments: Namespace, output: Output) -> int:
     news = f"{counted(added, 'record')} added" if added else "no record added"
     if done.snapshots:
         news += f", and {counted(done.snapshots, 'snapshot')}"
-    output.line(f"{safe(str(target))} holds offsets {done.start:,} to {done.end:,}: {news}.")
+    log = f"start offset {done.start:,}, end offset {done.end:,}"
+    output.line(f"{safe(str(target))} holds the log ({log}): {news}.")
     if source.log.bounds().end > done.end:
         output.note(
             f"records from offset {done.end:,} on are not proven to be committed yet: {proven.why}"

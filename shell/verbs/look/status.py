@@ -92,7 +92,7 @@ def _print(
 def _log_said(replayed: Replayed) -> str:
     bounds, encoding = replayed.bounds, _encoding(replayed.source)
     values = "" if encoding is None else f", values in {encoding}"
-    return f"offsets {bounds.start:,} to {bounds.end:,}, epoch {bounds.epoch}{values}"
+    return f"start offset {bounds.start:,}, end offset {bounds.end:,}, epoch {bounds.epoch}{values}"
 
 
 def _ready_said(replayed: Replayed) -> str:

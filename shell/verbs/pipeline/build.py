@@ -191,7 +191,7 @@ def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
     with output.busy("looking at the audit files"):
         archive, out = given.log.look(), Path(arguments.out)
         found = dry_run(arguments.audit, archive, out, given.zone, given.broker_from)
-    return 0 if show_dry_run(found, arguments.out, output) else 1
+    return 0 if show_dry_run(found, arguments.out, arguments.zone, output) else 1
 
 
 @contextmanager

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from metalog_spark.dry_run import DryRun, FileLook
 
 
-def show_dry_run(found: DryRun, out: str, output: Output) -> bool:
-    """Print how many files have audit lines, and name those without. Returns whether every file
-    has one."""
+def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
+    """Print how many files have audit lines, and name those without. `zone` is the one of times
+    that name none. Returns whether every file has one."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         output.warn(f"{file.path}: no audit line at its beginning")
     if output.is_text:
         output.aligned(_rows(found, out))
         output.note("nothing was decided or written; lines are estimated, times are of both ends")
+        output.note(f"times are shown in UTC; where a line names no zone, {zone} is taken (--zone)")
     else:
-        output.record(_json(found))
+        output.record({**_json(found), "zone": zone})
     return not odd
 
 
@@ -38,7 +39,9 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     yield _row("files", len(found.files), _files_said(found.files))
     for broker, files in sorted(brokers.items()):
         yield _row(f"broker {shown(broker)}", len(files), _files_said(files))
-    yield _row("log", found.end - found.start, f"offsets {found.start:,} to {found.end:,}")
+    yield _row(
+        "log", found.end - found.start, f"start offset {found.start:,}, end offset {found.end:,}"
+    )
     for gap in found.gaps:
         yield _row("gap", 1, safe(f"from offset {gap.offset:,}: {gap.why}"))
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"

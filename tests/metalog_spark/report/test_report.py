@@ -135,7 +135,7 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert whole.all("b") == [str(REQUESTS), "1", str(len(severe)), "2"]
     assert dict(zip(whole.all("dt"), whole.all("dd"), strict=True)) == {
         "Window": "1 January 2026 to 2 January 2026",
-        "Metadata log": "/archive/prod (offsets 0 to 9,000)",
+        "Metadata log": "/archive/prod (start offset 0, end offset 9,000)",
         "Audit logs": "138 lines of 2 brokers",
         "Configuration": (
             "0 super users, closed by default; since 5 January 2026 04:00, after this window, "
@@ -286,7 +286,7 @@ def test_what_was_denied_and_what_came_and_went(whole: ReadPage) -> None:
 
 def test_what_could_not_be_read(whole: ReadPage) -> None:
     gap, rejected, _ = whole.table("unseen")
-    assert (gap["What"], gap["From"]) == ("gap in the metadata log", "offsets 1,500 to 1,600")
+    assert (gap["What"], gap["From"]) == ("gap in the metadata log", "offsets 1,500 to 1,599")
     assert (rejected["From"], rejected["Lines"], rejected["Why"]) == (
         "line 4",
         "2",
