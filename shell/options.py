@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from shell.verb_table import VerbModule
 
 _UNRECOGNIZED: Final = "unrecognized arguments: "
+_EXPORTED: Final = re.compile(
+    r"argument -o/--output: invalid choice: '(yaml|avro|commands|strimzi)'"
+)
 _LOG: Final = "--log"
 _NOT_UNICODE: Final = " is not Unicode: its bytes are not UTF-8; does the terminal send another?"
 PATHS: Final = frozenset(
@@ -48,6 +51,8 @@ class _Parser(ArgumentParser):
                 raise InvalidRequest(f"{message}; did you mean {near}?")
         elif _is_of_a_pattern(message, self._option_string_actions):
             message += ": a pattern that the shell took apart? Put it in quotes"
+        elif exported := _EXPORTED.match(message):
+            message += f"; metalog export writes ACLs as {exported[1]}"
         raise InvalidRequest(f"{message}; {self._advice}")
 
 

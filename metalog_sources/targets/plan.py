@@ -256,10 +256,12 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
 
 
 def _read_proof(node: Node) -> PlanProof:
-    found = fields_of(node, "a proof", _PROOF_KEYS)
-    for key in _PROOF_KEYS:
-        if key not in found:
-            raise fault(node.place, f"a proof has no {key}")
+    found = fields_of(node, "a proof", None)
+    if found.keys() != {*_PROOF_KEYS}:
+        raise fault(
+            node.place,
+            "a proof of another version of metalog; make a new plan with metalog plan --save",
+        )
     cells = whole_number(text_of(found["cells"], "cells"))
     if cells is None:
         raise fault(found["cells"].place, "cells is a whole number")

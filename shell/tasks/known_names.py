@@ -15,7 +15,7 @@ from typing import Final
 from metalog.acl import PatternType, ResourceType
 from metalog.errors import InvalidSource
 from metalog.image.metadata import MetadataImage
-from metalog.image.selection import AUTHORIZATION
+from metalog.image.selection import ImageSelection
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from metalog_sources.source_kinds import ON_THIS_MACHINE
@@ -25,12 +25,13 @@ MOST: Final = 500
 _SECONDS: Final = 2.0
 _PLAIN: Final = re.compile(r"[\w.@:=,/+-]+", re.ASCII)
 """What needs no quotes in any shell."""
-_QUESTION, _PRINCIPAL = "question", "principal"
+_QUESTION, _PRINCIPAL, _LOGIN = "question", "principal", "login"
+_NAMED: Final = ImageSelection(("topics", "scram"), partitions=False)
 
 
 def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) -> list[str]:
-    """Names that begin with ``prefix``, in order: those of a resource type (``topic``),
-    principals, or both as in a ``question`` (``topic:payments``, ``User:billing``).
+    """Names that begin with ``prefix``, in order: those of a resource type (``topic``), principals,
+    both as in a ``question`` (``topic:payments``, ``User:billing``), or SCRAM users (``login``).
 
     Raises ``MetalogError`` where ``source`` is none on this machine, or takes too long.
     """
@@ -43,13 +44,17 @@ def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) ->
             raise InvalidSource(f"{source}: takes too long to be read for a proposal")
 
     image = replay_source(
-        opened, tolerant=True, salvage=True, selection=AUTHORIZATION, progress=give_up
+        opened, tolerant=True, salvage=True, selection=_NAMED, progress=give_up
     ).image
     found = {name for name in _names(image, kind) if name.startswith(prefix)}
     return sorted(name for name in found if _PLAIN.fullmatch(name))[:MOST]
 
 
 def _names(image: MetadataImage, kind: str) -> Iterator[str]:
+    if kind in (_QUESTION, _PRINCIPAL, _LOGIN):
+        lead = "" if kind == _LOGIN else "User:"
+        for users in image.scram.mechanisms.values():
+            yield from (f"{lead}{user}" for user in users)
     resources = {(ResourceType.TOPIC, name) for name in image.topics.by_name}
     for acl in image.acls.by_id.values():
         if acl.pattern_type is PatternType.LITERAL:

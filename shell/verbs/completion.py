@@ -22,7 +22,9 @@ from shell.output.output import Output, safe
 from shell.verb_table import VerbTable
 from shell.views.completion.bash import bash_script
 from shell.views.completion.completed import (
+    LOGIN,
     NAMES,
+    QUESTION,
     CompletedCommand,
     CompletedOption,
     CompletedVerb,
@@ -52,6 +54,13 @@ _OPTION_KINDS: Final = {
     "principal": "principal",
 }
 """What a SOURCE has names of, by the option's ``dest``."""
+_WORD_KINDS: Final = {
+    "question": QUESTION,
+    "resource": QUESTION,
+    "principal": QUESTION,
+    "user": LOGIN,
+}
+"""The same for words that follow SOURCE."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -113,8 +122,8 @@ def _completed(parser: ArgumentParser) -> CompletedVerb:
             values = None if action.nargs == 0 else _values(action)
             kind = _OPTION_KINDS.get(action.dest, "") if reads and values == () else ""
             found.append(CompletedOption(tuple(action.option_strings), line, values, kind))
-    asks_names = reads and not {"question", "resource", "principal"}.isdisjoint(given)
-    return CompletedVerb(found, tuple(words), asks_names)
+    kinds = [_WORD_KINDS[name] for name in given if reads and name in _WORD_KINDS]
+    return CompletedVerb(found, tuple(words), kinds[0] if kinds else "")
 
 
 def _values(action: Action) -> tuple[str, ...]:

@@ -151,6 +151,10 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
         ('{"metalogPlan":"5","more":[]}', "a saved plan of version 5, and this metalog takes"),
         (HEAD + ',"steps":[]}', "a saved plan has no before"),
         (
+            HEAD + ',"proof":{"onlyGain":[],"questions":"1"},"before":[],"steps":[]}',
+            "a proof of another version of metalog; make a new plan with metalog plan --save",
+        ),
+        (
             HEAD.replace('"false"', '"no"') + ',"before":[],"steps":[]}',
             "allowEveryone is no; it is true or false",
         ),

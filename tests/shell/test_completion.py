@@ -101,7 +101,12 @@ def test_names_of_a_source_are_proposed(run: Run) -> None:
     question = run("completion", "names", "@demo", "question", "topic:payments-").stdout
     assert question.split() == ["topic:payments-eu", "topic:payments-us"]
     assert run("completion", "names", "@demo", "group").stdout.split()
-    assert "User:billing" in run("completion", "names", "@demo", "principal").stdout.split()
+    principals = run("completion", "names", "@demo", "principal").stdout.split()
+    assert {"User:billing", "User:fraud-check"} <= {*principals}
+    users = run("users", "@demo", "-o", "csv").stdout.split()[1:]
+    assert run("completion", "names", "@demo", "login").stdout.split() == sorted(
+        {each.partition(",")[0] for each in users}
+    )
 
 
 def test_a_proposal_connects_to_nobody(run: Run) -> None:

@@ -119,7 +119,9 @@ def test_what_is_written_is_followed(tmp_path: Path, more: list[str]) -> None:
 
 def test_the_first_process_of_a_container_ends_with_sigterm() -> None:
     """Linux spares it each signal that it has no handler for; `make image-check` is with Linux."""
-    first = "import os; os.getpid = lambda: 1; from shell.main import main; raise SystemExit(main())"
+    first = (
+        "import os; os.getpid = lambda: 1; from shell.main import main; raise SystemExit(main())"
+    )
     command = [sys.executable, "-c", first, "history", "@demo", "--follow"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY) as following:
         assert following.stderr is not None

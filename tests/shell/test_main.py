@@ -113,6 +113,7 @@ def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
         (["acls", LOG_DIR, "--frob"], "unknown option --frob; see metalog acls --help"),
         (["acls", LOG_DIR, "--topc=x"], "unknown option --topc; did you mean --topic?"),
         (["acls", LOG_DIR, "-o", "xml"], "invalid choice: 'xml'"),
+        (["acls", LOG_DIR, "-o", "yaml"], "; metalog export writes ACLs as yaml; see metalog acls"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(

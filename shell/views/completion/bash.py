@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from shell.views.completion.completed import FIRST_OPTIONS, NAMES, QUESTION, CompletedCommand
+from shell.views.completion.completed import FIRST_OPTIONS, NAMES, CompletedCommand
 
 _SCRIPT: Final = r"""_metalog_match() {
     local word kept=$(shopt -p nocasematch)
@@ -114,5 +114,5 @@ def _values(command: CompletedCommand) -> Iterator[str]:
 def _verbs(command: CompletedCommand) -> Iterator[str]:
     for name, completed in command.verbs.items():
         words = " ".join(text for option in completed.options for text in option.names)
-        kind = f" kind={QUESTION}" if completed.asks_names else ""
+        kind = f" kind={completed.kind}" if completed.kind else ""
         yield f"        '{name}') words='{words}' others='{' '.join(completed.words)}'{kind} ;;"

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 NAMES: Final = "names"
 """The argument with which a script asks the verb for names."""
 QUESTION: Final = "question"
+LOGIN: Final = "login"
+"""The kind of the names of SCRAM users."""
 FIRST_OPTIONS: Final = ("--help", "--version")
 """Options that may stand before the verb."""
 
@@ -26,12 +28,12 @@ class CompletedOption(NamedTuple):
 
 
 class CompletedVerb(NamedTuple):
-    """One verb. ``words`` may stand where no option does, beside files and names. With
-    ``asks_names`` the names in the SOURCE may stand there too."""
+    """One verb. ``words`` may stand where no option does, beside files and names; so may names in
+    the SOURCE of a ``kind``, unless it is empty."""
 
     options: list[CompletedOption]
     words: tuple[str, ...]
-    asks_names: bool
+    kind: str
 
 
 class CompletedCommand(NamedTuple):

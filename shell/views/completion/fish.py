@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from shell.views.completion.completed import (
     FIRST_OPTIONS,
     NAMES,
-    QUESTION,
     CompletedCommand,
     quoted,
 )
@@ -40,8 +39,8 @@ def fish_script(command: CompletedCommand) -> list[str]:
     for name, completed in command.verbs.items():
         seen = f"-n '__metalog_verb {name}'"
         others = " ".join(completed.words)
-        if completed.asks_names:
-            lines.append(f"complete -c metalog {seen} -a '(__metalog_names {QUESTION})'")
+        if completed.kind:
+            lines.append(f"complete -c metalog {seen} -a '(__metalog_names {completed.kind})'")
         if name != "completion":
             lines.append(f"complete -c metalog {seen} -a '{others} (metalog completion {NAMES})'")
         for option in completed.options:

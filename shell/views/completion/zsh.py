@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from shell.views.completion.completed import (
     FIRST_OPTIONS,
     NAMES,
-    QUESTION,
     CompletedCommand,
     CompletedOption,
     quoted,
@@ -55,7 +54,7 @@ def zsh_script(command: CompletedCommand) -> list[str]:
             for text in option.names:
                 lines.append(f"            {quoted(_zsh_option(text, option))} \\")
         others = " ".join(completed.words)
-        names = f"; _metalog_names {QUESTION}" if completed.asks_names else ""
+        names = f"; _metalog_names {completed.kind}" if completed.kind else ""
         last = f"*:source:{{_files; _metalog_match {others} $(metalog completion {NAMES}){names}}}"
         last = "*:shell:(bash zsh fish)" if name == "completion" else last
         lines.append(f"            {quoted(last)} ;;")
