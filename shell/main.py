@@ -170,6 +170,7 @@ def _take_sigterm_as_ctrl_c() -> None:
     """For the first process of a container, which Linux spares each signal without a handler."""
     import signal
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` leaves it ignored
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
