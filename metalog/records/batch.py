@@ -156,6 +156,13 @@ class Batch(NamedTuple):
             raw.attributes,
         )
 
+    @property
+    def _plain_timestamp(self) -> int:
+        """The timestamp of a record without a timestamp delta."""
+        if self.attributes & _TIMESTAMP_TYPE_BIT:
+            return self.max_timestamp
+        return self.base_timestamp
+
     def _timestamp(self, raw: RawRecord) -> int:
         if self.attributes & _TIMESTAMP_TYPE_BIT:
             return self.max_timestamp
@@ -163,7 +170,8 @@ class Batch(NamedTuple):
 
     def entries(self) -> Iterator[MessageEntry]:
         """The records with decoded messages; ``CorruptLog`` if one is damaged."""
-        is_control, base_offset = self.is_control, self.base_offset
+        is_control, base_offset, new = self.is_control, self.base_offset, tuple.__new__
+        plain_timestamp = self._plain_timestamp
         for raw in self.raw_records():
             _, timestamp_delta, offset_delta, key, value, headers = raw
             value = value or b""
@@ -176,7 +184,8 @@ class Batch(NamedTuple):
                 why = refusal(raw, is_control=is_control)
                 if why is not None:
                     message = refused(message, value, why)
-            yield MessageEntry(base_offset + offset_delta, self._timestamp(raw), version, message)
+            timestamp = self._timestamp(raw) if timestamp_delta else plain_timestamp
+            yield new(MessageEntry, (base_offset + offset_delta, timestamp, version, message))
 
     def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
         """The decoded records in order: runs of ACLs, and the messages between them.

@@ -169,7 +169,10 @@ class Output:
             for text in texts:
                 self.record(loads(text))
         elif texts:
-            self.out.write("\n".join(map(safe, texts)) + "\n")
+            whole = "".join(texts)
+            if not (whole.isascii() and whole.isprintable()):
+                texts = [*map(safe, texts)]
+            self.out.write("\n".join(texts) + "\n")
 
     def raw(self, data: bytes) -> None:
         """Write bytes of a foreign format, which itself reports what is ``missing``."""

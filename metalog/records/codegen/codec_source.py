@@ -63,13 +63,13 @@ def encode_body(fields: list[TypedField]) -> list[str]:
         writing = _write_fixed(together) if _is_fixed(together[0]) else [together[0].write("out")]
         lines += _since(first, writing)
         for f in together if first > 0 else ():
-            lines += [f"elif {f.is_set}:", f"    {_refusal(f)}"]
+            lines += [f"elif {f.is_set(f'self.{f.name}')}:", f"    {_refusal(f)}"]
     tagged = [f for f in fields if f.field.tag is not None]
     if not tagged:
         return [*lines, *_WRITE_UNKNOWN_TAGS]
     lines.append("tagged: list[tuple[int, bytes]] = []")
     for f in tagged:
-        lines.append(f"if {f.is_set}:")
+        lines.append(f"if {f.is_set(f'self.{f.name}')}:")
         if f.first > 0:
             lines += [f"    if version < {f.first}:", f"        {_refusal(f)}"]
         lines += [

@@ -85,10 +85,8 @@ class TypedField(NamedTuple):
             return "()"
         return f"{self.item}()" if self.is_struct else _PRIMITIVES[self.item].default
 
-    @property
-    def is_set(self) -> str:
-        """The condition under which ``self.<name>`` differs from its default."""
-        value = f"self.{self.name}"
+    def is_set(self, value: str) -> str:
+        """The condition under which the field, read by ``value``, differs from its default."""
         special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
         return special.get(self.default, f"{value} != {self.default}")
 
@@ -121,11 +119,10 @@ class TypedField(NamedTuple):
 
     @property
     def json_text(self) -> str:
-        """What stands for the field in an f-string."""
-        value = f"self.{self.name}"
+        """What stands for the field, a local variable, in an f-string."""
         if self.item == "uuid" and not self.is_array:
-            return f'"{{uuid_text({value})}}"'
-        return f"{{{self._json_value(value)}}}"
+            return f'"{{uuid_text({self.local})}}"'
+        return f"{{{self._json_value(self.local)}}}"
 
     def _json_value(self, value: str) -> str:
         if self.is_array:

@@ -78,9 +78,10 @@ class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
     def json_text(self, version: int) -> str:
+        reason, _ = self
         text = ""
-        if self.reason is not None:
-            text += f',"reason":{json_string(self.reason)}'
+        if reason is not None:
+            text += f',"reason":{json_string(reason)}'
         return f"{{{text[1:]}}}"
 
     @staticmethod

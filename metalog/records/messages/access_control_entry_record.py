@@ -118,17 +118,28 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        (
+            id_,
+            resource_type,
+            resource_name,
+            pattern_type,
+            principal,
+            host,
+            operation,
+            permission_type,
+            _,
+        ) = self
         text = (
-            f',"id":"{uuid_text(self.id)}"'
-            f',"resourceType":{self.resource_type}'
-            f',"resourceName":{json_string(self.resource_name)}'
-            f',"patternType":{self.pattern_type}'
-            f',"principal":{json_string(self.principal)}'
-            f',"host":{json_string(self.host)}'
-            f',"operation":{self.operation}'
-            f',"permissionType":{self.permission_type}'
+            f'{{"id":"{uuid_text(id_)}"'
+            f',"resourceType":{resource_type}'
+            f',"resourceName":{json_string(resource_name)}'
+            f',"patternType":{pattern_type}'
+            f',"principal":{json_string(principal)}'
+            f',"host":{json_string(host)}'
+            f',"operation":{operation}'
+            f',"permissionType":{permission_type}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> AccessControlEntryRecord:

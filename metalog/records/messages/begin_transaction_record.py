@@ -78,9 +78,10 @@ class BeginTransactionRecord(Message, _BeginTransactionRecordFields):
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
     def json_text(self, version: int) -> str:
+        name, _ = self
         text = ""
-        if self.name is not None:
-            text += f',"name":{json_string(self.name)}'
+        if name is not None:
+            text += f',"name":{json_string(name)}'
         return f"{{{text[1:]}}}"
 
     @staticmethod

@@ -149,16 +149,19 @@ class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFie
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
     def json_text(self, version: int) -> str:
-        text = f',"brokerId":{self.broker_id},"brokerEpoch":{self.broker_epoch}'
-        if self.fenced != 0:
-            text += f',"fenced":{self.fenced}'
-        if version >= 1 and self.in_controlled_shutdown != 0:
-            text += f',"inControlledShutdown":{self.in_controlled_shutdown}'
-        if version >= 2 and self.log_dirs != ():
-            text += f',"logDirs":{json_uuids(self.log_dirs)}'
-        if version >= 3 and self.cordoned_log_dirs is not None:
-            text += f',"cordonedLogDirs":{json_uuids(self.cordoned_log_dirs)}'
-        return f"{{{text[1:]}}}"
+        broker_id, broker_epoch, fenced, in_controlled_shutdown, log_dirs, cordoned_log_dirs, _ = (
+            self
+        )
+        text = f'{{"brokerId":{broker_id},"brokerEpoch":{broker_epoch}'
+        if fenced != 0:
+            text += f',"fenced":{fenced}'
+        if version >= 1 and in_controlled_shutdown != 0:
+            text += f',"inControlledShutdown":{in_controlled_shutdown}'
+        if version >= 2 and log_dirs != ():
+            text += f',"logDirs":{json_uuids(log_dirs)}'
+        if version >= 3 and cordoned_log_dirs is not None:
+            text += f',"cordonedLogDirs":{json_uuids(cordoned_log_dirs)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> BrokerRegistrationChangeRecord:

@@ -57,8 +57,9 @@ class ClearElrRecord(Message, _ClearElrRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"topicName":{json_string(self.topic_name)}'
-        return f"{{{text[1:]}}}"
+        topic_name, _ = self
+        text = f'{{"topicName":{json_string(topic_name)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ClearElrRecord:

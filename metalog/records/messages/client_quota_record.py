@@ -80,11 +80,9 @@ class EntityData(Struct, _EntityDataFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = (
-            f',"entityType":{json_string(self.entity_type)}'
-            f',"entityName":{json_string(self.entity_name)}'
-        )
-        return f"{{{text[1:]}}}"
+        entity_type, entity_name, _ = self
+        text = f'{{"entityType":{json_string(entity_type)},"entityName":{json_string(entity_name)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> EntityData:
@@ -140,13 +138,14 @@ class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        entity, key, value, remove, _ = self
         text = (
-            f',"entity":{json_structs(self.entity, version)}'
-            f',"key":{json_string(self.key)}'
-            f',"value":{json_float64(self.value)}'
-            f',"remove":{json_bool(self.remove)}'
+            f'{{"entity":{json_structs(entity, version)}'
+            f',"key":{json_string(key)}'
+            f',"value":{json_float64(value)}'
+            f',"remove":{json_bool(remove)}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ClientQuotaRecord:

@@ -92,13 +92,14 @@ class ConfigRecord(Message, _ConfigRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        resource_type, resource_name, name, value, _ = self
         text = (
-            f',"resourceType":{self.resource_type}'
-            f',"resourceName":{json_string(self.resource_name)}'
-            f',"name":{json_string(self.name)}'
-            f',"value":{json_string(self.value)}'
+            f'{{"resourceType":{resource_type}'
+            f',"resourceName":{json_string(resource_name)}'
+            f',"name":{json_string(name)}'
+            f',"value":{json_string(value)}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ConfigRecord:

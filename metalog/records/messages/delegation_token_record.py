@@ -113,16 +113,26 @@ class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        (
+            owner,
+            requester,
+            renewers,
+            issue_timestamp,
+            max_timestamp,
+            expiration_timestamp,
+            token_id,
+            _,
+        ) = self
         text = (
-            f',"owner":{json_string(self.owner)}'
-            f',"requester":{json_string(self.requester)}'
-            f',"renewers":{json_strings(self.renewers)}'
-            f',"issueTimestamp":{self.issue_timestamp}'
-            f',"maxTimestamp":{self.max_timestamp}'
-            f',"expirationTimestamp":{self.expiration_timestamp}'
-            f',"tokenId":{json_string(self.token_id)}'
+            f'{{"owner":{json_string(owner)}'
+            f',"requester":{json_string(requester)}'
+            f',"renewers":{json_strings(renewers)}'
+            f',"issueTimestamp":{issue_timestamp}'
+            f',"maxTimestamp":{max_timestamp}'
+            f',"expirationTimestamp":{expiration_timestamp}'
+            f',"tokenId":{json_string(token_id)}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> DelegationTokenRecord:

@@ -70,8 +70,9 @@ class FeatureLevelRecord(Message, _FeatureLevelRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"name":{json_string(self.name)},"featureLevel":{self.feature_level}'
-        return f"{{{text[1:]}}}"
+        name, feature_level, _ = self
+        text = f'{{"name":{json_string(name)},"featureLevel":{feature_level}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> FeatureLevelRecord:

@@ -48,8 +48,9 @@ class FenceBrokerRecord(Message, _FenceBrokerRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"id":{self.id},"epoch":{self.epoch}'
-        return f"{{{text[1:]}}}"
+        id_, epoch, _ = self
+        text = f'{{"id":{id_},"epoch":{epoch}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> FenceBrokerRecord:

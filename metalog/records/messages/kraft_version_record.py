@@ -48,8 +48,9 @@ class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"version":{self.version},"kRaftVersion":{self.kraft_version}'
-        return f"{{{text[1:]}}}"
+        version_, kraft_version, _ = self
+        text = f'{{"version":{version_},"kRaftVersion":{kraft_version}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> KRaftVersionRecord:

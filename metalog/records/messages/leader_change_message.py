@@ -72,10 +72,11 @@ class Voter(Struct, _VoterFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"voterId":{self.voter_id}'
+        voter_id, voter_directory_id, _ = self
+        text = f'{{"voterId":{voter_id}'
         if version >= 1:
-            text += f',"voterDirectoryId":"{uuid_text(self.voter_directory_id)}"'
-        return f"{{{text[1:]}}}"
+            text += f',"voterDirectoryId":"{uuid_text(voter_directory_id)}"'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> Voter:
@@ -128,13 +129,14 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        version_, leader_id, voters, granting_voters, _ = self
         text = (
-            f',"version":{self.version}'
-            f',"leaderId":{self.leader_id}'
-            f',"voters":{json_structs(self.voters, version)}'
-            f',"grantingVoters":{json_structs(self.granting_voters, version)}'
+            f'{{"version":{version_}'
+            f',"leaderId":{leader_id}'
+            f',"voters":{json_structs(voters, version)}'
+            f',"grantingVoters":{json_structs(granting_voters, version)}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> LeaderChangeMessage:

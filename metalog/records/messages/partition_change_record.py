@@ -223,26 +223,40 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
     def json_text(self, version: int) -> str:
-        text = f',"partitionId":{self.partition_id},"topicId":"{uuid_text(self.topic_id)}"'
-        if self.isr is not None:
-            text += f',"isr":{json_int32s(self.isr)}'
-        if self.leader != -2:
-            text += f',"leader":{self.leader}'
-        if self.replicas is not None:
-            text += f',"replicas":{json_int32s(self.replicas)}'
-        if self.removing_replicas is not None:
-            text += f',"removingReplicas":{json_int32s(self.removing_replicas)}'
-        if self.adding_replicas is not None:
-            text += f',"addingReplicas":{json_int32s(self.adding_replicas)}'
-        if self.leader_recovery_state != -1:
-            text += f',"leaderRecoveryState":{self.leader_recovery_state}'
-        if version >= 1 and self.directories is not None:
-            text += f',"directories":{json_uuids(self.directories)}'
-        if version >= 2 and self.eligible_leader_replicas is not None:
-            text += f',"eligibleLeaderReplicas":{json_int32s(self.eligible_leader_replicas)}'
-        if version >= 2 and self.last_known_elr is not None:
-            text += f',"lastKnownElr":{json_int32s(self.last_known_elr)}'
-        return f"{{{text[1:]}}}"
+        (
+            partition_id,
+            topic_id,
+            isr,
+            leader,
+            replicas,
+            removing_replicas,
+            adding_replicas,
+            leader_recovery_state,
+            directories,
+            eligible_leader_replicas,
+            last_known_elr,
+            _,
+        ) = self
+        text = f'{{"partitionId":{partition_id},"topicId":"{uuid_text(topic_id)}"'
+        if isr is not None:
+            text += f',"isr":{json_int32s(isr)}'
+        if leader != -2:
+            text += f',"leader":{leader}'
+        if replicas is not None:
+            text += f',"replicas":{json_int32s(replicas)}'
+        if removing_replicas is not None:
+            text += f',"removingReplicas":{json_int32s(removing_replicas)}'
+        if adding_replicas is not None:
+            text += f',"addingReplicas":{json_int32s(adding_replicas)}'
+        if leader_recovery_state != -1:
+            text += f',"leaderRecoveryState":{leader_recovery_state}'
+        if version >= 1 and directories is not None:
+            text += f',"directories":{json_uuids(directories)}'
+        if version >= 2 and eligible_leader_replicas is not None:
+            text += f',"eligibleLeaderReplicas":{json_int32s(eligible_leader_replicas)}'
+        if version >= 2 and last_known_elr is not None:
+            text += f',"lastKnownElr":{json_int32s(last_known_elr)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> PartitionChangeRecord:

@@ -202,26 +202,42 @@ class PartitionRecord(Message, _PartitionRecordFields):
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
     def json_text(self, version: int) -> str:
+        (
+            partition_id,
+            topic_id,
+            replicas,
+            isr,
+            removing_replicas,
+            adding_replicas,
+            leader,
+            leader_recovery_state,
+            leader_epoch,
+            partition_epoch,
+            directories,
+            eligible_leader_replicas,
+            last_known_elr,
+            _,
+        ) = self
         text = (
-            f',"partitionId":{self.partition_id}'
-            f',"topicId":"{uuid_text(self.topic_id)}"'
-            f',"replicas":{json_int32s(self.replicas)}'
-            f',"isr":{json_int32s(self.isr)}'
-            f',"removingReplicas":{json_int32s(self.removing_replicas)}'
-            f',"addingReplicas":{json_int32s(self.adding_replicas)}'
-            f',"leader":{self.leader}'
+            f'{{"partitionId":{partition_id}'
+            f',"topicId":"{uuid_text(topic_id)}"'
+            f',"replicas":{json_int32s(replicas)}'
+            f',"isr":{json_int32s(isr)}'
+            f',"removingReplicas":{json_int32s(removing_replicas)}'
+            f',"addingReplicas":{json_int32s(adding_replicas)}'
+            f',"leader":{leader}'
         )
-        if self.leader_recovery_state != 0:
-            text += f',"leaderRecoveryState":{self.leader_recovery_state}'
-        text += f',"leaderEpoch":{self.leader_epoch}'
-        text += f',"partitionEpoch":{self.partition_epoch}'
+        if leader_recovery_state != 0:
+            text += f',"leaderRecoveryState":{leader_recovery_state}'
+        text += f',"leaderEpoch":{leader_epoch}'
+        text += f',"partitionEpoch":{partition_epoch}'
         if version >= 1:
-            text += f',"directories":{json_uuids(self.directories)}'
-        if version >= 2 and self.eligible_leader_replicas is not None:
-            text += f',"eligibleLeaderReplicas":{json_int32s(self.eligible_leader_replicas)}'
-        if version >= 2 and self.last_known_elr is not None:
-            text += f',"lastKnownElr":{json_int32s(self.last_known_elr)}'
-        return f"{{{text[1:]}}}"
+            text += f',"directories":{json_uuids(directories)}'
+        if version >= 2 and eligible_leader_replicas is not None:
+            text += f',"eligibleLeaderReplicas":{json_int32s(eligible_leader_replicas)}'
+        if version >= 2 and last_known_elr is not None:
+            text += f',"lastKnownElr":{json_int32s(last_known_elr)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> PartitionRecord:

@@ -51,12 +51,13 @@ class ProducerIdsRecord(Message, _ProducerIdsRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        broker_id, broker_epoch, next_producer_id, _ = self
         text = (
-            f',"brokerId":{self.broker_id}'
-            f',"brokerEpoch":{self.broker_epoch}'
-            f',"nextProducerId":{self.next_producer_id}'
+            f'{{"brokerId":{broker_id}'
+            f',"brokerEpoch":{broker_epoch}'
+            f',"nextProducerId":{next_producer_id}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ProducerIdsRecord:

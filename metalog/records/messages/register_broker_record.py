@@ -110,13 +110,14 @@ class BrokerEndpoint(Struct, _BrokerEndpointFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        name, host, port, security_protocol, _ = self
         text = (
-            f',"name":{json_string(self.name)}'
-            f',"host":{json_string(self.host)}'
-            f',"port":{self.port}'
-            f',"securityProtocol":{self.security_protocol}'
+            f'{{"name":{json_string(name)}'
+            f',"host":{json_string(host)}'
+            f',"port":{port}'
+            f',"securityProtocol":{security_protocol}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> BrokerEndpoint:
@@ -168,12 +169,13 @@ class BrokerFeature(Struct, _BrokerFeatureFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        name, min_supported_version, max_supported_version, _ = self
         text = (
-            f',"name":{json_string(self.name)}'
-            f',"minSupportedVersion":{self.min_supported_version}'
-            f',"maxSupportedVersion":{self.max_supported_version}'
+            f'{{"name":{json_string(name)}'
+            f',"minSupportedVersion":{min_supported_version}'
+            f',"maxSupportedVersion":{max_supported_version}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> BrokerFeature:
@@ -316,22 +318,36 @@ class RegisterBrokerRecord(Message, _RegisterBrokerRecordFields):
         write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))
 
     def json_text(self, version: int) -> str:
-        text = f',"brokerId":{self.broker_id}'
+        (
+            broker_id,
+            is_migrating_zk_broker,
+            incarnation_id,
+            broker_epoch,
+            end_points,
+            features,
+            rack,
+            fenced,
+            in_controlled_shutdown,
+            log_dirs,
+            cordoned_log_dirs,
+            _,
+        ) = self
+        text = f'{{"brokerId":{broker_id}'
         if version >= 2:
-            text += f',"isMigratingZkBroker":{json_bool(self.is_migrating_zk_broker)}'
-        text += f',"incarnationId":"{uuid_text(self.incarnation_id)}"'
-        text += f',"brokerEpoch":{self.broker_epoch}'
-        text += f',"endPoints":{json_structs(self.end_points, version)}'
-        text += f',"features":{json_structs(self.features, version)}'
-        text += f',"rack":{json_string(self.rack)}'
-        text += f',"fenced":{json_bool(self.fenced)}'
+            text += f',"isMigratingZkBroker":{json_bool(is_migrating_zk_broker)}'
+        text += f',"incarnationId":"{uuid_text(incarnation_id)}"'
+        text += f',"brokerEpoch":{broker_epoch}'
+        text += f',"endPoints":{json_structs(end_points, version)}'
+        text += f',"features":{json_structs(features, version)}'
+        text += f',"rack":{json_string(rack)}'
+        text += f',"fenced":{json_bool(fenced)}'
         if version >= 1:
-            text += f',"inControlledShutdown":{json_bool(self.in_controlled_shutdown)}'
-        if version >= 3 and self.log_dirs != ():
-            text += f',"logDirs":{json_uuids(self.log_dirs)}'
-        if version >= 4 and self.cordoned_log_dirs is not None:
-            text += f',"cordonedLogDirs":{json_uuids(self.cordoned_log_dirs)}'
-        return f"{{{text[1:]}}}"
+            text += f',"inControlledShutdown":{json_bool(in_controlled_shutdown)}'
+        if version >= 3 and log_dirs != ():
+            text += f',"logDirs":{json_uuids(log_dirs)}'
+        if version >= 4 and cordoned_log_dirs is not None:
+            text += f',"cordonedLogDirs":{json_uuids(cordoned_log_dirs)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RegisterBrokerRecord:

@@ -88,13 +88,14 @@ class ControllerEndpoint(Struct, _ControllerEndpointFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        name, host, port, security_protocol, _ = self
         text = (
-            f',"name":{json_string(self.name)}'
-            f',"host":{json_string(self.host)}'
-            f',"port":{self.port}'
-            f',"securityProtocol":{self.security_protocol}'
+            f'{{"name":{json_string(name)}'
+            f',"host":{json_string(host)}'
+            f',"port":{port}'
+            f',"securityProtocol":{security_protocol}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ControllerEndpoint:
@@ -146,12 +147,13 @@ class ControllerFeature(Struct, _ControllerFeatureFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        name, min_supported_version, max_supported_version, _ = self
         text = (
-            f',"name":{json_string(self.name)}'
-            f',"minSupportedVersion":{self.min_supported_version}'
-            f',"maxSupportedVersion":{self.max_supported_version}'
+            f'{{"name":{json_string(name)}'
+            f',"minSupportedVersion":{min_supported_version}'
+            f',"maxSupportedVersion":{max_supported_version}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ControllerFeature:
@@ -209,14 +211,15 @@ class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        controller_id, incarnation_id, zk_migration_ready, end_points, features, _ = self
         text = (
-            f',"controllerId":{self.controller_id}'
-            f',"incarnationId":"{uuid_text(self.incarnation_id)}"'
-            f',"zkMigrationReady":{json_bool(self.zk_migration_ready)}'
-            f',"endPoints":{json_structs(self.end_points, version)}'
-            f',"features":{json_structs(self.features, version)}'
+            f'{{"controllerId":{controller_id}'
+            f',"incarnationId":"{uuid_text(incarnation_id)}"'
+            f',"zkMigrationReady":{json_bool(zk_migration_ready)}'
+            f',"endPoints":{json_structs(end_points, version)}'
+            f',"features":{json_structs(features, version)}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RegisterControllerRecord:

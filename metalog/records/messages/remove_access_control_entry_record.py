@@ -55,8 +55,9 @@ class RemoveAccessControlEntryRecord(Message, _RemoveAccessControlEntryRecordFie
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"id":"{uuid_text(self.id)}"'
-        return f"{{{text[1:]}}}"
+        id_, _ = self
+        text = f'{{"id":"{uuid_text(id_)}"'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveAccessControlEntryRecord:

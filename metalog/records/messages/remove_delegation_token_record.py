@@ -57,8 +57,9 @@ class RemoveDelegationTokenRecord(Message, _RemoveDelegationTokenRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"tokenId":{json_string(self.token_id)}'
-        return f"{{{text[1:]}}}"
+        token_id, _ = self
+        text = f'{{"tokenId":{json_string(token_id)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveDelegationTokenRecord:

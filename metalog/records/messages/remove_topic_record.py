@@ -55,8 +55,9 @@ class RemoveTopicRecord(Message, _RemoveTopicRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"topicId":"{uuid_text(self.topic_id)}"'
-        return f"{{{text[1:]}}}"
+        topic_id, _ = self
+        text = f'{{"topicId":"{uuid_text(topic_id)}"'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveTopicRecord:

@@ -70,8 +70,9 @@ class RemoveUserScramCredentialRecord(Message, _RemoveUserScramCredentialRecordF
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"name":{json_string(self.name)},"mechanism":{self.mechanism}'
-        return f"{{{text[1:]}}}"
+        name, mechanism, _ = self
+        text = f'{{"name":{json_string(name)},"mechanism":{mechanism}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveUserScramCredentialRecord:

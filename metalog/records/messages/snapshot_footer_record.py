@@ -47,8 +47,9 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"version":{self.version}'
-        return f"{{{text[1:]}}}"
+        version_, _ = self
+        text = f'{{"version":{version_}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> SnapshotFooterRecord:

@@ -50,11 +50,9 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = (
-            f',"version":{self.version}'
-            f',"lastContainedLogTimestamp":{self.last_contained_log_timestamp}'
-        )
-        return f"{{{text[1:]}}}"
+        version_, last_contained_log_timestamp, _ = self
+        text = f'{{"version":{version_},"lastContainedLogTimestamp":{last_contained_log_timestamp}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> SnapshotHeaderRecord:

@@ -74,8 +74,9 @@ class TopicRecord(Message, _TopicRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"name":{json_string(self.name)},"topicId":"{uuid_text(self.topic_id)}"'
-        return f"{{{text[1:]}}}"
+        name, topic_id, _ = self
+        text = f'{{"name":{json_string(name)},"topicId":"{uuid_text(topic_id)}"'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> TopicRecord:

@@ -48,8 +48,9 @@ class UnregisterBrokerRecord(Message, _UnregisterBrokerRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"brokerId":{self.broker_id},"brokerEpoch":{self.broker_epoch}'
-        return f"{{{text[1:]}}}"
+        broker_id, broker_epoch, _ = self
+        text = f'{{"brokerId":{broker_id},"brokerEpoch":{broker_epoch}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UnregisterBrokerRecord:

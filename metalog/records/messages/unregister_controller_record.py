@@ -47,8 +47,9 @@ class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"controllerId":{self.controller_id}'
-        return f"{{{text[1:]}}}"
+        controller_id, _ = self
+        text = f'{{"controllerId":{controller_id}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UnregisterControllerRecord:

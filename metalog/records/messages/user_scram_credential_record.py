@@ -111,15 +111,16 @@ class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        name, mechanism, salt, stored_key, server_key, iterations, _ = self
         text = (
-            f',"name":{json_string(self.name)}'
-            f',"mechanism":{self.mechanism}'
-            f',"salt":{json_bytes(self.salt)}'
-            f',"storedKey":{json_bytes(self.stored_key)}'
-            f',"serverKey":{json_bytes(self.server_key)}'
-            f',"iterations":{self.iterations}'
+            f'{{"name":{json_string(name)}'
+            f',"mechanism":{mechanism}'
+            f',"salt":{json_bytes(salt)}'
+            f',"storedKey":{json_bytes(stored_key)}'
+            f',"serverKey":{json_bytes(server_key)}'
+            f',"iterations":{iterations}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UserScramCredentialRecord:

@@ -87,10 +87,9 @@ class Endpoint(Struct, _EndpointFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = (
-            f',"name":{json_string(self.name)},"host":{json_string(self.host)},"port":{self.port}'
-        )
-        return f"{{{text[1:]}}}"
+        name, host, port, _ = self
+        text = f'{{"name":{json_string(name)},"host":{json_string(host)},"port":{port}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> Endpoint:
@@ -131,11 +130,12 @@ class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        min_supported_version, max_supported_version, _ = self
         text = (
-            f',"minSupportedVersion":{self.min_supported_version}'
-            f',"maxSupportedVersion":{self.max_supported_version}'
+            f'{{"minSupportedVersion":{min_supported_version}'
+            f',"maxSupportedVersion":{max_supported_version}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> KRaftVersionFeature:
@@ -183,13 +183,14 @@ class Voter(Struct, _VoterFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
+        voter_id, voter_directory_id, endpoints, kraft_version_feature, _ = self
         text = (
-            f',"voterId":{self.voter_id}'
-            f',"voterDirectoryId":"{uuid_text(self.voter_directory_id)}"'
-            f',"endpoints":{json_structs(self.endpoints, version)}'
-            f',"kRaftVersionFeature":{self.kraft_version_feature.json_text(version)}'
+            f'{{"voterId":{voter_id}'
+            f',"voterDirectoryId":"{uuid_text(voter_directory_id)}"'
+            f',"endpoints":{json_structs(endpoints, version)}'
+            f',"kRaftVersionFeature":{kraft_version_feature.json_text(version)}'
         )
-        return f"{{{text[1:]}}}"
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> Voter:
@@ -238,8 +239,9 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"version":{self.version},"voters":{json_structs(self.voters, version)}'
-        return f"{{{text[1:]}}}"
+        version_, voters, _ = self
+        text = f'{{"version":{version_},"voters":{json_structs(voters, version)}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> VotersRecord:

@@ -47,8 +47,9 @@ class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
             out.append(0)
 
     def json_text(self, version: int) -> str:
-        text = f',"zkMigrationState":{self.zk_migration_state}'
-        return f"{{{text[1:]}}}"
+        zk_migration_state, _ = self
+        text = f'{{"zkMigrationState":{zk_migration_state}'
+        return text + "}"
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> ZkMigrationStateRecord:
