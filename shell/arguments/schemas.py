@@ -1,8 +1,9 @@
 """JSON Schemas of the files that people write, derived from the tables of their readers.
 
 Editors and validators use them to find what a reader refuses: an unknown key, an unknown word, a
-missing key. Readers accept words in any case, so each word is a pattern, beside the spelling that
-an editor offers. This module must not know how a file is read.
+missing key. Readers accept words in any case, so each word is a pattern, beside the spellings that
+an editor offers. VS Code and the YAML language server show the messages of ``errorMessage`` and
+``patternErrorMessage``; other validators ignore both. This module must not know how a file is read.
 """
 
 from __future__ import annotations
@@ -34,9 +35,18 @@ _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 """The draft that editors support both for YAML and for TOML."""
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
 """Readers accept ``007`` and ``no`` as texts; for a validator they are a number and a boolean."""
-_DAY: Final = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}"}
-_WHOLE_DAY: Final = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}
-_PRINCIPAL: Final = {"type": "string", "pattern": "^[^:]+:"}
+_SAID: Final = "patternErrorMessage"
+_DAY: Final = {
+    "type": "string",
+    "pattern": r"^\d{4}-\d{2}-\d{2}",
+    _SAID: "Not a date. Write it as 2026-12-31.",
+}
+_WHOLE_DAY: Final = _DAY | {"pattern": r"^\d{4}-\d{2}-\d{2}$"}
+_PRINCIPAL: Final = {
+    "type": "string",
+    "pattern": "^[^:]+:",
+    _SAID: "A principal has a type and a name, such as User:billing.",
+}
 
 
 def _any_case(word: str) -> str:
@@ -49,12 +59,15 @@ def _word(kind: type[IntEnum], *more: str) -> Schema:
     known = words_for(kind)
     pattern = "|".join(_any_case(word.replace("_", "")) for word in (*known, *more))
     offered = [camel(kind[word]) for word in known] + [each.capitalize() for each in more]
-    return {"anyOf": [{"enum": offered}, {"type": "string", "pattern": f"^({pattern})$"}]}
+    said = f"Unknown word. It is one of {', '.join(offered)}."
+    return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _SAID: said}
 
 
 def _some(item: Schema) -> Schema:
-    """One ``item``, or a list of them."""
-    return {"if": {"type": "array"}, "then": {"items": item, "minItems": 1}, "else": item}
+    """One ``item``, which is not a list, or a list of them."""
+    own = item["type"]
+    types = [own] if isinstance(own, str) else own
+    return item | {"type": [*types, "array"], "items": item, "minItems": 1}
 
 
 def _mapping(
@@ -65,13 +78,19 @@ def _mapping(
     return {
         "type": "object",
         "properties": {key: values.get(key, _TEXT) for key in known},
-        "required": list(required),
         "additionalProperties": False,
+        "errorMessage": f"This is a mapping with the keys {', '.join(known)}, and no others.",
+        # Apart, so that an editor names the key that is missing.
+        "allOf": [{"required": list(required)}],
     }
 
 
 def _entries(item: Schema) -> Schema:
-    return {"type": ["array", "null"], "items": item}
+    return {
+        "type": ["array", "null"],
+        "items": item,
+        "errorMessage": "Not a list. Write each entry with a dash.",
+    }
 
 
 _RULE_VALUES: Final = {
@@ -125,8 +144,12 @@ def _acl_file() -> Schema:
 def _expectations() -> Schema:
     """Questions and claims: an entry under ``allow`` or ``deny`` may be either."""
     types = "|".join(_any_case(word.replace("_", "")) for word in words_for(ResourceType))
-    resource = {"type": "string", "pattern": f"^(({types}):|{_any_case('cluster')}$|any)"}
-    who = _some({"type": "string", "pattern": "^([^:]+:|any|super[.]users$)"})
+    resource = {
+        "type": "string",
+        "pattern": f"^(({types}):|{_any_case('cluster')}$|any)",
+        _SAID: "A resource has a type and a name, such as topic:orders.",
+    }
+    who = _some(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
     values = {
         "principal": who,
         "principals": who,

@@ -135,6 +135,15 @@ def test_a_mistake_is_one_to_both(mistake: str, tmp_path: Path) -> None:
     assert faults(name, text)
 
 
+@pytest.mark.parametrize("mistake", [each for each, (name, _) in WRONG.items() if name == "acls"])
+def test_an_editor_shows_a_sentence_or_names_the_key_that_is_missing(mistake: str) -> None:
+    """The YAML language server puts these two words of a schema in place of its own message."""
+    name, text = WRONG[mistake]
+    for error in validator(name).iter_errors(as_json(yaml.safe_load(text))):
+        said = {"errorMessage", "patternErrorMessage"} & error.schema.keys()
+        assert error.validator == "required" or said, error.message
+
+
 def test_what_export_writes_fits(run: Run) -> None:
     assert faults("acls", run("export", DEMO / "log-dir", "-o", "yaml").stdout) == []
 
