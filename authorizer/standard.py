@@ -61,7 +61,7 @@ class StandardAuthorizer(Authorizer):
     ask; all actions of one call are decided by the same image.
     """
 
-    _decider: DecisionContext
+    _decision_context: DecisionContext
 
     def __init__(self, config: AuthorizerConfig | None = None) -> None:
         self._config = config or AuthorizerConfig()
@@ -179,25 +179,25 @@ class StandardAuthorizer(Authorizer):
                 ``stale.deny.after.ms``, and the principal is not a super user.
             InvalidRequest: a resource is not LITERAL, or has no type.
         """
-        decider = self._decider
+        decision_context = self._decision_context
         if len(actions) == 1:  # the commonest question goes straight through, and makes no object
             action = actions[0]
             resource = action.resource
-            answers = decider.sessions.get(context.identity)
+            answers = decision_context.sessions.get(context.identity)
             kind, name = resource.resource_type, resource.name
             if resource.pattern_type is not LITERAL:
                 refuse_other_patterns(resource)
             if answers is None:
-                verdicts = decider.once(context.identity, kind, name)
+                verdicts = decision_context.once(context.identity, kind, name)
             else:
-                verdicts = answers.verdicts[kind].get(name) or decider.more(
+                verdicts = answers.verdicts[kind].get(name) or decision_context.more(
                     answers, context.identity, kind, name
                 )
             results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
         else:
-            results = AuthorizationResults(results_of(decider, context.identity, actions))
+            results = AuthorizationResults(results_of(decision_context, context.identity, actions))
         if _audit_levels.get(INFO) is not False:
-            audit_all(decider, context, actions, results)
+            audit_all(decision_context, context, actions, results)
         return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
@@ -212,19 +212,19 @@ class StandardAuthorizer(Authorizer):
             raise InvalidRequest(
                 f"{operation.name} on {resource_type.name}: name one operation and one type"
             )
-        decider, identity = self._decider, context.identity
+        decision_context, identity = self._decision_context, context.identity
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"), 0, True, False)
-        answers = decider.session(identity)
+        answers = decision_context.session(identity)
         result = answers.on(resource_type, "hardcode")[operation]
         if _audit_levels.get(INFO) is not False:
-            audit_all(decider, context, (hardcode,), (result,))
+            audit_all(decision_context, context, (hardcode,), (result,))
         if result is ALLOWED or answers.is_allowed_on_some(operation, resource_type):
             return ALLOWED
         return DENIED
 
     def decide(self, context: RequestContext, action: Action) -> Decision:
         """The result with its rule; not audited."""
-        return decision_of(self._decider, context, action)
+        return decision_of(self._decision_context, context, action)
 
     @property
     def config(self) -> AuthorizerConfig:
@@ -234,14 +234,14 @@ class StandardAuthorizer(Authorizer):
     @property
     def shut_by(self) -> str:
         """Why only super users are answered at present; empty while the gate is open."""
-        return self._decider.shut_by
+        return self._decision_context.shut_by
 
     @property
     def index(self) -> AclIndex:
         """The present index, for callers that decide themselves; it does not check the gate."""
         if self._is_index_behind:
             return AclIndex.of(list(self._by_id.values()))
-        return self._decider.index
+        return self._decision_context.index
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The matching ACLs, in Kafka's order; an ACL with several ids is listed once."""
@@ -372,12 +372,12 @@ class StandardAuthorizer(Authorizer):
         touched = [acl for acl in map(before.get, changes) if acl is not None]
         touched += [acl for acl in changes.values() if acl is not None]
         self._writer.apply(changes, before)
-        self._decider = self._decider.after(self._writer.index, touched)
+        self._decision_context = self._decision_context.after(self._writer.index, touched)
 
     def _decide_anew(self) -> None:
         config, shut_by = self._config, self._refusal or (TOO_OLD if self._is_stale else "")
         if not self._is_loaded:
             shut_by = NOT_LOADED
-        self._decider = DecisionContext(
+        self._decision_context = DecisionContext(
             self._writer.index, config.for_log(self._metadata_version), shut_by=shut_by
         )

@@ -66,10 +66,10 @@ class _BeforeStart(InvalidMoment):
 
 
 class ResolvedMoment(NamedTuple):
-    """The state after all records below ``offset``; ``said_as`` describes it in words."""
+    """The state after all records below ``offset``; ``description`` describes it in words."""
 
     offset: int
-    said_as: str
+    description: str
     warnings: tuple[str, ...]
 
 

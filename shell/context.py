@@ -315,7 +315,7 @@ def _doubt_said(doubt: LoadDoubt) -> str:
 
 
 def _say_moment(moment: ResolvedMoment, output: Output) -> None:
-    output.note(f"as of {moment.said_as}")
+    output.note(f"as of {moment.description}")
     for warning in moment.warnings:
         output.warn(warning)
 

@@ -65,7 +65,7 @@ class BulkDecider:
         It takes several times as long as ``allowed``. Equal rows are decided once per call.
         """
         try:
-            asking = [names.scope for names in self._names(columns)]
+            asking = [names.session_cache for names in self._names(columns)]
             key = list(zip(asking, columns.operations, columns.resource_names, strict=True))
             decided = {row: _decision(*row) for row in dict.fromkeys(key)}
         except (KeyError, TypeError, ValueError):
@@ -107,7 +107,7 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
     def __missing__(self, key: tuple[str, str, str]) -> _Names:
         principal, host, resource_type = key
         identity = (client_host(_text(host)), _text(principal))
-        session = self._context.scope(_RESOURCE_TYPES[resource_type], identity)
+        session = self._context.session_cache(_RESOURCE_TYPES[resource_type], identity)
         names = self[key] = _Names(session, self.remembered)
         self.remembered.count(bytes_of(key) + TYPE_BYTES)
         return names
@@ -118,12 +118,12 @@ class _Names(dict[str, tuple[bool, ...]]):
 
     def __init__(self, session: SessionCache, remembered: _Remembered) -> None:
         super().__init__()
-        self.scope = session
+        self.session_cache = session
         self._remembered = remembered
 
     def __missing__(self, name: str) -> tuple[bool, ...]:
         self._remembered.count(ENTRY_BYTES + getsizeof(name))
-        results = self[name] = _results_of(self.scope.allowed_on(_text(name)))
+        results = self[name] = _results_of(self.session_cache.allowed_on(_text(name)))
         return results
 
 

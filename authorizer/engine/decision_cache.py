@@ -22,12 +22,12 @@ from authorizer.engine.decide import (
     subject,
 )
 from authorizer.engine.index import AclIndex
-from authorizer.engine.reach import NameReach
 from authorizer.engine.remembered import (
     MOST_CHANGES,
     Identity,
     RememberedSessions,
 )
+from authorizer.engine.resource_acls import ResourceAcls
 from authorizer.engine.session_cache import (
     LONGEST_REMEMBERED,
     VERDICTS,
@@ -42,9 +42,9 @@ from authorizer.engine.session_cache import (
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
-Reaches = dict[str, NameReach]
+AclsByName = dict[str, ResourceAcls]
 """By name: the ACLs whose patterns match it."""
-Inherited = tuple[int, RememberedSessions[SessionAnswers], list[Reaches]]
+Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """What the next context gets after a change: its number, and the remaining cache."""
 _ONE_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""
@@ -59,10 +59,10 @@ class DecisionContext:
     """
 
     __slots__ = (
+        "_acls_by_name",
         "_basis",
         "_config",
         "_number",
-        "_reaches",
         "_remembered",
         "_tells_blocks",
         "allow_everyone",
@@ -89,11 +89,11 @@ class DecisionContext:
         self._config = config
         if inherited is None:
             inherited = 0, RememberedSessions(), [{} for _ in range(_RESOURCE_TYPES)]
-        self._number, self._remembered, self._reaches = inherited
+        self._number, self._remembered, self._acls_by_name = inherited
         self._tells_blocks = self.kafka.matches_blocks and any(index.blocks)
         self._basis = SessionBasis(index, self.allow_everyone, self.kafka, self._remembered)
         self.sessions: dict[Identity, SessionAnswers] = {}
-        self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._reaches)
+        self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._acls_by_name)
 
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
         """The context after ``acls`` were added or removed, which led to ``index``.
@@ -105,11 +105,11 @@ class DecisionContext:
             is_kept = all(_has_pattern(self.index, acl) == _has_pattern(index, acl) for acl in acls)
         inherited = None
         if is_kept:
-            reaches = self._reaches.copy()
+            acls_by_name = self._acls_by_name.copy()
             for acl in acls:
-                reaches[acl.resource_type] = {}
+                acls_by_name[acl.resource_type] = {}
             self._remembered.note_change(self._number + 1, acls)
-            inherited = self._number + 1, self._remembered, reaches
+            inherited = self._number + 1, self._remembered, acls_by_name
         return DecisionContext(index, self._config, shut_by=self.shut_by, inherited=inherited)
 
     def once(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
@@ -119,8 +119,10 @@ class DecisionContext:
         """
         if self.shut_by or identity[1] in self.super_users:
             return self.session(identity).on(resource_type, name)
-        reach = self._reaches[resource_type].get(name) or self._reach(resource_type, name)
-        verdicts = self._verdicts(identity, reach)
+        resource_acls = self._acls_by_name[resource_type].get(name) or self._resource_acls(
+            resource_type, name
+        )
+        verdicts = self._verdicts(identity, resource_acls)
         if self._remembered.asks_often(identity):
             self.session(identity).remember(resource_type, name, verdicts)
         return verdicts
@@ -129,41 +131,41 @@ class DecisionContext:
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
         """As ``once``, for one of ``sessions`` that has no cached decisions for ``name``."""
-        reach = self._reaches[resource_type].get(name)
-        if reach is None or answers.is_super_user:
+        resource_acls = self._acls_by_name[resource_type].get(name)
+        if resource_acls is None or answers.is_super_user:
             return answers.on(resource_type, name)
-        verdicts = self._verdicts(identity, reach)
+        verdicts = self._verdicts(identity, resource_acls)
         answers.remember(resource_type, name, verdicts)
         return verdicts
 
-    def _verdicts(self, identity: Identity, reach: NameReach) -> Verdicts:
-        principals = reach.principals
+    def _verdicts(self, identity: Identity, resource_acls: ResourceAcls) -> Verdicts:
+        principals = resource_acls.principals
         if principals is None or identity[1] in principals or len(identity) > _ONE_PRINCIPAL:
             if self._tells_blocks:
-                who = self.index.placed(subject(*identity, kafka=self.kafka))
+                who = self.index.with_blocks(subject(*identity, kafka=self.kafka))
             else:
                 who = Subject((WILDCARD_PRINCIPAL, *identity[1:]), (WILDCARD, identity[0]))
-            allowed, denied = reach.masks(who)
+            allowed, denied = resource_acls.masks(who)
         else:
-            allowed, denied = reach.everybody
+            allowed, denied = resource_acls.everybody
         allowed &= ~denied
         return VERDICTS.get(allowed) or verdicts_of(allowed)
 
-    def _reach(self, resource_type: ResourceType, name: str) -> NameReach:
+    def _resource_acls(self, resource_type: ResourceType, name: str) -> ResourceAcls:
         refuse_any(resource_type)
-        buckets = self.index.reaching(resource_type, name)
-        reach = NameReach(buckets, is_default_allow=self.allow_everyone)
+        buckets = self.index.buckets_matching(resource_type, name)
+        resource_acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
         if len(name) <= LONGEST_REMEMBERED:
-            self._remembered.count(1, reach.size + getsizeof(name))
-            self._reaches[resource_type][name] = reach
-        return reach
+            self._remembered.count(1, resource_acls.size + getsizeof(name))
+            self._acls_by_name[resource_type][name] = resource_acls
+        return resource_acls
 
     def session(self, identity: Identity) -> SessionAnswers:
         """The session's decisions; ``AuthorizerNotReady`` while the gate is closed, except for a
         super user."""
         return self.sessions.get(identity) or self._open(identity)
 
-    def scope(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
+    def session_cache(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
         """The session's decisions on resources of one type; raises as ``session`` does."""
         return self.session(identity).of_type(resource_type)
 

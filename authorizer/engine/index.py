@@ -93,7 +93,7 @@ class AclIndex:
     def prefixed(self, resource_type: ResourceType) -> PatternBuckets:
         return self._prefixed[resource_type]
 
-    def reaching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
+    def buckets_matching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
         """The buckets of all patterns that match a resource: literal, long to short, wildcard.
 
         As in Kafka, the wildcard does not match a longer name that begins with ``*``.
@@ -111,11 +111,11 @@ class AclIndex:
 
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
         """The ACLs whose patterns match a resource, in Kafka's order."""
-        buckets = self.reaching(resource_type, name)
+        buckets = self.buckets_matching(resource_type, name)
         found = [acl for bucket in buckets for acl in bucket]
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
-    def placed(self, who: Subject) -> Subject:
+    def with_blocks(self, who: Subject) -> Subject:
         """``who`` with the texts of all blocks with its address added to its hosts."""
         if who.address is None:
             return who
@@ -131,16 +131,18 @@ class AclIndex:
         *,
         allow_everyone: bool = False,
     ) -> Decision:
-        buckets = self.reaching(resource_type, name)
-        who = self.placed(who)
-        found = meant(buckets, who, name)
+        buckets = self.buckets_matching(resource_type, name)
+        who = self.with_blocks(who)
+        found = acls_of_subject(buckets, who, name)
         return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)
 
     def matching(
         self, who: Subject, operation: Operation, resource_type: ResourceType, name: str
     ) -> list[Acl]:
         """All ACLs that match a question, in Kafka's order; most of them do not decide it."""
-        found = meant(self.reaching(resource_type, name), self.placed(who), name)
+        found = acls_of_subject(
+            self.buckets_matching(resource_type, name), self.with_blocks(who), name
+        )
         return [acl for acl in found if concerns(acl, operation)]
 
     def allowing(
@@ -149,7 +151,7 @@ class AclIndex:
         """The patterns of ALLOWs that match ``who`` and have exactly ``operation``."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
-        who = self.placed(who)
+        who = self.with_blocks(who)
         for grant in product(PATTERN_TYPES, who.principals, who.hosts, operations):
             for name in grants.get((resource_type, *grant), NO_NAMES):
                 yield grant[0], name
@@ -246,7 +248,7 @@ class AclIndex:
         _check(self.blocks.counted() == expected.counted())
 
 
-def meant(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
+def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
     """The ACLs in ``buckets``, which match ``name``, that match ``who``, in Kafka's order."""
     found = [acl for bucket in buckets for acl in bucket.of(who) if who.matches(acl)]
     if len(found) > 1:

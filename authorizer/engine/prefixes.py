@@ -137,14 +137,14 @@ class SortedNames:
             prefix = prefix.shorter
         return prefix
 
-    def any_begins_with(self, stem: str) -> bool:
-        """Whether a stored name begins with ``stem`` or equals it."""
-        at = bisect_left(self._firsts, stem, 1) - 1
+    def any_begins_with(self, start: str) -> bool:
+        """Whether a stored name begins with ``start`` or equals it."""
+        at = bisect_left(self._firsts, start, 1) - 1
         chunk = self._chunks[at]
-        place = bisect_left(chunk, stem)
+        place = bisect_left(chunk, start)
         if place < len(chunk):
-            return chunk[place].startswith(stem)
-        return at + 1 < len(self._chunks) and self._chunks[at + 1][0].startswith(stem)
+            return chunk[place].startswith(start)
+        return at + 1 < len(self._chunks) and self._chunks[at + 1][0].startswith(start)
 
     def _check(self) -> None:
         """Walks the invariants; for tests."""

@@ -40,11 +40,11 @@ TYPE_BYTES: Final = 750
 3.11 lays them out."""
 LONGEST_REMEMBERED: Final = 255
 """A name longer than any topic's is worked out each time: what is remembered stays small."""
-STEM_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
-"""So many characters of a name are tried as its stem, from long to short."""
-BESIDE_STEMS = 512
-"""So many names without a pattern of their own are remembered by name, which is quicker, before
-their stems are looked for."""
+PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
+"""So many characters of a name are tried as a prefix that no ACL has, from long to short."""
+NAMES_BEFORE_PREFIXES = 512
+"""So many names without a pattern of their own are cached by name, which is faster, before prefixes
+are tried."""
 _MOST_KEPT: Final = 1 << 12
 """A change forgets all names of a resource type of which more are remembered: to look them
 through would take longer than to work them out."""
@@ -58,8 +58,8 @@ class SessionCache:
     """What one session may do on resources of one type.
 
     ``verdicts``, by name, are the results by operation, where they are known; ``on`` gives
-    those of any name. A stem is the beginning of names that no pattern has; all names that begin
-    with it are answered alike, so it stands for all of them.
+    those of any name. A negative prefix is one that no pattern's name begins with: the same
+    patterns match all names with that prefix, so one entry serves them all.
     """
 
     __slots__ = (
@@ -70,12 +70,12 @@ class SessionCache:
         "_is_super_user",
         "_literal_names",
         "_literals",
+        "_names_left",
+        "_negative_prefixes",
         "_prefix_masks",
         "_prefixed",
         "_remembered",
         "_resource_type",
-        "_room_beside_stems",
-        "_stems",
         "_who",
         "_wildcard_masks",
         "verdicts",
@@ -104,53 +104,53 @@ class SessionCache:
         self._wildcard_masks = None if wildcard is None else wildcard.masks(who)
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._by_type: dict[Operation, bool] = {}
-        self._stems: dict[str, Verdicts] = {}
+        self._negative_prefixes: dict[str, Verdicts] = {}
         self._beginnings: list[slice] = []
-        self._room_beside_stems = BESIDE_STEMS
+        self._names_left = NAMES_BEFORE_PREFIXES
 
     def on(self, name: str) -> Verdicts:
         for beginning in self._beginnings:
-            verdicts = self._stems.get(name[beginning])
+            verdicts = self._negative_prefixes.get(name[beginning])
             if verdicts is not None:
                 return verdicts
         if self._is_super_user:
-            return self._remember_stem("", verdicts_of(ALL_OPERATIONS))
+            return self._cache_prefix("", verdicts_of(ALL_OPERATIONS))
         literal = self._literals.get(name)
         allowed, denied = self._masks_on(name, literal)
         allowed &= ~denied
         verdicts = VERDICTS.get(allowed) or verdicts_of(allowed)
         if literal is None:
-            if self._room_beside_stems:
-                self._room_beside_stems -= 1
+            if self._names_left:
+                self._names_left -= 1
             else:
-                stem = self._stem(name)
-                if stem is not None:
-                    return self._remember_stem(stem, verdicts)
+                prefix = self._negative_prefix(name)
+                if prefix is not None:
+                    return self._cache_prefix(prefix, verdicts)
         if len(name) <= LONGEST_REMEMBERED:
             self._remembered.count(1, ENTRY_BYTES + getsizeof(name))
             self.verdicts[name] = verdicts
         return verdicts
 
-    def _remember_stem(self, stem: str, verdicts: Verdicts) -> Verdicts:
-        self._remembered.count(1, ENTRY_BYTES + getsizeof(stem))
-        self._stems[stem] = verdicts
-        beginning = slice(len(stem))
+    def _cache_prefix(self, prefix: str, verdicts: Verdicts) -> Verdicts:
+        self._remembered.count(1, ENTRY_BYTES + getsizeof(prefix))
+        self._negative_prefixes[prefix] = verdicts
+        beginning = slice(len(prefix))
         if beginning not in self._beginnings:
             listed = [*self._beginnings, beginning]
             self._beginnings = sorted(listed, key=attrgetter("stop"), reverse=True)
         return verdicts
 
-    def _stem(self, name: str) -> str | None:
+    def _negative_prefix(self, name: str) -> str | None:
         """The shortest beginning of ``name``, of those tried, that no pattern's name begins
         with: the same patterns reach all names that begin so."""
         literals, prefixed = self._literal_names, self._prefixed.names
         shortest = None
-        for length in STEM_LENGTHS:
+        for length in PREFIX_LENGTHS:
             if length <= len(name):
-                stem = name[:length]
-                if literals.any_begins_with(stem) or prefixed.any_begins_with(stem):
+                prefix = name[:length]
+                if literals.any_begins_with(prefix) or prefixed.any_begins_with(prefix):
                     break
-                shortest = stem
+                shortest = prefix
         return shortest
 
     def allowed_on(self, name: str) -> int:
@@ -288,7 +288,7 @@ class SessionAnswers:
         if cache is None:
             refuse_any(resource_type)
             basis = self._basis
-            who = basis.acls.placed(subject(*self._identity, kafka=basis.kafka))
+            who = basis.acls.with_blocks(subject(*self._identity, kafka=basis.kafka))
             verdicts = self._names_of(resource_type)
             cache = SessionCache(basis, resource_type, who, self.is_super_user, verdicts)
             basis.remembered.count(1, TYPE_BYTES + getsizeof(who.hosts))
@@ -322,7 +322,7 @@ class SessionAnswers:
         for acl in acls:
             changed.setdefault(acl.resource_type, []).append(acl)
         after.verdicts = [
-            unless_reached(known, changed[kind])
+            without_matched(known, changed[kind])
             if kind in changed and known is not NO_VERDICTS
             else known
             for kind, known in enumerate(self.verdicts)
@@ -339,7 +339,7 @@ class SessionAnswers:
         return names
 
 
-def unless_reached(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
+def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
     """Those on names that none of ``acls`` reaches, if there are not very many."""
     kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
     for acl in acls:

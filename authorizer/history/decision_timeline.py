@@ -32,7 +32,7 @@ from authorizer.engine.decide import (
     Subject,
     concerns,
 )
-from authorizer.engine.index import AclIndex, meant
+from authorizer.engine.index import AclIndex, acls_of_subject
 from authorizer.engine.prefixes import Prefix
 from authorizer.history.timeline import Timeline
 from authorizer.kafka_version import KafkaVersion
@@ -40,7 +40,7 @@ from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 from metalog.host_block import HostBlock, client_address
 
-UNREACHED: Final = -1
+NO_PATTERN: Final = -1
 """No ACL's pattern matches the resource: the default rule decides."""
 UNMATCHED: Final = -2
 """Patterns of ACLs match the resource, but no ACL matches the request: denied."""
@@ -58,7 +58,7 @@ class DecisionTimeline(NamedTuple):
     """One question's decision at every version.
 
     From version ``since[i]`` on, the ACL of lifetime number ``by[i]`` decides; or ``by[i]`` is
-    UNREACHED or UNMATCHED. ``since[0]`` is 0.
+    NO_PATTERN or UNMATCHED. ``since[0]`` is 0.
     """
 
     since: tuple[int, ...]
@@ -71,7 +71,7 @@ class DecisionTimeline(NamedTuple):
 ALWAYS_UNMATCHED: Final = DecisionTimeline((0,), (UNMATCHED,))
 
 
-class _Reached(NamedTuple):
+class _NameGroup(NamedTuple):
     """A group of names that the same patterns match; ``name`` is one of them."""
 
     name: str
@@ -98,8 +98,8 @@ class DecisionTimelines:
         self._hosts = [frozenset((WILDCARD, host)) for host in self.hosts]
         self._in_blocks: dict[HostBlock | str, int] = {}
         self._number_blocks()
-        self._reached: list[_Reached] = []
-        self._reaches: dict[_Patterns, int] = {}
+        self._name_groups: list[_NameGroup] = []
+        self._group_numbers: dict[_Patterns, int] = {}
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
@@ -134,52 +134,52 @@ class DecisionTimelines:
                 return self._in_blocks[host if host in self.hosts else block]
         return self.hosts.get(host, 0)
 
-    def reach(self, resource_type: ResourceType, name: str) -> int:
+    def name_group(self, resource_type: ResourceType, name: str) -> int:
         """The number of the group of names that the same patterns match as this name."""
         is_literal = name in self._index.literals(resource_type).buckets
         prefix = self._index.prefixed(resource_type).names.longest_prefix(name)
         starred = name.startswith(WILDCARD)
         patterns = resource_type, name if is_literal else None, prefix, starred
-        number = self._reaches.get(patterns)
+        number = self._group_numbers.get(patterns)
         if number is None:
-            number = self._reaches[patterns] = len(self._reached)
-            buckets = list(self._index.reaching(resource_type, name))
-            self._reached.append(_Reached(name, buckets, self._unmatched(buckets)))
+            number = self._group_numbers[patterns] = len(self._name_groups)
+            buckets = list(self._index.buckets_matching(resource_type, name))
+            self._name_groups.append(_NameGroup(name, buckets, self._unmatched(buckets)))
         return number
 
-    def named(self, reach: int) -> set[int] | None:
+    def named(self, name_group: int) -> set[int] | None:
         """The numbers of the principals in the ACLs for a group of names.
 
         None if they are many, or include everybody. For any other principal, no ACL matches there.
         """
         names: set[int] = set()
-        for bucket in self._reached[reach].buckets:
+        for bucket in self._name_groups[name_group].buckets:
             if len(bucket) > FEW:
                 return None
             names.update(self.principals[acl.principal] for acl in bucket)
         return None if 0 in names or len(names) > FEW else names
 
     def timeline_by_numbers(
-        self, principal: int, host: int, operation: Operation, reach: int
+        self, principal: int, host: int, operation: Operation, name_group: int
     ) -> DecisionTimeline:
         """The timeline for a principal's number in ``principals`` (else 0), and the numbers from
-        ``host`` and ``reach``."""
-        reached = self._reached[reach]
-        asking = principal, host, reach
+        ``host`` and ``name_group``."""
+        group = self._name_groups[name_group]
+        asking = principal, host, name_group
         found = self._relevant.get(asking)
         if found is None:
             if len(self._relevant) >= REMEMBERED:
                 self._relevant.clear()
             everybody = frozenset((WILDCARD_PRINCIPAL, self._principals[principal]))
             who = Subject(everybody, self._hosts[host])
-            found = self._relevant[asking] = meant(reached.buckets, who, reached.name)
-        return self._decided(found, operation, reached)
+            found = self._relevant[asking] = acls_of_subject(group.buckets, who, group.name)
+        return self._decided(found, operation, group)
 
     def timeline_of(self, question: Question, kafka: KafkaVersion) -> DecisionTimeline:
-        reached = self._reached[self.reach(question.resource_type, question.resource_name)]
-        who = self._index.placed(question.subject(kafka))
-        found = meant(reached.buckets, who, reached.name)
-        return self._decided(found, question.operation, reached)
+        group = self._name_groups[self.name_group(question.resource_type, question.resource_name)]
+        who = self._index.with_blocks(question.subject(kafka))
+        found = acls_of_subject(group.buckets, who, group.name)
+        return self._decided(found, question.operation, group)
 
     def decision(self, question: Question, version: int, config: AuthorizerConfig) -> Decision:
         """The decision with its rule, at one version of the history."""
@@ -189,14 +189,14 @@ class DecisionTimelines:
         if by >= 0:
             acl = self.timeline.lives[by].acl
             return Decision(ALLOWED if acl.permission_type is ALLOW else DENIED, MATCHING_ACL, acl)
-        is_default = by == UNREACHED and config.allow_everyone
+        is_default = by == NO_PATTERN and config.allow_everyone
         return ALLOWED_BY_DEFAULT if is_default else DENIED_BY_DEFAULT
 
     def _decided(
-        self, found: list[Acl], operation: Operation, reached: _Reached
+        self, found: list[Acl], operation: Operation, group: _NameGroup
     ) -> DecisionTimeline:
         """The timeline of ``found``, a session's ACLs in Kafka's order: first DENY, last ALLOW."""
-        unmatched = reached.unmatched
+        unmatched = group.unmatched
         matching = [acl for acl in found if concerns(acl, operation)]
         if not matching:
             return unmatched
@@ -209,7 +209,7 @@ class DecisionTimelines:
         return _without_repeats(since, [_first(ranked, version, unmatched) for version in since])
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
-        """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else UNREACHED."""
+        """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else NO_PATTERN."""
         turns = Counter[int]()
         for acl in chain.from_iterable(buckets):
             in_force = self._in_force[acl]
@@ -221,11 +221,11 @@ class DecisionTimelines:
                 was_there = by >= 0
         since = sorted({0, *turns})
         reaching = accumulate(turns[version] for version in since)
-        return _without_repeats(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
+        return _without_repeats(since, [UNMATCHED if alive else NO_PATTERN for alive in reaching])
 
 
 def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
-    """The lifetime by which an ACL is in force at each version, or UNREACHED.
+    """The lifetime by which an ACL is in force at each version, or NO_PATTERN.
 
     If there are several, it is the one that began first.
     """
@@ -241,7 +241,7 @@ def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
         for number in ended.get(version, ()):
             del alive[number]
         alive.update(dict.fromkeys(begun.get(version, ())))
-        by.append(next(iter(alive), UNREACHED))
+        by.append(next(iter(alive), NO_PATTERN))
     return _without_repeats(since, by)
 
 

@@ -27,7 +27,7 @@ from authorizer.engine.decide import (
     MATCHING_ACL,
     SUPER_USER,
 )
-from authorizer.history.decision_timeline import UNREACHED, DecisionTimelines
+from authorizer.history.decision_timeline import NO_PATTERN, DecisionTimelines
 from authorizer.history.timeline import Edge, Timeline
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation, ResourceType
@@ -73,7 +73,7 @@ _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 """Parts without a word that Kafka knows."""
 _NONE: Final = -1
 """The number of an unknown word."""
-_UNREACHED: Final = UNREACHED + BEFORE_LIVES
+_NO_PATTERN: Final = NO_PATTERN + BEFORE_LIVES
 _LONG_AGO: Final = np.iinfo(np.int64).min
 
 Truths = NDArray[np.bool_]
@@ -154,7 +154,7 @@ class DecideWorker:
         by = np.zeros(len(versions), np.int64)
         by[rows] = self._by(names.texts(), *(part[rows] for part in (*question, versions)))
         answers = self._answers[by]
-        answers[(by == _UNREACHED) & self._opens[eras]] = _BY_DEFAULT
+        answers[(by == _NO_PATTERN) & self._opens[eras]] = _BY_DEFAULT
         if any(self._super_users):
             is_super = self._are_super_users(principals)[eras, principals.places]
             answers[is_super] = _TO_SUPER_USER
@@ -201,8 +201,8 @@ class DecideWorker:
         """The numbers of the ACL lifetimes that decided."""
         of_principals, of_hosts = self._sessions
         operations, types = np.divmod(words, len(ResourceType))
-        reaches = self._reaches(texts, types, names)
-        sessions = (reaches * of_principals + principals) * of_hosts + hosts
+        name_groups = self._name_groups(texts, types, names)
+        sessions = (name_groups * of_principals + principals) * of_hosts + hosts
         questions = sessions * len(_BY_NUMBER) + operations
         return self._turns.at(self._asked_lately.find(questions, self._of_all), versions)
 
@@ -219,58 +219,58 @@ class DecideWorker:
         """One question for all questions that no ACL can match."""
         of_principals, of_hosts = self._sessions
         askers = questions // (of_hosts * len(_BY_NUMBER))
-        reaches = askers // of_principals
+        name_groups = askers // of_principals
         may_match = np.fromiter(map(self._named.__contains__, askers.tolist()), np.bool_)
-        may_match |= np.frombuffer(self._is_open, np.bool_)[reaches]
-        nobody = reaches * (of_principals * of_hosts * len(_BY_NUMBER))
+        may_match |= np.frombuffer(self._is_open, np.bool_)[name_groups]
+        nobody = name_groups * (of_principals * of_hosts * len(_BY_NUMBER))
         return np.where(may_match, questions, nobody)
 
     def _timeline_of(self, question: int) -> int:
         of_principals, of_hosts = self._sessions
         rest, operation = divmod(question, len(_BY_NUMBER))
         rest, host = divmod(rest, of_hosts)
-        reach, principal = divmod(rest, of_principals)
+        name_group, principal = divmod(rest, of_principals)
         timeline = self._timelines.timeline_by_numbers(
-            principal, host, _BY_NUMBER[operation], reach
+            principal, host, _BY_NUMBER[operation], name_group
         )
         return self._turns.number(timeline)
 
-    def _reaches(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
+    def _name_groups(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
         """The ACLs that reach each resource; equal sets are examined once."""
         resources = names * len(ResourceType) + types
         is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
         is_there[resources] = True
-        reaches: Numbers = np.zeros(len(is_there), np.int64)
+        name_groups: Numbers = np.zeros(len(is_there), np.int64)
         for resource_type in ResourceType:
             of_type = is_there[resource_type :: len(ResourceType)].nonzero()[0]
             if len(of_type):
                 found = _remembered(
                     self._of_name[resource_type],
                     [words[place] for place in of_type.tolist()],
-                    partial(self._reach, resource_type),
+                    partial(self._name_group, resource_type),
                 )
-                reaches[of_type * len(ResourceType) + resource_type] = found
-        of_rows: Numbers = reaches[resources]
+                name_groups[of_type * len(ResourceType) + resource_type] = found
+        of_rows: Numbers = name_groups[resources]
         return of_rows
 
-    def _reach(self, resource_type: ResourceType, name: str) -> int:
-        reach = self._timelines.reach(resource_type, name)
-        if reach == len(self._is_open):
-            self._check_has_numbers(reach)
-            named = self._timelines.named(reach)
+    def _name_group(self, resource_type: ResourceType, name: str) -> int:
+        name_group = self._timelines.name_group(resource_type, name)
+        if name_group == len(self._is_open):
+            self._check_has_numbers(name_group)
+            named = self._timelines.named(name_group)
             self._is_open.append(named is None)
-            self._named.update(reach * self._sessions[0] + each for each in named or ())
-        return reach
+            self._named.update(name_group * self._sessions[0] + each for each in named or ())
+        return name_group
 
-    def _check_has_numbers(self, reach: int) -> None:
+    def _check_has_numbers(self, name_group: int) -> None:
         """Raise if there are too many: a larger number would be another question's number."""
         of_principals, of_hosts = self._sessions
-        if (reach + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
+        if (name_group + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
             raise InvalidRequest(
                 f"the history's ACLs name {counted(of_principals, 'principal')} and"
                 f" {counted(of_hosts, 'host')}, on"
-                f" {reach + 1:,} kinds of resources: more questions than there are numbers for;"
-                " build from less of the history"
+                f" {name_group + 1:,} kinds of resources: more questions than there are numbers"
+                " for; build from less of the history"
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:

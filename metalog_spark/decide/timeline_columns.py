@@ -16,7 +16,7 @@ from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
 BEFORE_LIVES: Final = 2
-"""Offset of an ACL lifetime's number in columns: UNMATCHED and UNREACHED come first."""
+"""Offset of an ACL lifetime's number in columns: UNMATCHED and NO_PATTERN come first."""
 SLOT_BITS: Final = 20
 """The cache has ``2 ** SLOT_BITS`` slots, one question each."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)

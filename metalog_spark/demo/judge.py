@@ -53,7 +53,7 @@ class Answers:
         return answer
 
     def _answer(self, asked: Activity) -> Answer:
-        scope = self._decider.scope(asked.resource_type, (asked.host, asked.principal))
+        scope = self._decider.session_cache(asked.resource_type, (asked.host, asked.principal))
         decision = scope.decide(asked.operation, asked.name)
         resource = ResourcePattern(asked.resource_type, _PLACE)
         line = format_line(

@@ -31,7 +31,7 @@ from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.unused import ClassifiedAcls, judged
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, ACL_SQL, acl_of, matching
 from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits, Did, Names, least
-from metalog_spark.findings.usage.reach import allowed_pairs
+from metalog_spark.findings.usage.name_intervals import allowed_pairs
 from metalog_spark.findings.usage.usage_classes import Reason, UsageState, Verdict
 from metalog_spark.findings.windows.questions import (
     ASKED,

@@ -132,7 +132,7 @@ def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
     """Whether the default rule allowed WRITE on HARDCODE during the whole history, since no ACL
     ever matched it. Kafka logs that."""
     return tables.once(CONFIGURATION, _is_always_open) and not any(
-        AclIndex.of(tuple(acls)).reaching(ResourceType.TOPIC, HARDCODE)
+        AclIndex.of(tuple(acls)).buckets_matching(ResourceType.TOPIC, HARDCODE)
     )
 
 

@@ -38,7 +38,7 @@ class KeptAcls(NamedTuple):
 
 
 class Minimized(NamedTuple):
-    """The smaller set and the steps to it. ``reaching`` are, before and after, how many ACLs match
+    """The smaller set and the steps to it. ``matching`` are, before and after, how many ACLs match
     the existing topics, summed over the topics: Kafka checks them for a Metadata request."""
 
     steps: tuple[PlanStep, ...]
@@ -46,12 +46,12 @@ class Minimized(NamedTuple):
     before: int
     cells: int
     topics: int
-    reaching: tuple[int, int]
+    matching: tuple[int, int]
 
     @property
     def kafka_us(self) -> tuple[float, float]:
         """About how long Kafka's authorizer takes for a Metadata request for all topics."""
-        before, after = (_US_A_TOPIC * self.topics + _US_AN_ACL * acls for acls in self.reaching)
+        before, after = (_US_A_TOPIC * self.topics + _US_AN_ACL * acls for acls in self.matching)
         return before, after
 
 
@@ -65,8 +65,8 @@ def minimized(
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in found.added]
     steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in found.removed]
     ordered = tuple(step for phase in phases(steps) for step in phase)
-    reaching = _reaching(before, topics), _reaching(after, topics)
-    return Minimized(ordered, after, len(before), found.cells, len(topics), reaching)
+    matching = _matching(before, topics), _matching(after, topics)
+    return Minimized(ordered, after, len(before), found.cells, len(topics), matching)
 
 
 def _candidates(acls: Iterable[Acl], config: AuthorizerConfig) -> Iterator[Collection[Acl]]:
@@ -83,8 +83,10 @@ def _is_kept(acl: Acl, keep: KeptAcls) -> bool:
     return (keep.denies and is_deny) or is_owned(acl, keep.owns)
 
 
-def _reaching(acls: Iterable[Acl], topics: Iterable[str]) -> int:
+def _matching(acls: Iterable[Acl], topics: Iterable[str]) -> int:
     index = AclIndex.of(acls)
     return sum(
-        len(bucket) for name in topics for bucket in index.reaching(ResourceType.TOPIC, name)
+        len(bucket)
+        for name in topics
+        for bucket in index.buckets_matching(ResourceType.TOPIC, name)
     )

@@ -62,23 +62,23 @@ def test_each_answer_at_each_version_is_the_specifications(
     choose: Random,
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
-    courses = DecisionTimelines(timeline)
+    timelines = DecisionTimelines(timeline)
     config = AuthorizerConfig(frozenset([SUPER_USER]), default, kafka_version=kafka)
     for question in choose.sample(QUESTIONS, 100):
         for version in range(len(timeline)):
             known = {life.acl for life in timeline.alive(version)}
             who, operation, kind, name, host, _ = question
             expected = spec.decide(known, ({who}, str(host)), operation, kind, name, default, kafka)
-            by_numbers = courses.timeline_by_numbers(
-                courses.principals.get(who, 0),
-                courses.host(str(host), kafka),
+            by_numbers = timelines.timeline_by_numbers(
+                timelines.principals.get(who, 0),
+                timelines.host(str(host), kafka),
                 operation,
-                courses.reach(kind, name),
+                timelines.name_group(kind, name),
             )
-            assert by_numbers == courses.timeline_of(question, kafka)
+            assert by_numbers == timelines.timeline_of(question, kafka)
             if who == SUPER_USER:
                 expected = ALLOWED_TO_SUPER_USER
-            assert courses.decision(question, version, config) == expected
+            assert timelines.decision(question, version, config) == expected
 
 
 @given(bases, histories())
@@ -86,22 +86,22 @@ def test_the_life_that_decides_is_alive_and_a_turn_is_one(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
-    courses = DecisionTimelines(timeline)
+    timelines = DecisionTimelines(timeline)
     for question in QUESTIONS[::5]:
-        course = courses.timeline_of(question, KafkaVersion.V4_4)
-        assert course.since[0] == 0
-        assert list(course.since) == sorted(set(course.since))
-        assert all(one != other for one, other in zip(course.by, course.by[1:], strict=False))
-        for version, by in zip(*course, strict=True):
+        decisions = timelines.timeline_of(question, KafkaVersion.V4_4)
+        assert decisions.since[0] == 0
+        assert list(decisions.since) == sorted(set(decisions.since))
+        assert all(one != other for one, other in zip(decisions.by, decisions.by[1:], strict=False))
+        for version, by in zip(*decisions, strict=True):
             if by >= 0:
                 assert timeline.lives[by] in list(timeline.alive(version))
 
 
 def test_further_principals_match_as_the_sessions_does() -> None:
-    courses = DecisionTimelines(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
+    timelines = DecisionTimelines(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
     alone = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
     with_group = alone._replace(additional_principals=("Group:a",))
-    assert [courses.timeline_of(each, KafkaVersion.V4_4).by for each in (alone, with_group)] == [
+    assert [timelines.timeline_of(each, KafkaVersion.V4_4).by for each in (alone, with_group)] == [
         (-2,),
         (0,),
     ]
@@ -109,20 +109,20 @@ def test_further_principals_match_as_the_sessions_does() -> None:
 
 def test_what_is_answered_alike_has_one_number() -> None:
     base = {Uuid(bytes([n]) * 16): GROUPS_READ for n in range(2)}
-    courses = DecisionTimelines(Timeline(Edge(0, 0), lives(base, [])))
+    timelines = DecisionTimelines(Timeline(Edge(0, 0), lives(base, [])))
     names = ["t", "u", "v", "*x"]
-    reaches = Counter(courses.reach(ResourceType.TOPIC, name) for name in names)
-    assert sorted(reaches.values()) == [1, 1, 2]
-    assert (courses.principals, courses.hosts) == ({"User:*": 0, "Group:a": 1}, {"*": 0})
+    name_groups = Counter(timelines.name_group(ResourceType.TOPIC, name) for name in names)
+    assert sorted(name_groups.values()) == [1, 1, 2]
+    assert (timelines.principals, timelines.hosts) == ({"User:*": 0, "Group:a": 1}, {"*": 0})
 
 
 @given(bases, histories())
 def test_whom_nothing_names_nothing_matches(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    courses = DecisionTimelines(Timeline(Edge(START, 100), lives(base, changes)))
+    timelines = DecisionTimelines(Timeline(Edge(START, 100), lives(base, changes)))
     for question in QUESTIONS[::5]:
-        reach = courses.reach(question.resource_type, question.resource_name)
-        named = courses.named(reach)
-        if named is not None and courses.principals.get(question.principal, 0) not in named:
-            assert max(courses.timeline_of(question, KafkaVersion.V4_4).by) < 0
+        name_group = timelines.name_group(question.resource_type, question.resource_name)
+        named = timelines.named(name_group)
+        if named is not None and timelines.principals.get(question.principal, 0) not in named:
+            assert max(timelines.timeline_of(question, KafkaVersion.V4_4).by) < 0

@@ -126,13 +126,13 @@ def test_decision_and_rule_equal_the_specs(part: int) -> None:
             assert authorizer.is_allowed(context, action) == bool(expected.result), world
 
 
-@pytest.mark.parametrize("beside_stems", [0, 3])
+@pytest.mark.parametrize("names_before_prefixes", [0, 3])
 def test_what_is_remembered_of_one_name_is_right_for_all_others(
-    beside_stems: int, monkeypatch: pytest.MonkeyPatch
+    names_before_prefixes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names are told by their beginnings, of lengths that even these short names have."""
-    monkeypatch.setattr(session_cache, "STEM_LENGTHS", (4, 2, 1, 0))
-    monkeypatch.setattr(session_cache, "BESIDE_STEMS", beside_stems)
+    monkeypatch.setattr(session_cache, "PREFIX_LENGTHS", (4, 2, 1, 0))
+    monkeypatch.setattr(session_cache, "NAMES_BEFORE_PREFIXES", names_before_prefixes)
     for world in _worlds(300):
         authorizer = world.authorizer()
         others = random.choices(NAMES, k=random.randrange(21))

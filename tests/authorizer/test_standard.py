@@ -342,9 +342,9 @@ def test_what_is_published_about_other_things_forgets_nothing() -> None:
     authorizer.complete_initial_load()
     image = _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay")))
     authorizer.is_allowed(APP, READ)
-    decider = authorizer._decider
+    decision_context = authorizer._decision_context
     _publish(authorizer, image, NoOpRecord())
-    assert authorizer._decider is decider
+    assert authorizer._decision_context is decision_context
 
 
 def test_the_log_says_which_kafka_decides_unless_the_configuration_does() -> None:
@@ -381,12 +381,12 @@ def test_a_whole_image_replaces_all_whatever_was_missed() -> None:
 
 
 def _remembered(authorizer: StandardAuthorizer) -> list[SessionCache]:
-    sessions = authorizer._decider._remembered.sessions.values()
+    sessions = authorizer._decision_context._remembered.sessions.values()
     return [each for answers in sessions for each in answers._caches.values()]
 
 
 def _names(authorizer: StandardAuthorizer) -> list[str]:
-    sessions = authorizer._decider._remembered.sessions.values()
+    sessions = authorizer._decision_context._remembered.sessions.values()
     return [name for answers in sessions for names in answers.verdicts for name in names]
 
 
@@ -440,9 +440,9 @@ def test_ten_million_sessions_take_what_few_take(monkeypatch: pytest.MonkeyPatch
         stranger = RequestContext(f"User:{number}", "10.0.0.1")
         for _ in range(remembered.OFTEN + 1 if number < 200 else 1):
             authorizer.authorize(stranger, [READ])
-        sessions = authorizer._decider._remembered.sessions
+        sessions = authorizer._decision_context._remembered.sessions
         most = max(most, len(sessions) + len(_names(authorizer)))
-        assert len(authorizer._decider.sessions) <= bound
+        assert len(authorizer._decision_context.sessions) <= bound
     assert bound / 2 < most <= 2 * bound
 
 

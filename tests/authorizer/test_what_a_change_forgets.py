@@ -86,7 +86,7 @@ def test_all_answers_between_changes_are_the_specs(
 
 
 def _remembers(authorizer: StandardAuthorizer, context: RequestContext) -> set[tuple[str, str]]:
-    answers = authorizer._decider.session(context.identity)
+    answers = authorizer._decision_context.session(context.identity)
     return {(kind.name, name) for kind in ResourceType for name in answers.verdicts[kind]}
 
 
@@ -135,7 +135,7 @@ def test_what_is_worked_out_before_a_change_and_remembered_after_it_is_not_answe
     context = RequestContext("User:a", "h")
     allow = Acl(TOPIC, "p", LITERAL, "User:a", "*", Operation.READ, PermissionType.ALLOW)
     authorizer.add_acl(_id(1), allow)
-    topics_before = authorizer._decider.session(context.identity).of_type(TOPIC)
+    topics_before = authorizer._decision_context.session(context.identity).of_type(TOPIC)
     authorizer.remove_acl(_id(1))
     about_a_group = Action(Operation.READ, ResourcePattern(GROUP, "g"))
     authorizer.authorize(context, [about_a_group] * 2)
@@ -165,12 +165,12 @@ def test_old_indexes_are_let_go_after_some_changes() -> None:
         RequestContext("User:a", "h"),
         [Action(Operation.READ, ResourcePattern(TOPIC, "p"))],
     )
-    first = authorizer._decider._remembered
+    first = authorizer._decision_context._remembered
     kept = 0
     for number in range(3 * remembered.MOST_CHANGES):
         authorizer.authorize(context, actions * 2)
         authorizer.add_acl(
             _id(number), _chosen()._replace(principal="User:b", resource_name=f"{number}")
         )
-        kept += authorizer._decider._remembered is first
+        kept += authorizer._decision_context._remembered is first
     assert kept == remembered.MOST_CHANGES

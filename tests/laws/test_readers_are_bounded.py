@@ -26,7 +26,7 @@ from metalog.errors import MetalogError
 from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
 from metalog.log.folder import layout
-from metalog.log.folder.reach import find_reaches
+from metalog.log.folder.extent import find_extents
 from metalog.log.folder.segment import SegmentReader
 from metalog.records.avro.codec import from_avro, to_avro
 from metalog.records.avro.snapshot import avro_snapshot, read_avro_snapshot
@@ -156,7 +156,7 @@ def server_file(data: bytes) -> None:
 
 def index_file(data: bytes) -> None:
     path = Path("p") / layout.index_name(0)
-    find_reaches(path.parent, [layout.segment_name(0), path.name], MemoryDisk({path: data}))
+    find_extents(path.parent, [layout.segment_name(0), path.name], MemoryDisk({path: data}))
 
 
 def packed_audit_file(data: bytes) -> None:

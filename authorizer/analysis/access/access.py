@@ -88,7 +88,9 @@ class _Names:
         self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
     ) -> None:
         index = AclIndex.of(acls)
-        self._decider = DecisionContext(index, config._replace(super_users=frozenset()), shut_by="")
+        self._decision_context = DecisionContext(
+            index, config._replace(super_users=frozenset()), shut_by=""
+        )
         self._principal = principal
         self._names = {kind: sorted(known) for kind, known in names.items()}
         self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}
@@ -97,7 +99,7 @@ class _Names:
     def on_all(self, host: str | None) -> Iterator[OnName]:
         """The names on which an operation is allowed."""
         for kind, known in self._names.items():
-            scope = self._scope(kind, host)
+            scope = self._session_cache(kind, host)
             alike: dict[Masks, list[str]] = {}
             for name in known:
                 allowed, denied = masks = scope.masks_on(name)
@@ -116,7 +118,7 @@ class _Names:
         around = self._turned[region.around]
         here = self._turned[region.host] = {}
         for kind, alike in self._alike.items():
-            scope = self._scope(kind, region.client)
+            scope = self._session_cache(kind, region.client)
             turned: dict[str, int] = {}
             for masks, same in alike.items():
                 before = masks[0] & ~masks[1]
@@ -132,8 +134,10 @@ class _Names:
                 if operations != around.get((kind, name), operations_of(turned[name], kind)):
                     yield OnName(kind, name, operations)
 
-    def _scope(self, kind: ResourceType, host: str | None) -> SessionCache:
-        return self._decider.scope(kind, (WILDCARD if host is None else host, self._principal))
+    def _session_cache(self, kind: ResourceType, host: str | None) -> SessionCache:
+        return self._decision_context.session_cache(
+            kind, (WILDCARD if host is None else host, self._principal)
+        )
 
 
 def _turns(acl: Acl, masks: Masks) -> bool:

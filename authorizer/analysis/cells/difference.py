@@ -148,7 +148,7 @@ class SetComparison:
 
         def allowed(cell: CellChange) -> int:
             session = cell.session
-            scope = context.scope(session.kind, (session.clients.client, session.principal))
+            scope = context.session_cache(session.kind, (session.clients.client, session.principal))
             return scope.allowed_on(cell.name) & asked_operations(session.kind)
 
         return allowed
@@ -167,7 +167,7 @@ class SetComparison:
     def _answers(self, cell: CellChange, identity: tuple[str, str]) -> AllowedTurn:
         kind, operations = cell.session.kind, asked_operations(cell.session.kind)
         before, after = (
-            context.scope(kind, identity).allowed_on(cell.name) & operations
+            context.session_cache(kind, identity).allowed_on(cell.name) & operations
             for context in self._contexts
         )
         return before, after
@@ -251,7 +251,7 @@ def _everything(kind: ResourceType) -> Requests:
 def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
     """As the authorizer answers by resource type: a name first that stands for any."""
     operation, kind = BY_TYPE
-    scope = context.scope(kind, identity)
+    scope = context.session_cache(kind, identity)
     if scope.allowed_on(_HARDCODE) >> operation & 1:
         return True
     return scope.is_allowed_on_some(operation)

@@ -73,7 +73,7 @@ def cells_of(sessions: Iterable[Session], context: DecisionContext) -> Iterator[
     """The decided cells; a class without a valid resource name is left out."""
     for session in sessions:
         kind, dividing = session.kind, session.dividing
-        scope = context.scope(kind, (session.clients.client, session.principal))
+        scope = context.session_cache(kind, (session.clients.client, session.principal))
         for names in sorted(session.names):
             name = plain_name(names, kind, dividing)
             if name is not None:

@@ -96,9 +96,9 @@ class _Search:
             if acl.pattern_type is _LITERAL and acl.resource_name != WILDCARD:
                 groups.setdefault(acl._replace(resource_name=""), []).append(acl)
         for key, group in groups.items():
-            stem = reduce(_common, (acl.resource_name for acl in group))
-            if len(group) > 1 and len(stem) >= max(shortest_prefix, 1):
-                prefix = key._replace(resource_name=stem, pattern_type=PatternType.PREFIXED)
+            common = reduce(_common, (acl.resource_name for acl in group))
+            if len(group) > 1 and len(common) >= max(shortest_prefix, 1):
+                prefix = key._replace(resource_name=common, pattern_type=PatternType.PREFIXED)
                 self._replace(group, (prefix,))
 
     def _replace(self, removed: Collection[Acl], added: Collection[Acl]) -> None:

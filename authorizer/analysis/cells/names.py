@@ -118,7 +118,7 @@ class Patterns:
     def beginning_with(self, stem: str) -> frozenset[NameClass]:
         """The classes of its own literals and prefixes that begin with ``stem``.
 
-        Most sessions of a claim ask with the same stem, so they share the last answer.
+        Most sessions of a claim ask for the same prefix, so they share the last answer.
         """
         if self._found is None or self._found[0] != stem:
             self._found = stem, frozenset(self._beginning_with(stem))

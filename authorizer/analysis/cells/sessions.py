@@ -180,8 +180,10 @@ class Sessions:
         for principal in self._named():
             own = self._by_who.get(principal, _NOBODY).get(WILDCARD)
             if own is not None and principal not in self._config.super_users:
-                stems = {*own.prefixes, ""} if own.reaches_all else own.prefixes
-                most += max((_beginning(names, stem, within.name) for stem in stems), default=0)
+                prefixes = {*own.prefixes, ""} if own.reaches_all else own.prefixes
+                most += max(
+                    (_beginning(names, prefix, within.name) for prefix in prefixes), default=0
+                )
         return most * self._requests.operations.bit_count()
 
     def without_names(self) -> Iterator[Session]:
@@ -325,13 +327,13 @@ class _HostsOfNames:
         }
 
 
-def _beginning(names: Sequence[str], *stems: str) -> int:
-    """How many of ``names``, in order, begin with all of ``stems``, and none with ``*``."""
-    stem = max(stems, key=len)
-    if not all(map(stem.startswith, stems)):
+def _beginning(names: Sequence[str], *prefixes: str) -> int:
+    """How many of ``names``, in order, begin with all of ``prefixes``, and none with ``*``."""
+    prefix = max(prefixes, key=len)
+    if not all(map(prefix.startswith, prefixes)):
         return 0
-    begin = bisect_left(names, stem)
-    end = bisect_left(names, True, begin, key=lambda name: not name.startswith(stem))
+    begin = bisect_left(names, prefix)
+    end = bisect_left(names, True, begin, key=lambda name: not name.startswith(prefix))
     starred = bisect_left(names, WILDCARD), bisect_left(names, chr(ord(WILDCARD) + 1))
     return max(0, end - begin - max(0, min(end, starred[1]) - max(begin, starred[0])))
 

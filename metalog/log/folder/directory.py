@@ -17,9 +17,9 @@ from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES, Files, opened
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.log.folder.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
+from metalog.log.folder.extent import LogExtent, beyond
 from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
-from metalog.log.folder.reach import LogExtent, beyond
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import SegmentSplit, read_checkpoint
 from metalog.log.folder.walk import (
@@ -140,10 +140,10 @@ class DirectoryLog:
         ends = self._ends
         if ends.damage is not None or ends.replaced_by is not None:
             return None
-        reaches = list(self._folder.reaches)
+        extents = list(self._folder.extents)
         if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset == ends.end:
-            reaches.append(LogExtent(ends.end + 1, self.leader_epochs.file, is_certain=False))
-        return beyond(reaches, ends.end, is_certain=is_certain)
+            extents.append(LogExtent(ends.end + 1, self.leader_epochs.file, is_certain=False))
+        return beyond(extents, ends.end, is_certain=is_certain)
 
     @property
     def voters(self) -> Voters:

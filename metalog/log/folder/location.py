@@ -15,8 +15,8 @@ from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import Files, read_whole
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.log.folder import layout
+from metalog.log.folder.extent import LogExtent, find_extents
 from metalog.log.folder.layout import ArchiveProperties, LeaderEpochs, MetaProperties, QuorumState
-from metalog.log.folder.reach import LogExtent, find_reaches
 
 _Parsed = TypeVar("_Parsed")
 _SEARCHED: Final = 200
@@ -28,7 +28,7 @@ class LogFolder(NamedTuple):
     ``partition`` is the folder with the segments. ``log_dir`` is the folder above it, or None if
     the partition's folder was moved out of it. A small file is None if it is missing, or if it is
     too damaged to use; ``problems`` then names it. The log, which is read later, must not end
-    before any of ``reaches``. If ``is_marked``, the folder's name or a file in it marks a metadata
+    before any of ``extents``. If ``is_marked``, the folder's name or a file in it marks a metadata
     log, whatever its segments contain.
     """
 
@@ -42,7 +42,7 @@ class LogFolder(NamedTuple):
     archive: ArchiveProperties | None
     bootstrap: Path | None
     problems: tuple[str, ...]
-    reaches: tuple[LogExtent, ...]
+    extents: tuple[LogExtent, ...]
     is_marked: bool
 
     def segment_path(self, base_offset: int) -> Path:
@@ -108,7 +108,7 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
         archive=archive,
         bootstrap=bootstrap,
         problems=tuple(problems),
-        reaches=find_reaches(partition, names, files),
+        extents=find_extents(partition, names, files),
         is_marked=topic_id is not None
         or partition.name == layout.PARTITION_FOLDER
         or layout.QUORUM_STATE in names

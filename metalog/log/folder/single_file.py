@@ -16,9 +16,9 @@ from metalog.ids import SnapshotId
 from metalog.log.continuity import NO_EPOCHS, Continuity
 from metalog.log.folder import layout
 from metalog.log.folder.commit import NOT_ON_DISK, Proven
+from metalog.log.folder.extent import LogExtent, beyond, find_extents
 from metalog.log.folder.layout import LeaderEpochs
 from metalog.log.folder.location import unreadable
-from metalog.log.folder.reach import LogExtent, beyond, find_reaches
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.ports import (
     Appended,
@@ -88,16 +88,16 @@ class SegmentLog:
         self.torn_tail: TornTail | None = None
         self.damage: CorruptLog | None = None
         """The damage that prevents reading to the end, or None; ``read`` raises it there."""
-        reaches = _reaches_beside(self.path, files)
+        extents = _extents_beside(self.path, files)
         self._bounds = self._survey()
         self.missing: CorruptLog | None = None
         """The error for lost records at its end, if a file beside it proves them; else None."""
         self._missing_by_index: CorruptLog | None = None
         if self.damage is None:
             end = self._bounds.end
-            self.missing = beyond(reaches, end, is_certain=True)
+            self.missing = beyond(extents, end, is_certain=True)
             if self.torn_tail is None and self.missing is None:
-                self._missing_by_index = beyond(reaches, end, is_certain=False)
+                self._missing_by_index = beyond(extents, end, is_certain=False)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -236,12 +236,12 @@ class SegmentSplit(NamedTuple):
         return read_segment(self.path, self.base_offset, self.epochs, self.files, self.start)
 
 
-def _reaches_beside(path: Path, files: Files) -> tuple[LogExtent, ...]:
+def _extents_beside(path: Path, files: Files) -> tuple[LogExtent, ...]:
     base = layout.segment_base_offset(path.name)
     if base is None:
         return ()
     try:
-        return find_reaches(path.parent, files.names(path.parent), files, base)
+        return find_extents(path.parent, files.names(path.parent), files, base)
     except OSError as error:
         raise unreadable(path, error) from None
 

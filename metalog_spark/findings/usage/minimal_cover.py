@@ -139,7 +139,7 @@ class _Group:
         hosts = (WILDCARD, self._shape.host)
         return any(
             acl.host in hosts and concerns(acl, operation)
-            for bucket in index.reaching(self._shape.resource_type, name)
+            for bucket in index.buckets_matching(self._shape.resource_type, name)
             for acl in bucket
         )
 

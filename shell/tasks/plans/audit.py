@@ -107,7 +107,7 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
     )
     for session, cells in compared.compared():
         kind, who = session.kind, (session.clients.client, session.principal)
-        old, new = (each.scope(kind, who) for each in (was, then))
+        old, new = (each.session_cache(kind, who) for each in (was, then))
         for cell in cells:
             turned = old.allowed_on(cell.name) ^ new.allowed_on(cell.name)
             differing = cell.before ^ cell.after ^ turned

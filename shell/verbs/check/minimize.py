@@ -93,7 +93,7 @@ def _summary(found: Minimized) -> str:
     said = f"{counted(found.before, 'ACL')}, then {len(found.acls):,}, proven to mean the same"
     said += f" ({counted(found.cells, 'cell')})."
     if found.topics:
-        (before, after), (was, then) = found.reaching, found.kafka_us
+        (before, after), (was, then) = found.matching, found.kafka_us
         said += (
             f" For a Metadata request for all {counted(found.topics, 'topic')} Kafka goes through"
             f" {counted(before, 'ACL')}, then {after:,}: about {was:,.0f} µs, then {then:,.0f}."

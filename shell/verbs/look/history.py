@@ -128,7 +128,7 @@ def run(arguments: Namespace, output: Output) -> int:
     first = -1
     if begin is not None:
         moment = begin_moment(begin, source.log)
-        output.note(f"later than {moment.said_as}")
+        output.note(f"later than {moment.description}")
         first = moment.offset
     context = None if asked is None else read_config(arguments, source, output)
     replayed = replayed_source(

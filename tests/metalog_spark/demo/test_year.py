@@ -108,7 +108,7 @@ def test_a_line_is_of_a_request_or_rejected(
 def test_the_brokers_answers_are_those_of_the_log_but_where_it_was_planned(
     made: Made, lines: list[Line]
 ) -> None:
-    courses = DecisionTimelines(Timeline(Edge(0, START), lives({}, changes_in(made.log))))
+    timelines = DecisionTimelines(Timeline(Edge(0, START), lives({}, changes_in(made.log))))
     configs = [
         (moment(begin), from_properties(properties_mapping(parse_properties(data)))[0])
         for begin, data in ((begin, path.read_bytes()) for begin, path in made.configs.items())
@@ -118,8 +118,8 @@ def test_the_brokers_answers_are_those_of_the_log_but_where_it_was_planned(
         said = line.said
         asked = (said.principal, said.operation, said.resource_type, said.resource_name, said.host)
         *_, config = [config for begin, config in configs if begin <= line.time_ms]
-        version = courses.timeline.version_as_of(line.time_ms)
-        decided = courses.decision(Question(*asked), version, config)
+        version = timelines.timeline.version_as_of(line.time_ms)
+        decided = timelines.decision(Question(*asked), version, config)
         if decided.result is not said.result:
             otherwise.append(line.place)
         elif line.broker != broker_name(2):

@@ -14,7 +14,7 @@ from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits, Did, least
-from metalog_spark.findings.usage.reach import allowed_pairs
+from metalog_spark.findings.usage.name_intervals import allowed_pairs
 from tests.support.worlds import spec
 from tests.support.worlds.small_acls import BOB, allow, deny
 from tests.support.worlds.small_histories import small_acls

@@ -107,5 +107,5 @@ class Answers:
         self._context = DecisionContext(AclIndex.of(acls), config, shut_by="")
 
     def on(self, kind: ResourceType, principal: str, client: str, names: list[str]) -> list[int]:
-        scope = self._context.scope(kind, (client, principal))
+        scope = self._context.session_cache(kind, (client, principal))
         return [scope.allowed_on(name) for name in names]

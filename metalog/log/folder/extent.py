@@ -34,7 +34,7 @@ class LogExtent(NamedTuple):
     is_certain: bool
 
 
-def find_reaches(
+def find_extents(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
     """The former ends of a ``segment``, by default the last one.
@@ -57,12 +57,12 @@ def find_reaches(
     return tuple(found)
 
 
-def beyond(reaches: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
+def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
     """The error for records that are missing after a log's ``end``, or None.
 
-    Only ``reaches`` that are certain count, or only the others, by ``is_certain``.
+    Only ``extents`` that are certain count, or only the others, by ``is_certain``.
     """
-    reach = max((each for each in reaches if each.is_certain is is_certain), default=None)
+    reach = max((each for each in extents if each.is_certain is is_certain), default=None)
     if reach is None or reach.end <= end:
         return None
     lost = "are missing" if is_certain else "are missing, or never came to the disk"

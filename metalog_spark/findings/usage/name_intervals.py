@@ -15,7 +15,7 @@ from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.usage.minimal_cover import Names, after
 
-Stretch = tuple[int, int]
+NameInterval = tuple[int, int]
 """An interval of indexes of names: start, and end (exclusive)."""
 
 
@@ -33,18 +33,18 @@ def allowed_pairs(acls: Iterable[Acl], names: Names) -> int:
 
 
 def _on_type(acls: Iterable[Acl], names: Sequence[str], operation: Operation) -> int:
-    allowed: list[Stretch] = []
-    denied: list[Stretch] = []
+    allowed: list[NameInterval] = []
+    denied: list[NameInterval] = []
     for acl in acls:
         if concerns(acl, operation):
             if is_allow(acl):
-                allowed += stretches(acl, names)
+                allowed += intervals(acl, names)
             elif acl.host == WILDCARD:
-                denied += stretches(acl, names)
+                denied += intervals(acl, names)
     return _length(allowed + denied) - _length(denied)
 
 
-def stretches(acl: Acl, names: Sequence[str]) -> list[Stretch]:
+def intervals(acl: Acl, names: Sequence[str]) -> list[NameInterval]:
     """The intervals of the sorted ``names`` that the pattern matches. LITERAL ``*`` does not match
     longer names that begin with ``*``."""
     name = acl.resource_name
@@ -57,10 +57,10 @@ def stretches(acl: Acl, names: Sequence[str]) -> list[Stretch]:
     return [(start, itself)]
 
 
-def _length(stretches: list[Stretch]) -> int:
+def _length(intervals: list[NameInterval]) -> int:
     """The total length of all, each index counted once."""
     total = reached = 0
-    for start, end in sorted(stretches):
+    for start, end in sorted(intervals):
         total += max(0, end - max(start, reached))
         reached = max(reached, end)
     return total

@@ -22,7 +22,7 @@ EVERYBODY: Final = Subject((WILDCARD_PRINCIPAL,), (WILDCARD,))
 _PRINCIPAL: Final = attrgetter("principal")
 
 
-class NameReach:
+class ResourceAcls:
     """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
     ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
