@@ -93,7 +93,7 @@ def acl(number: int) -> Acl:
 def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
     """``acls`` ACLs and ``changes`` changes, in which one ACL after the other is removed and added
     again."""
-    from authorizer.history.timeline import TimelineChange, lives
+    from authorizer.history.timeline import TimelineChange, lifetimes
     from metalog.ids import Uuid
 
     def uuid(number: int) -> Uuid:
@@ -105,16 +105,18 @@ def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
         at_ms = _START_MS + (number + 1) * _YEAR_MS // (changes + 1)
         return TimelineChange(number, uuid(which), after, at_ms)
 
-    return lives({uuid(number): acl(number) for number in range(acls)}, map(change, range(changes)))
+    return lifetimes(
+        {uuid(number): acl(number) for number in range(acls)}, map(change, range(changes))
+    )
 
 
 def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, DataFrame]:
     """ACL_CHANGELOG and HISTORY."""
-    from metalog_spark.history.archive_history import KNOWN, AclLife, KnownRange
+    from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRange
     from metalog_spark.history.changelog import changelog_rows, history_rows
 
     rows = (
-        AclLife(each.id, each.acl, each.begin, True, each.end, True, "bench")
+        ChangelogRow(each.id, each.acl, each.begin, True, each.end, True, "bench")
         for each in a_year(acls, changes)
     )
     seen = KnownRange(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)

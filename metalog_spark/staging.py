@@ -241,10 +241,10 @@ def _rows(
 def _deciding(decider: Decider, folder: Path | None) -> Mapped:
     """The function that a worker applies to lines. If there is a ``folder``, the worker writes
     requests there itself."""
-    state, eras = decider.state, decider.configuration.eras
+    state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = decided_lines(batches, deciding(state, eras))
+        rows = decided_lines(batches, deciding(state, periods))
         return rows if folder is None else _written(rows, folder)
 
     return decide

@@ -62,7 +62,7 @@ class Summary(NamedTuple):
     questions: int
     disagree: int
     not_known: int
-    lives: int
+    lifetimes: int
     in_force: int
     gaps: int
     damages: tuple[str, ...]
@@ -106,9 +106,9 @@ def summary(tables: Tables) -> Summary:
         disagree=f.sum(f.when(is_otherwise, f.col("requests"))),
         not_known=f.sum(f.when(~known, f.col("requests"))),
     )
-    lives = _said(
+    lifetimes = _said(
         tables.read(ACL_CHANGELOG),
-        lives=f.count("*"),
+        lifetimes=f.count("*"),
         in_force=f.count_if(f.col("to_offset").isNull()),
     )
     is_damage = f.col("kind") == "DAMAGED"
@@ -119,7 +119,7 @@ def summary(tables: Tables) -> Summary:
     )
     hour = f.struct("zone", "broker", "us", "lines")
     twice = _said(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
-    found = _found(covered, rejected, older, used, lives, seen, twice)
+    found = _found(covered, rejected, older, used, lifetimes, seen, twice)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     found["seen"] = _seen(found)

@@ -93,7 +93,7 @@ class Instant(NamedTuple):
 
 
 class RepeatedSpan(NamedTuple):
-    """A stretch of clock time that comes twice as clocks are set back at ``turn_us``: first from
+    """A range of clock time that comes twice as clocks are set back at ``turn_us``: first from
     ``begin_us`` on, and again up to ``end_us``. All are microseconds since 1970."""
 
     begin_us: int
@@ -128,7 +128,7 @@ class Zone:
         return Instant(_micros(first), False)
 
     def repeated(self, micros: int) -> RepeatedSpan | None:
-        """The stretch that ``micros`` is in, whether at its first coming or its second; None where
+        """The range that ``micros`` is in, at its first or second passing; None where
         the clock time of ``micros`` comes once."""
         begin = self._local(micros).replace(fold=0)
         before, after = begin.utcoffset(), begin.replace(fold=1).utcoffset()

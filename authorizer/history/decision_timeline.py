@@ -86,10 +86,10 @@ class DecisionTimelines:
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
         spans: dict[Acl, list[_Span]] = {}
-        for number, life in enumerate(timeline.lives):
-            begin, end = timeline.span(life)
+        for number, lifetime in enumerate(timeline.lifetimes):
+            begin, end = timeline.span(lifetime)
             if begin < end:
-                spans.setdefault(life.acl, []).append((begin, end, number))
+                spans.setdefault(lifetime.acl, []).append((begin, end, number))
         self._in_force = {acl: _in_force(found, len(timeline)) for acl, found in spans.items()}
         self._index = AclIndex.of(self._in_force)
         self.principals = _numbers((acl.principal for acl in self._in_force), WILDCARD_PRINCIPAL)
@@ -187,7 +187,7 @@ class DecisionTimelines:
             return ALLOWED_TO_SUPER_USER
         by = self.timeline_of(question, config.kafka).at(version)
         if by >= 0:
-            acl = self.timeline.lives[by].acl
+            acl = self.timeline.lifetimes[by].acl
             return Decision(ALLOWED if acl.permission_type is ALLOW else DENIED, MATCHING_ACL, acl)
         is_default = by == NO_PATTERN and config.allow_everyone
         return ALLOWED_BY_DEFAULT if is_default else DENIED_BY_DEFAULT

@@ -68,7 +68,7 @@ def at_once(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]
         yield list(group)
 
 
-def lives(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterator[AclLifetime]:
+def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterator[AclLifetime]:
     """The lifetimes in the order of their ends, then those without an end.
 
     An ACL that one transaction adds and removes has no lifetime.
@@ -92,9 +92,14 @@ class Timeline:
     number of lifetimes, not on the number of versions.
     """
 
-    def __init__(self, start: Edge, lives: Iterable[AclLifetime]) -> None:
-        self.lives = tuple(lives)
-        edges = {edge.at: edge for life in self.lives for edge in life[2:] if edge is not None}
+    def __init__(self, start: Edge, lifetimes: Iterable[AclLifetime]) -> None:
+        self.lifetimes = tuple(lifetimes)
+        edges = {
+            edge.at: edge
+            for lifetime in self.lifetimes
+            for edge in lifetime[2:]
+            if edge is not None
+        }
         later = sorted(edge for at, edge in edges.items() if at > start.at)
         self.offsets = (start.at, *(edge.at for edge in later))
         self.times = (start.time_ms, *accumulate((edge.time_ms for edge in later), max))
@@ -104,10 +109,10 @@ class Timeline:
         """The number of versions."""
         return len(self.offsets)
 
-    def span(self, life: AclLifetime) -> tuple[int, int]:
+    def span(self, lifetime: AclLifetime) -> tuple[int, int]:
         """The first version with this lifetime's ACL, and the first version after it."""
-        begin = 0 if life.begin is None else self._numbers.get(life.begin.at, 0)
-        end = len(self) if life.end is None else self._numbers.get(life.end.at, 0)
+        begin = 0 if lifetime.begin is None else self._numbers.get(lifetime.begin.at, 0)
+        end = len(self) if lifetime.end is None else self._numbers.get(lifetime.end.at, 0)
         return begin, end
 
     def version_at(self, offset: int) -> int:
@@ -130,7 +135,7 @@ class Timeline:
 
     def alive(self, version: int) -> Iterator[AclLifetime]:
         """The lifetimes in one version."""
-        for life in self.lives:
-            begin, end = self.span(life)
+        for lifetime in self.lifetimes:
+            begin, end = self.span(lifetime)
             if begin <= version < end:
-                yield life
+                yield lifetime

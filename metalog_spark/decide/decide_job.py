@@ -48,10 +48,10 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     history is decided by the last known ACLs. There is no decision before the history, for a
     request with a missing or unknown part, nor for a pattern that is not LITERAL.
     """
-    eras = configuration.eras
+    periods = configuration.periods
 
     def decide(questions: pa.Array, times: pa.Array) -> pa.Array:
-        return deciding(state, eras).decide(QuestionColumns(questions, times))
+        return deciding(state, periods).decide(QuestionColumns(questions, times))
 
     return answered(requests, decide)
 

@@ -37,12 +37,12 @@ from metalog.ids import uuid_text
 from metalog.plurals import counted
 from metalog.records.primitives.text import decode_text
 from metalog_spark.decide.timeline_columns import (
-    BEFORE_LIVES,
+    BEFORE_LIFETIMES,
     Numbers,
     NumberSlots,
     TimelineColumns,
 )
-from metalog_spark.history.configuration import Era
+from metalog_spark.history.configuration import ConfigPeriod
 from metalog_spark.history.state import FolderState, unpacked
 
 BETWEEN_PARTS: Final = b"\xff"
@@ -73,7 +73,7 @@ _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 """Parts without a word that Kafka knows."""
 _NONE: Final = -1
 """The number of an unknown word."""
-_NO_PATTERN: Final = NO_PATTERN + BEFORE_LIVES
+_NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES
 _LONG_AGO: Final = np.iinfo(np.int64).min
 
 Truths = NDArray[np.bool_]
@@ -93,33 +93,33 @@ class QuestionColumns(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def deciding(state: bytes, eras: tuple[Era, ...]) -> DecideWorker:
+def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
     """The worker of a state and configuration, made once in this process.
 
     PySpark's workers collect garbage after each task; this object has no cycles, so it is frozen.
     """
     with gc_paused():
-        return DecideWorker(unpacked(state), eras)
+        return DecideWorker(unpacked(state), periods)
 
 
 class DecideWorker:
     """Decides by one history, and by the configurations of its time."""
 
-    def __init__(self, state: FolderState, eras: Sequence[Era]) -> None:
+    def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
-        self._moments = _Moments(state, eras)
+        self._moments = _Moments(state, periods)
         self._timelines = DecisionTimelines(timeline)
         self._sessions = len(self._timelines.principals), self._timelines.host_numbers
         self._principals = _in_bytes(self._timelines.principals)
-        self._versions = [era.config.kafka for era in eras]
+        self._versions = [period.config.kafka for period in periods]
         self._of_host: dict[KafkaVersion, dict[bytes, int]] = {each: {} for each in KafkaVersion}
-        self._super_users = [set(map(str.encode, era.config.super_users)) for era in eras]
-        self._opens = np.array([era.config.allow_everyone for era in eras])
-        lives = timeline.lives
-        allows = (life.acl.permission_type is ALLOW for life in lives)
+        self._super_users = [set(map(str.encode, period.config.super_users)) for period in periods]
+        self._opens = np.array([period.config.allow_everyone for period in periods])
+        lifetimes = timeline.lifetimes
+        allows = (lifetime.acl.permission_type is ALLOW for lifetime in lifetimes)
         by_lives = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
-        self._answers = np.array([_NOT_BY_DEFAULT] * BEFORE_LIVES + by_lives, np.int32)
-        ids = [None] * BEFORE_LIVES + [uuid_text(life.id) for life in lives]
+        self._answers = np.array([_NOT_BY_DEFAULT] * BEFORE_LIFETIMES + by_lives, np.int32)
+        ids = [None] * BEFORE_LIFETIMES + [uuid_text(lifetime.id) for lifetime in lifetimes]
         self._ids = pa.array(ids, pa.string())
         self._turns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
@@ -141,10 +141,10 @@ class DecideWorker:
         principals, hosts, names, words = map(_Coded.of, parts)
         times = pc.fill_null(asked.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
-        versions, eras = self._moments.versions[moments], self._moments.eras[moments]
+        versions, periods = self._moments.versions[moments], self._moments.periods[moments]
         question = (
             principals.numbers(self._principals, 0),
-            self._hosts_by(hosts, eras),
+            self._hosts_by(hosts, periods),
             words.numbers(_WORDS, _NONE),
             names.places,
         )
@@ -154,9 +154,9 @@ class DecideWorker:
         by = np.zeros(len(versions), np.int64)
         by[rows] = self._by(names.texts(), *(part[rows] for part in (*question, versions)))
         answers = self._answers[by]
-        answers[(by == _NO_PATTERN) & self._opens[eras]] = _BY_DEFAULT
+        answers[(by == _NO_PATTERN) & self._opens[periods]] = _BY_DEFAULT
         if any(self._super_users):
-            is_super = self._are_super_users(principals)[eras, principals.places]
+            is_super = self._are_super_users(principals)[periods, principals.places]
             answers[is_super] = _TO_SUPER_USER
             by[is_super] = 0
         answers[is_nothing] = NOTHING
@@ -167,7 +167,7 @@ class DecideWorker:
         )
         return pa.StructArray.from_arrays(columns, DECIDED)
 
-    def _hosts_by(self, hosts: _Coded, eras: Numbers) -> Numbers:
+    def _hosts_by(self, hosts: _Coded, periods: Numbers) -> Numbers:
         """The number of each row's host, for the Kafka version of its configuration period."""
         by_version = {
             kafka: hosts.numbers(self._numbers_of(hosts, kafka), 0)
@@ -175,7 +175,7 @@ class DecideWorker:
         }
         numbers = by_version.pop(self._versions[0])
         for kafka, others in by_version.items():
-            is_its = np.array([each is kafka for each in self._versions])[eras]
+            is_its = np.array([each is kafka for each in self._versions])[periods]
             numbers = np.where(is_its, others, numbers)
         return numbers
 
@@ -309,16 +309,16 @@ class _Coded(NamedTuple):
 class _Moments:
     """Everything that depends on the time only, for each interval in which it is constant."""
 
-    def __init__(self, state: FolderState, eras: Sequence[Era]) -> None:
+    def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline
         times = np.array([] if timeline is None else timeline.times, np.int64) * 1000
-        starts = np.array([era.from_us for era in eras[1:]], np.int64)
+        starts = np.array([period.from_us for period in periods[1:]], np.int64)
         ends = [edge * 1000 for gap in state.unknown for edge in gap if edge is not None]
         self._edges = np.unique(np.concatenate((times, starts, np.array(ends, np.int64))))
         begins = np.concatenate(([_LONG_AGO], self._edges))
         self.versions = np.searchsorted(times, begins, "right") - 1
         self.offsets = np.array([0] if timeline is None else timeline.offsets)[self.versions]
-        self.eras = np.searchsorted(starts, begins, "right")
+        self.periods = np.searchsorted(starts, begins, "right")
         self.known = self.versions >= 0
         for begin, end in state.unknown:
             first = 0 if begin is None else np.searchsorted(begins, begin * 1000)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 ALWAYS: Final = 0
 """The time that makes everything different."""
-_LIVES: Final = (
+_LIFETIMES: Final = (
     "id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host",
     "operation", "permission_type", "from_known", "from_time",
 )  # fmt: skip
 _ENDS: Final = ("to_known", "to_offset", "to_time")
-_STRETCHES: Final = ("kind", "from_offset", "from_time")
-_ERAS: Final = ("super_users", "allow_everyone", "kafka_version", "from_time")
+_RANGES: Final = ("kind", "from_offset", "from_time")
+_PERIODS: Final = ("super_users", "allow_everyone", "kafka_version", "from_time")
 
 Row = tuple[Any, ...]
 
@@ -34,9 +34,9 @@ class DecidingRows(NamedTuple):
     """The end of each row of ACL_CHANGELOG, by the columns that do not change when a lifetime
     ends; and the last start time of equal rows of HISTORY and CONFIGURATION."""
 
-    lives: dict[Row, Row]
-    stretches: frozenset[Row]
-    eras: frozenset[Row]
+    lifetimes: dict[Row, Row]
+    ranges: frozenset[Row]
+    periods: frozenset[Row]
 
 
 def deciding_in(tables: Tables) -> DecidingRows:
@@ -47,11 +47,11 @@ def deciding_in(tables: Tables) -> DecidingRows:
 
 def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> DecidingRows:
     """The deciding rows of the three tables."""
-    eras = _rows(configuration, _ERAS)
+    periods = _rows(configuration, _PERIODS)
     return DecidingRows(
-        dict(zip(_rows(changelog, _LIVES), _rows(changelog, _ENDS), strict=True)),
-        frozenset(_rows(history, _STRETCHES)),
-        frozenset((str(sorted(users)), *map(str, rest), begin) for users, *rest, begin in eras),
+        dict(zip(_rows(changelog, _LIFETIMES), _rows(changelog, _ENDS), strict=True)),
+        frozenset(_rows(history, _RANGES)),
+        frozenset((str(sorted(users)), *map(str, rest), begin) for users, *rest, begin in periods),
     )
 
 
@@ -71,10 +71,10 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
 
 def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
     """Microseconds since 1970; None if they decide alike."""
-    moments = [row[-1] for row in (one.stretches ^ other.stretches) | (one.eras ^ other.eras)]
-    moments += [row[-1] for row in one.lives.keys() ^ other.lives.keys()]
-    for life, end in one.lives.items():
-        other_end = other.lives.get(life, end)
+    moments = [row[-1] for row in (one.ranges ^ other.ranges) | (one.periods ^ other.periods)]
+    moments += [row[-1] for row in one.lifetimes.keys() ^ other.lifetimes.keys()]
+    for lifetime, end in one.lifetimes.items():
+        other_end = other.lifetimes.get(lifetime, end)
         if other_end != end:
             moments.append(min(_time(end), _time(other_end)))
     return min((moment or ALWAYS for moment in moments), default=None)

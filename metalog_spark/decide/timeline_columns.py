@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
-BEFORE_LIVES: Final = 2
+BEFORE_LIFETIMES: Final = 2
 """Offset of an ACL lifetime's number in columns: UNMATCHED and NO_PATTERN come first."""
 SLOT_BITS: Final = 20
 """The cache has ``2 ** SLOT_BITS`` slots, one question each."""
@@ -63,7 +63,7 @@ class TimelineColumns:
             self._firsts.append(len(self._by))
             self._counts.append(len(timeline.by))
             self._since.extend([number * self._versions + version for version in timeline.since])
-            self._by.extend([by + BEFORE_LIVES for by in timeline.by])
+            self._by.extend([by + BEFORE_LIFETIMES for by in timeline.by])
         return number
 
     def at(self, timelines: Numbers, versions: Numbers) -> Numbers:

@@ -20,7 +20,7 @@ from metalog_spark.findings.remedy import danger_of_question, opening
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
 from metalog_spark.findings.windows.answers import askable
-from metalog_spark.findings.windows.state import config_now, lives_in
+from metalog_spark.findings.windows.state import config_now, lifetimes_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import frame_of
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from authorizer.config import AuthorizerConfig
-    from metalog_spark.findings.usage.acl_lifetimes import Lives
+    from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
@@ -65,9 +65,9 @@ def in_order() -> tuple[Column, ...]:
 
 def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
     """``SCHEMA`` of rows of ``pairs_denied``, in their order; each is looked into here."""
-    lives, config = lives_in(tables), config_now(tables)
-    now = AclIndex.of(lives.at(None))
-    rows = [_row(row, lives, now, config) for row in pairs]
+    lifetimes, config = lifetimes_in(tables), config_now(tables)
+    now = AclIndex.of(lifetimes.at(None))
+    rows = [_row(row, lifetimes, now, config) for row in pairs]
     return frame_of(tables.session, rows, SCHEMA)
 
 
@@ -99,7 +99,9 @@ def pairs_denied(tables: Tables, window: Window) -> DataFrame:
     )
 
 
-def _row(row: Any, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tuple[Any, ...]:
+def _row(
+    row: Any, lifetimes: AclLifetimes, now: AclIndex, config: AuthorizerConfig
+) -> tuple[Any, ...]:
     last = row["last"]
     question = Question(
         row["principal"],
@@ -108,7 +110,7 @@ def _row(row: Any, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tup
         row["resource_name"],
         last["host"],
     )
-    then = lives.at(last["log_offset"] if last["known"] else None)
+    then = lifetimes.at(last["log_offset"] if last["known"] else None)
     explained = explain(then, config, question)
     still = _denies(now, config, question)
     near = next(iter(explained.near_misses), None)

@@ -16,7 +16,7 @@ from metalog.acl import words_of
 from metalog_sources.formats.document import acl_order
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.usage.acl_lifetimes import ACL_SQL
-from metalog_spark.findings.windows.state import config_now, lives_in
+from metalog_spark.findings.windows.state import config_now, lifetimes_in
 from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def drift(
     the history. Both folders may be the same.
     """
     before, after = (
-        lives_in(tables).at(offset) for tables, offset in ((meant, meant_at), (found, found_at))
+        lifetimes_in(tables).at(offset) for tables, offset in ((meant, meant_at), (found, found_at))
     )
     differs = difference(before, after, {}, {})
     dangers = opening(differs.added, config_now(found))

@@ -226,7 +226,7 @@ def _used(
     """Today's ACLs, and the number of requests that each decided in the window."""
     known = counted(tables, window) if requests is None else requests
     uses = {acl: Use(count.requests, count.last_us) for acl, count in known.uses.items()}
-    return known.lives.at(None), uses
+    return known.lifetimes.at(None), uses
 
 
 def _sum(uses: Iterable[Use]) -> Use:

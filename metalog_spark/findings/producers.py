@@ -23,7 +23,7 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.host_block import client_address, host_block
 from metalog_spark.findings.usage.usage_classes import lasts
 from metalog_spark.findings.windows.pending import with_waiting
-from metalog_spark.findings.windows.state import config_now, known_from_ms, lives_in
+from metalog_spark.findings.windows.state import config_now, known_from_ms, lifetimes_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
 from metalog_spark.store.tables import CONFIGURATION
@@ -113,13 +113,15 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
     These are clients with a request in ``window`` or waiting. A client without any audit line is
     not among them.
     """
-    lives = lives_in(tables)
+    lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
-    today = Starts(lives.at(None), kafka)
-    if not today.has_allows or _shown_by_default(tables, lives.acls):
+    today = Starts(lifetimes.at(None), kafka)
+    if not today.has_allows or _shown_by_default(tables, lifetimes.acls):
         return frozenset()
     edges = window.start_us // 1000, window.end_us // 1000, known_from_ms(tables)
-    lasting = (acl for acl, own in lives.by_acl.items() if not is_allow(acl) or lasts(own, *edges))
+    lasting = (
+        acl for acl, own in lifetimes.by_acl.items() if not is_allow(acl) or lasts(own, *edges)
+    )
     all_the_time = Starts(lasting, kafka)
     return frozenset(
         who

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog_spark.findings.usage.acl_lifetimes import Lives
+    from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
     from metalog_spark.findings.windows.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
@@ -157,13 +157,13 @@ def judged(
     refuse_without_allowed(seen, window)
     config = config_now(tables)
     answers = answers_in(tables, window)
-    lives, said = counted(tables, window) if requests is None else requests
+    lifetimes, said = counted(tables, window) if requests is None else requests
     given = conditions(seen, window, config, tolerated, known_from_ms(tables))
-    today, unseen = tuple(lives.at(None)), unseen_in(tables, window)
-    found = tuple(_spared(tuple(verdicts(lives, said, given)), today, unseen, config.kafka))
+    today, unseen = tuple(lifetimes.at(None)), unseen_in(tables, window)
+    found = tuple(_spared(tuple(verdicts(lifetimes, said, given)), today, unseen, config.kafka))
     dangers = opening((each.acl for each in found), config)
     return ClassifiedAcls(
-        found, seen, answers, dangers, today, config, _last_uses(tables, lives), unseen
+        found, seen, answers, dangers, today, config, _last_uses(tables, lifetimes), unseen
     )
 
 
@@ -180,7 +180,7 @@ def _spared(
         yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
 
 
-def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
+def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
     """Of an id that changed hands nothing is said: whose a use was would take more than it."""
     from pyspark.sql import functions as f
 
@@ -188,9 +188,9 @@ def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
     latest = used.groupBy("acl_id").agg(f.unix_micros(f.max("last_time")))
     by_id: dict[str, int] = dict(map(tuple, latest.collect()))
     owners: dict[str, set[Acl]] = {}
-    for acl, own in lives.by_acl.items():
-        for life in own:
-            owners.setdefault(uuid_text(life.id), set()).add(acl)
+    for acl, own in lifetimes.by_acl.items():
+        for lifetime in own:
+            owners.setdefault(uuid_text(lifetime.id), set()).add(acl)
     found: dict[Acl, int] = {}
     for acl_id, acls in owners.items():
         if len(acls) == 1 and acl_id in by_id:
@@ -218,13 +218,13 @@ def conditions(
 
 
 def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
-    life = verdict.lives[-1]
+    lifetime = verdict.lifetimes[-1]
     uses, last_us = verdict.uses, found.last_use(verdict)
     severity, remedy = found.advice(verdict)
     return (
-        uuid_text(life.id),
+        uuid_text(lifetime.id),
         *words_of(verdict.acl),
-        None if life.begin is None else time_of(life.begin.time_ms * 1000),
+        None if lifetime.begin is None else time_of(lifetime.begin.time_ms * 1000),
         verdict.is_alive,
         verdict.sight.value,
         verdict.state.value,

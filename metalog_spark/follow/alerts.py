@@ -68,16 +68,16 @@ class Denials(NamedTuple):
     mostly: StormSubject
 
 
-def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
+def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
     """Alerts about the ACLs added after offset ``after`` (exclusive), in order.
 
     An ACL that existed under another id is not new. After ``NOTHING`` the whole log is new, and
     only the ACLs still in force count.
     """
-    lives = list(lives)
-    new = [each for each in lives if each.begin is not None and each.begin.at > after]
+    lifetimes = list(lifetimes)
+    new = [each for each in lifetimes if each.begin is not None and each.begin.at > after]
     by_acl: dict[Acl, list[AclLifetime]] = {each.acl: [] for each in new}
-    for each in lives:
+    for each in lifetimes:
         if each.acl in by_acl:
             by_acl[each.acl].append(each)
     came = {
@@ -86,7 +86,7 @@ def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> 
         if each.begin is not None and not _was_there(each.begin, by_acl[each.acl])
     }
     if after == NOTHING:
-        came = _in_force(came, lives)
+        came = _in_force(came, lifetimes)
     for begin, acl in sorted(came):
         for kind, severity, said in _dangers(acl, config_at(begin.time_ms)):
             remedy = kafka_acls_command(CommandKind.REMOVE, acl)
@@ -94,20 +94,20 @@ def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> 
 
 
 def _in_force(
-    came: Iterable[tuple[Edge, Acl]], lives: Iterable[AclLifetime]
+    came: Iterable[tuple[Edge, Acl]], lifetimes: Iterable[AclLifetime]
 ) -> set[tuple[Edge, Acl]]:
     """Each ACL that is still in force, with its latest lifetime."""
     last = {acl: begin for begin, acl in sorted(came)}
-    lasting = {each.acl for each in lives if each.end is None}
+    lasting = {each.acl for each in lifetimes if each.end is None}
     return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
-def _was_there(begin: Edge, lives: Iterable[AclLifetime]) -> bool:
-    """Whether one of ``lives`` began before ``begin`` and had not ended by then."""
+def _was_there(begin: Edge, lifetimes: Iterable[AclLifetime]) -> bool:
+    """Whether one of ``lifetimes`` began before ``begin`` and had not ended by then."""
     return any(
         (each.begin is None or each.begin.at < begin.at)
         and (each.end is None or each.end.at > begin.at)
-        for each in lives
+        for each in lifetimes
     )
 
 

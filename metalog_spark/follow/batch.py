@@ -168,9 +168,13 @@ class Following(NamedTuple):
         known_ms = known_until_ms(history)
         horizon_ms = -1 if known_ms is None else known_ms - self.lateness_ms
         is_due = done.waits_from_ms is not None and done.waits_from_ms <= horizon_ms
-        lives = [AclLifetime(each.id, each.acl, each.begin, each.end) for each in history.lives]
-        alerts = list(of_grants(lives, done.looked_to, lambda ms: self.configuration.at(ms * 1000)))
-        looked_to = max([done.looked_to, *(each.end for each in history.stretches)])
+        lifetimes = [
+            AclLifetime(each.id, each.acl, each.begin, each.end) for each in history.lifetimes
+        ]
+        alerts = list(
+            of_grants(lifetimes, done.looked_to, lambda ms: self.configuration.at(ms * 1000))
+        )
+        looked_to = max([done.looked_to, *(each.end for each in history.ranges)])
         if came or is_due or alerts:
             progress = done._replace(batch=number, looked_to=looked_to)
             written = _Batch(self, tables, history, progress, alerts)
@@ -339,8 +343,8 @@ class _Batch:
     def _state(self) -> bytes:
         source = self._following.log.text
         return packed_rows(
-            changelog_table(self._history.lives),
-            history_table(self._history.stretches, source),
+            changelog_table(self._history.lifetimes),
+            history_table(self._history.ranges, source),
         )
 
     def _rows(self, table: TableSchema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:

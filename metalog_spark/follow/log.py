@@ -90,7 +90,7 @@ class FollowedLog:
 def known_until_ms(history: ArchiveHistory) -> int | None:
     """The time of the last record. Up to it all changes of ACLs are known, as far as the clocks
     agree."""
-    ends = (each.end_ms or 0 for each in history.stretches if each.kind == KNOWN)
+    ends = (each.end_ms or 0 for each in history.ranges if each.kind == KNOWN)
     return max(ends, default=0) or None
 
 

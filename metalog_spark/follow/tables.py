@@ -53,7 +53,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
 
     if tables.has(CONFIGURATION):
         held = Configuration.of(tables.read(CONFIGURATION))
-        if (kafka := held.eras[-1].config.kafka_version) is not None:
+        if (kafka := held.periods[-1].config.kafka_version) is not None:
             configuration = configuration.deciding_as(kafka)
         from_us = _differ_from(held, configuration)
         if from_us is None:
@@ -139,8 +139,8 @@ def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
     session = tables.session
     with tables.at_once():
         _take_halves_back(tables)
-        tables.replace(HISTORY, history_rows(session, history.stretches, source))
-        tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives))
+        tables.replace(HISTORY, history_rows(session, history.ranges, source))
+        tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lifetimes))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS)), _lost(tables)))
         tables.replace(USAGE, usage(tables.read(DECISIONS)))
         tables.state(**{UNCOUNTED: None})

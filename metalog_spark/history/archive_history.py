@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from authorizer.analysis.changes.changes import changes
-from authorizer.history.timeline import Edge, TimelineChange, lives
+from authorizer.history.timeline import Edge, TimelineChange, lifetimes
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId, Uuid
@@ -75,7 +75,7 @@ class KnownRange(NamedTuple):
     why: str | None = None
 
 
-class AclLife(NamedTuple):
+class ChangelogRow(NamedTuple):
     """A row of ACL_CHANGELOG. An end of None is open; an end that is not known lies somewhere in
     the gap whose start or end it has."""
 
@@ -92,8 +92,8 @@ class ArchiveHistory(NamedTuple):
     """The result. ``foreign`` are lines about records of another Kafka; ``metadata_version`` is
     the last one, None if no record has one."""
 
-    stretches: Sequence[KnownRange]
-    lives: Sequence[AclLife]
+    ranges: Sequence[KnownRange]
+    lifetimes: Sequence[ChangelogRow]
     foreign: Sequence[str] = ()
     metadata_version: int | None = None
 
@@ -153,19 +153,19 @@ def history_of(
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
     """
-    stretches: list[KnownRange] = []
+    ranges: list[KnownRange] = []
     followed: list[_Followed] = []
     latest_ms = 0
     for run in _runs(archive, scanned):
         if isinstance(run, LogHole):
             if not skip_damaged:
                 _check_is_no_damage(run, advice)
-            stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
+            ranges.append(_lost(run.is_damage, run.start, run.end, run.why))
             continue
         if run.end == 0 < archive.end:
             continue
         base, unknown = _based(run, archive.snapshots, None if skip_damaged else advice)
-        stretches += unknown
+        ranges += unknown
         if base is None:
             continue
         found = [each for each in run.found if each.offset >= base.offset]
@@ -177,7 +177,7 @@ def history_of(
         ]
         latest_ms = end_ms
         start_ms = run.first_ms if base.time_ms is None else base.time_ms
-        stretches.append(KnownRange(KNOWN, base.offset, run.end, start_ms, end_ms))
+        ranges.append(KnownRange(KNOWN, base.offset, run.end, start_ms, end_ms))
         followed.append(_Followed(base, start_ms, run.end, end_ms, records))
     read = ((at, message) for each in followed for at, _, message in each.records)
     told = [
@@ -185,9 +185,9 @@ def history_of(
         for at, message in chain(*(each.base.foreign for each in followed), read)
         if isinstance(message, Undecodable | FeatureLevelRecord)
     ]
-    lives = list(_lives(followed, archive.who_has()))
+    lifetimes = list(_lifetimes(followed, archive.who_has()))
     foreign = [*traces_in_records(told).values()]
-    return ArchiveHistory(_with_times(stretches), lives, foreign, metadata_version_in(told))
+    return ArchiveHistory(_with_times(ranges), lifetimes, foreign, metadata_version_in(told))
 
 
 class _Run(NamedTuple):
@@ -345,49 +345,56 @@ def _lost(is_damage: bool, start: int, end: int, why: str) -> KnownRange:
     return KnownRange(DAMAGED if is_damage else GAP, start, end, None, None, why)
 
 
-def _with_times(stretches: Sequence[KnownRange]) -> list[KnownRange]:
+def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
     """Give unknown ranges the times of the known ones beside them."""
     timed: list[KnownRange] = []
-    for number, each in enumerate(stretches):
+    for number, each in enumerate(ranges):
         if each.kind != KNOWN:
-            before = (known.end_ms for known in reversed(stretches[:number]) if known.kind == KNOWN)
-            after = (known.start_ms for known in stretches[number:] if known.kind == KNOWN)
+            before = (known.end_ms for known in reversed(ranges[:number]) if known.kind == KNOWN)
+            after = (known.start_ms for known in ranges[number:] if known.kind == KNOWN)
             each = each._replace(start_ms=next(before, None), end_ms=next(after, None))
         timed.append(each)
     return timed
 
 
-def _lives(followed: Sequence[_Followed], who_has: Callable[[int], str]) -> Iterator[AclLife]:
+def _lifetimes(
+    followed: Sequence[_Followed], who_has: Callable[[int], str]
+) -> Iterator[ChangelogRow]:
     """The lifetimes that ended, in order of their ends; then those that have not."""
-    lasting: dict[Uuid, AclLife] = {}
+    lasting: dict[Uuid, ChangelogRow] = {}
     before: _Followed | None = None
-    for stretch in followed:
-        came = None if before is None else Edge(stretch.base.offset, stretch.start_ms or 0)
+    for part in followed:
+        came = None if before is None else Edge(part.base.offset, part.start_ms or 0)
         held, lasting = lasting, {}
-        for life in lives(stretch.base.acls, _acl_changes(stretch)):
-            earlier = held.pop(life.id, None) if life.begin is None else None
-            if earlier is not None and earlier.acl == life.acl:
+        for lifetime in lifetimes(part.base.acls, _acl_changes(part)):
+            earlier = held.pop(lifetime.id, None) if lifetime.begin is None else None
+            if earlier is not None and earlier.acl == lifetime.acl:
                 begin, begin_known, source = earlier.begin, earlier.begin_known, earlier.source
             else:
-                begin, begin_known = life.begin or came, life.begin is not None or came is None
-                source = who_has(life.begin.at - 1) if life.begin else stretch.base.source
+                begin, begin_known = (
+                    lifetime.begin or came,
+                    lifetime.begin is not None or came is None,
+                )
+                source = who_has(lifetime.begin.at - 1) if lifetime.begin else part.base.source
                 if earlier is not None:
-                    held[life.id] = earlier
-            seen = AclLife(life.id, life.acl, begin, begin_known, life.end, True, source)
-            if life.end is None:
-                lasting[life.id] = seen
+                    held[lifetime.id] = earlier
+            seen = ChangelogRow(
+                lifetime.id, lifetime.acl, begin, begin_known, lifetime.end, True, source
+            )
+            if lifetime.end is None:
+                lasting[lifetime.id] = seen
             else:
                 yield seen
         if before is not None:
             gone = Edge(before.end, before.end_ms)
             yield from (each._replace(end=gone, end_known=False) for each in held.values())
-        before = stretch
+        before = part
     yield from lasting.values()
 
 
-def _acl_changes(stretch: _Followed) -> Iterator[TimelineChange]:
+def _acl_changes(part: _Followed) -> Iterator[TimelineChange]:
     return (
         each
-        for each in changes(each for each in stretch.records if type(each[2]) is not Undecodable)
+        for each in changes(each for each in part.records if type(each[2]) is not Undecodable)
         if isinstance(each, TimelineChange)
     )

@@ -17,7 +17,7 @@ from metalog.ids import uuid_text
 from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.archive_history import (
     ADVICE,
-    AclLife,
+    ChangelogRow,
     KnownRange,
     RelevantRecord,
     ScannedSplit,
@@ -65,14 +65,14 @@ def read_changelog(
         logs.close()
     for line in history.foreign:
         warn(f"{logs.text}: {line}")
-    stretches = history_table(history.stretches, logs.text)
-    return changelog_table(history.lives), stretches, history.metadata_version
+    ranges = history_table(history.ranges, logs.text)
+    return changelog_table(history.lifetimes), ranges, history.metadata_version
 
 
-def replace_changelog(tables: Tables, lives: pa.Table, stretches: pa.Table) -> None:
+def replace_changelog(tables: Tables, lifetimes: pa.Table, ranges: pa.Table) -> None:
     """Replace both tables by the rows of ``read_changelog``."""
-    tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
-    tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
+    tables.replace(ACL_CHANGELOG, in_spark(tables.session, lifetimes, ACL_CHANGELOG.schema))
+    tables.replace(HISTORY, in_spark(tables.session, ranges, HISTORY.schema))
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:
@@ -132,11 +132,11 @@ def _gathered(rows: DataFrame) -> dict[int, ScannedSplit]:
     return {number: each._replace(found=sorted(each.found)) for number, each in scanned.items()}
 
 
-def history_rows(session: SparkSession, stretches: Iterable[KnownRange], source: str) -> DataFrame:
-    return in_spark(session, history_table(stretches, source), HISTORY.schema)
+def history_rows(session: SparkSession, ranges: Iterable[KnownRange], source: str) -> DataFrame:
+    return in_spark(session, history_table(ranges, source), HISTORY.schema)
 
 
-def history_table(stretches: Iterable[KnownRange], source: str) -> pa.Table:
+def history_table(ranges: Iterable[KnownRange], source: str) -> pa.Table:
     """Rows of the table HISTORY."""
     rows = [
         (
@@ -148,38 +148,38 @@ def history_table(stretches: Iterable[KnownRange], source: str) -> pa.Table:
             _micros(each.end_ms),
             each.why,
         )
-        for each in stretches
+        for each in ranges
     ]
     return table_of(rows, HISTORY.schema)
 
 
-def changelog_rows(session: SparkSession, lives: Iterable[AclLife]) -> DataFrame:
-    return in_spark(session, changelog_table(lives), ACL_CHANGELOG.schema)
+def changelog_rows(session: SparkSession, lifetimes: Iterable[ChangelogRow]) -> DataFrame:
+    return in_spark(session, changelog_table(lifetimes), ACL_CHANGELOG.schema)
 
 
-def changelog_table(lives: Iterable[AclLife]) -> pa.Table:
+def changelog_table(lifetimes: Iterable[ChangelogRow]) -> pa.Table:
     """Rows of the table ACL_CHANGELOG, in the order in which the ACLs were added."""
     rows = [
         (
-            uuid_text(life.id),
-            *_acl_columns(life),
-            *_edge(life.begin),
-            life.begin_known,
-            *_edge(life.end),
-            life.end_known,
-            life.source,
+            uuid_text(lifetime.id),
+            *_acl_columns(lifetime),
+            *_edge(lifetime.begin),
+            lifetime.begin_known,
+            *_edge(lifetime.end),
+            lifetime.end_known,
+            lifetime.source,
         )
-        for life in sorted(lives, key=_by_begin)
+        for lifetime in sorted(lifetimes, key=_by_begin)
     ]
     return table_of(rows, ACL_CHANGELOG.schema)
 
 
-def _by_begin(life: AclLife) -> tuple[int, bytes]:
-    return (-1 if life.begin is None else life.begin.at), life.id
+def _by_begin(lifetime: ChangelogRow) -> tuple[int, bytes]:
+    return (-1 if lifetime.begin is None else lifetime.begin.at), lifetime.id
 
 
-def _acl_columns(life: AclLife) -> tuple[str, ...]:
-    return tuple(each if isinstance(each, str) else each.name for each in life.acl)
+def _acl_columns(lifetime: ChangelogRow) -> tuple[str, ...]:
+    return tuple(each if isinstance(each, str) else each.name for each in lifetime.acl)
 
 
 def _edge(edge: Edge | None) -> tuple[int | None, int | None]:

@@ -38,7 +38,7 @@ ASSUMED: Final = "assumed"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Era(NamedTuple):
+class ConfigPeriod(NamedTuple):
     """A configuration period: ``config`` is in force from ``from_us`` (microseconds since 1970;
     None is the beginning) until the next period. ``source`` is its file, or ``ASSUMED``.
 
@@ -52,18 +52,20 @@ class Era(NamedTuple):
     source: str
 
 
-NOTHING_SAID: Final = Era(None, AuthorizerConfig(), ASSUMED)
+DEFAULT_PERIOD: Final = ConfigPeriod(None, AuthorizerConfig(), ASSUMED)
 
 
 class Configuration:
     """The configuration periods in order; the first has no beginning."""
 
-    def __init__(self, eras: Iterable[Era] = (NOTHING_SAID,)) -> None:
-        self.eras = tuple(eras)
-        self.starts = tuple(era.from_us for era in self.eras[1:] if era.from_us is not None)
+    def __init__(self, periods: Iterable[ConfigPeriod] = (DEFAULT_PERIOD,)) -> None:
+        self.periods = tuple(periods)
+        self.starts = tuple(
+            period.from_us for period in self.periods[1:] if period.from_us is not None
+        )
 
     def at(self, time_us: int) -> AuthorizerConfig:
-        return self.eras[bisect_right(self.starts, time_us)].config
+        return self.periods[bisect_right(self.starts, time_us)].config
 
     def rows(self, session: SparkSession) -> DataFrame:
         return in_spark(session, self.table(), CONFIGURATION.schema)
@@ -75,22 +77,22 @@ class Configuration:
             (
                 begin,
                 end,
-                sorted(era.config.super_users),
-                era.config.allow_everyone,
-                era.config.kafka_version and era.config.kafka_version.value,
-                era.source,
+                sorted(period.config.super_users),
+                period.config.allow_everyone,
+                period.config.kafka_version and period.config.kafka_version.value,
+                period.source,
             )
-            for era, begin, end in zip(self.eras, edges, edges[1:], strict=False)
+            for period, begin, end in zip(self.periods, edges, edges[1:], strict=False)
         ]
         return table_of(rows, CONFIGURATION.schema)
 
     def deciding_as(self, default: KafkaVersion) -> Configuration:
         """The same with the version ``default`` in periods without a version."""
         return Configuration(
-            era._replace(
-                config=era.config._replace(kafka_version=era.config.kafka_version or default)
+            period._replace(
+                config=period.config._replace(kafka_version=period.config.kafka_version or default)
             )
-            for era in self.eras
+            for period in self.periods
         )
 
     @staticmethod
@@ -98,15 +100,17 @@ class Configuration:
         """The configuration in the table CONFIGURATION. Settings without a row are unknown."""
         columns = ("super_users", "allow_everyone", "kafka_version", "source")
         rows = table.selectExpr("unix_micros(from_time) from_us", *columns).collect()
-        eras = [Era(row["from_us"], deciding_config(row), row["source"]) for row in rows]
-        return Configuration(sorted(eras, key=_begin)) if eras else Configuration()
+        periods = [
+            ConfigPeriod(row["from_us"], deciding_config(row), row["source"]) for row in rows
+        ]
+        return Configuration(sorted(periods, key=_begin)) if periods else Configuration()
 
 
 def read_configuration(
     texts: Sequence[str], *, files: Files = LOCAL_FILES
 ) -> tuple[Configuration, list[str]]:
     """The configuration of the arguments of ``--config``, and lines about its oddities."""
-    found: dict[int | None, Era] = {}
+    found: dict[int | None, ConfigPeriod] = {}
     warnings: list[str] = []
     for text in texts:
         from_us, path = _parts(text)
@@ -118,7 +122,7 @@ def read_configuration(
                 f"--config {text}: {found[from_us].source} holds from {since} on already;"
                 " write MOMENT=FILE for one that took its place"
             )
-        found[from_us] = Era(from_us, config, str(path))
+        found[from_us] = ConfigPeriod(from_us, config, str(path))
     if None not in found:
         until = min((start for start in found if start is not None), default=None)
         when = "" if until is None else f"before {time_text(until // 1000)} "
@@ -126,7 +130,7 @@ def read_configuration(
             f"{when}assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false;"
             " give --config server.properties"
         )
-        found[None] = NOTHING_SAID
+        found[None] = DEFAULT_PERIOD
     return Configuration(sorted(found.values(), key=_begin)), warnings
 
 
@@ -185,8 +189,8 @@ def deciding_config(row: Mapping[str, Any] | Row) -> AuthorizerConfig:
     )
 
 
-def _begin(era: Era) -> Any:
-    return era.from_us is not None, era.from_us
+def _begin(period: ConfigPeriod) -> Any:
+    return period.from_us is not None, period.from_us
 
 
 def _time(microseconds: int) -> datetime:

@@ -51,12 +51,12 @@ def packed(changelog: DataFrame, history: DataFrame) -> bytes:
 def packed_rows(changelog: pa.Table, history: pa.Table) -> bytes:
     """The same from rows that are already on the driver."""
     columns = (column.to_pylist() for column in _in_ms(history, _HISTORY).columns)
-    stretches = sorted(zip(*columns, strict=True), key=repr)
-    return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(stretches)}))
+    ranges = sorted(zip(*columns, strict=True), key=repr)
+    return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(ranges)}))
 
 
-def packed_lives(changelog: DataFrame) -> bytes:
-    """The same without HISTORY, for ``lives_of``."""
+def packed_lifetimes(changelog: DataFrame) -> bytes:
+    """The same without HISTORY, for ``unpacked_lifetimes``."""
     return _written(_table(changelog.select(*_CHANGELOG).toArrow()))
 
 
@@ -65,18 +65,18 @@ def unpacked(data: bytes) -> FolderState:
     history = json.loads(table.schema.metadata[b"history"])
     known = [Edge(offset, ms or 0) for kind, offset, ms, _ in history if kind == _KNOWN]
     unknown = tuple((begin, end) for kind, _, begin, end in history if kind != _KNOWN)
-    return FolderState(Timeline(min(known), _lives(table)) if known else None, unknown)
+    return FolderState(Timeline(min(known), _lifetimes(table)) if known else None, unknown)
 
 
-def lives_of(data: bytes) -> Iterator[AclLifetime]:
-    """Every lifetime of every ACL, from the bytes of ``packed_lives``."""
-    return _lives(_read(data))
+def unpacked_lifetimes(data: bytes) -> Iterator[AclLifetime]:
+    """Every lifetime of every ACL, from the bytes of ``packed_lifetimes``."""
+    return _lifetimes(_read(data))
 
 
 def _table(changelog: pa.Table) -> pa.Table:
-    lives = _in_ms(changelog, _CHANGELOG)
+    lifetimes = _in_ms(changelog, _CHANGELOG)
     order = [(name, "ascending") for name in (*_EDGES, "id")]
-    return _encoded(lives.sort_by(order).combine_chunks()).replace_schema_metadata()
+    return _encoded(lifetimes.sort_by(order).combine_chunks()).replace_schema_metadata()
 
 
 def _in_ms(table: pa.Table, names: Iterable[str]) -> pa.Table:
@@ -104,7 +104,7 @@ def _read(data: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def _lives(table: pa.Table) -> Iterator[AclLifetime]:
+def _lifetimes(table: pa.Table) -> Iterator[AclLifetime]:
     acls = map(Acl, *(_values(table, name) for name in Acl._fields))
     begins = map(_edge, *(_values(table, name) for name in _EDGES[:2]))
     ends = map(_edge, *(_values(table, name) for name in _EDGES[2:]))

@@ -148,7 +148,7 @@ def _uses(acls: Sequence[Row]) -> _Uses:
 
 def _unused(parts: Parts, whose: _Whose, end: str) -> Section:
     acls = _in_force(parts, whose)
-    today = [] if parts.unused.refused else parts.requests.lives.at(None)
+    today = [] if parts.unused.refused else parts.requests.lifetimes.at(None)
     return sections.unused(parts.unused, acls, len(_later(acls, today, whose)), end)
 
 
@@ -207,7 +207,7 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
         ("Window", f"{first} to {last}"),
         ("Metadata log", log),
         ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
-        ("Configuration", configuration_said(found.eras, found.parts.window)),
+        ("Configuration", configuration_said(found.periods, found.parts.window)),
     ]
 
 

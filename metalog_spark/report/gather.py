@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from metalog.acl import Acl
-    from metalog_spark.history.configuration import Era
+    from metalog_spark.history.configuration import ConfigPeriod
     from metalog_spark.report.triage.owners import Team
     from metalog_spark.store.table_store import Tables
 
@@ -162,7 +162,7 @@ class Parts:
             return None
         if row["acl"] is None:
             return RequestFilter(principal=row["principal"])
-        own = self.requests.lives.by_acl[acl_of(row["acl"][name] for name in ACL_COLUMNS)]
+        own = self.requests.lifetimes.by_acl[acl_of(row["acl"][name] for name in ACL_COLUMNS)]
         return RequestFilter(acl_id=uuid_text(own[-1].id))
 
     @cached_property
@@ -217,7 +217,7 @@ class Gathered(NamedTuple):
     path: str
     bars: Bars
     lines: int
-    eras: Sequence[Era]
+    periods: Sequence[ConfigPeriod]
     strips: tuple[Strip, ...]
     traffic: Mapping[str, Traffic]
     changes: Sequence[tuple[int, tuple[str, ...]]]
@@ -253,11 +253,11 @@ def gathered(
         path=str(tables.path),
         bars=bars,
         lines=covered["lines"] or 0,
-        eras=Configuration.of(tables.read(CONFIGURATION)).eras,
+        periods=Configuration.of(tables.read(CONFIGURATION)).periods,
         strips=strips_seen,
         traffic=answered,
         changes=changes(tables, bars),
-        acls=parts.requests.lives.at(None),
+        acls=parts.requests.lifetimes.at(None),
     )
 
 

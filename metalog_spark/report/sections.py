@@ -343,9 +343,9 @@ def disagreements(found: Rows) -> Section:
 
 
 def unseen(parts: Parts) -> Section:
-    """Stretches of the log that nobody has or that are damaged, and lines that were not taken
+    """Ranges of the log that nobody has or that are damaged, and lines that were not taken
     for what they say."""
-    stretches = [row for row in parts.history if row["kind"] != "KNOWN"]
+    ranges = [row for row in parts.history if row["kind"] != "KNOWN"]
     cells: list[tuple[Cell, ...]] = [
         (
             "damaged and skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
@@ -354,7 +354,7 @@ def unseen(parts: Parts) -> Section:
             None,
             f"{row['why'] or 'not in the archive'}; {between(row)}",
         )
-        for row in stretches
+        for row in ranges
     ]
     cells += [
         (

@@ -16,7 +16,7 @@ from metalog_spark.report.words import day, moment
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog_spark.findings.windows.window import Window
-    from metalog_spark.history.configuration import Era
+    from metalog_spark.history.configuration import ConfigPeriod
     from metalog_spark.report.rows import Row
 
 
@@ -33,30 +33,30 @@ def log_end(history: Sequence[Row], window: Window) -> str:
     return f"the log's end, {day(end)}{beside}"
 
 
-def configuration_said(eras: Sequence[Era], window: Window) -> str:
+def configuration_said(periods: Sequence[ConfigPeriod], window: Window) -> str:
     """The configuration in the window and each change within it; and today's, if it differs."""
-    inside = list(_different(_touched(eras, window)))
+    inside = list(_different(_touched(periods, window)))
     said = [_rules(inside[0].config)]
-    said += [f"from {_at(era)} another: {_rules(era.config)}" for era in inside[1:]]
-    today = list(_different(eras))[-1]
+    said += [f"from {_at(period)} another: {_rules(period.config)}" for period in inside[1:]]
+    today = list(_different(periods))[-1]
     if today.config != inside[-1].config:
         said.append(f"since {_at(today)}, after this window, another: {_rules(today.config)}")
     return "; ".join(said)
 
 
-def _touched(eras: Sequence[Era], window: Window) -> Iterator[Era]:
-    for era, after in zip(eras, [*eras[1:], None], strict=True):
-        begun = era.from_us is None or era.from_us < window.end_us
+def _touched(periods: Sequence[ConfigPeriod], window: Window) -> Iterator[ConfigPeriod]:
+    for period, after in zip(periods, [*periods[1:], None], strict=True):
+        begun = period.from_us is None or period.from_us < window.end_us
         ended = after is not None and (after.from_us or 0) <= window.start_us
         if begun and not ended:
-            yield era
+            yield period
 
 
-def _different(eras: Iterator[Era] | Sequence[Era]) -> Iterator[Era]:
+def _different(periods: Iterator[ConfigPeriod] | Sequence[ConfigPeriod]) -> Iterator[ConfigPeriod]:
     """The configuration periods, without those equal to the one before."""
-    found = list(eras)
+    found = list(periods)
     yield from found[:1]
-    yield from (era for before, era in pairwise(found) if era.config != before.config)
+    yield from (period for before, period in pairwise(found) if period.config != before.config)
 
 
 def _rules(config: AuthorizerConfig) -> str:
@@ -65,7 +65,7 @@ def _rules(config: AuthorizerConfig) -> str:
     return f"{counted(len(config.super_users), 'super user')}, {rule}{version}"
 
 
-def _at(era: Era) -> str:
-    if era.from_us is None:
+def _at(period: ConfigPeriod) -> str:
+    if period.from_us is None:
         return "the beginning"
-    return f"{day(era.from_us)} {moment(era.from_us):%H:%M}"
+    return f"{day(period.from_us)} {moment(period.from_us):%H:%M}"

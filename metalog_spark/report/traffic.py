@@ -135,12 +135,12 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
     """The bar of each added or removed ACL, and the ACL, in the order of ``ACL_COLUMNS``."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
-    lives = tables.read(ACL_CHANGELOG)
+    lifetimes = tables.read(ACL_CHANGELOG)
     start, end = bars.window.start_us, bars.window.end_us
     found = []
     for edge in ("from_time", "to_time"):
         inside = f"unix_micros({edge}) >= {start} AND unix_micros({edge}) < {end}"
-        rows = lives.where(inside).selectExpr(f"{bars.at(edge)} AS bar", *ACL_COLUMNS).collect()
+        rows = lifetimes.where(inside).selectExpr(f"{bars.at(edge)} AS bar", *ACL_COLUMNS).collect()
         found += [(row[0], tuple(row[1:])) for row in rows]
     return found
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER
 from authorizer.history.decision_timeline import DecisionTimelines
-from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
+from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -61,7 +61,7 @@ def test_each_answer_at_each_version_is_the_specifications(
     kafka: KafkaVersion,
     choose: Random,
 ) -> None:
-    timeline = Timeline(Edge(START, 100), lives(base, changes))
+    timeline = Timeline(Edge(START, 100), lifetimes(base, changes))
     timelines = DecisionTimelines(timeline)
     config = AuthorizerConfig(frozenset([SUPER_USER]), default, kafka_version=kafka)
     for question in choose.sample(QUESTIONS, 100):
@@ -85,7 +85,7 @@ def test_each_answer_at_each_version_is_the_specifications(
 def test_the_life_that_decides_is_alive_and_a_turn_is_one(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    timeline = Timeline(Edge(START, 100), lives(base, changes))
+    timeline = Timeline(Edge(START, 100), lifetimes(base, changes))
     timelines = DecisionTimelines(timeline)
     for question in QUESTIONS[::5]:
         decisions = timelines.timeline_of(question, KafkaVersion.V4_4)
@@ -94,11 +94,13 @@ def test_the_life_that_decides_is_alive_and_a_turn_is_one(
         assert all(one != other for one, other in zip(decisions.by, decisions.by[1:], strict=False))
         for version, by in zip(*decisions, strict=True):
             if by >= 0:
-                assert timeline.lives[by] in list(timeline.alive(version))
+                assert timeline.lifetimes[by] in list(timeline.alive(version))
 
 
 def test_further_principals_match_as_the_sessions_does() -> None:
-    timelines = DecisionTimelines(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
+    timelines = DecisionTimelines(
+        Timeline(Edge(0, 0), lifetimes({Uuid(bytes(16)): GROUPS_READ}, []))
+    )
     alone = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
     with_group = alone._replace(additional_principals=("Group:a",))
     assert [timelines.timeline_of(each, KafkaVersion.V4_4).by for each in (alone, with_group)] == [
@@ -109,7 +111,7 @@ def test_further_principals_match_as_the_sessions_does() -> None:
 
 def test_what_is_answered_alike_has_one_number() -> None:
     base = {Uuid(bytes([n]) * 16): GROUPS_READ for n in range(2)}
-    timelines = DecisionTimelines(Timeline(Edge(0, 0), lives(base, [])))
+    timelines = DecisionTimelines(Timeline(Edge(0, 0), lifetimes(base, [])))
     names = ["t", "u", "v", "*x"]
     name_groups = Counter(timelines.name_group(ResourceType.TOPIC, name) for name in names)
     assert sorted(name_groups.values()) == [1, 1, 2]
@@ -120,7 +122,7 @@ def test_what_is_answered_alike_has_one_number() -> None:
 def test_whom_nothing_names_nothing_matches(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    timelines = DecisionTimelines(Timeline(Edge(START, 100), lives(base, changes)))
+    timelines = DecisionTimelines(Timeline(Edge(START, 100), lifetimes(base, changes)))
     for question in QUESTIONS[::5]:
         name_group = timelines.name_group(question.resource_type, question.resource_name)
         named = timelines.named(name_group)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from authorizer.history.timeline import AclLifetime, Edge, Timeline, TimelineChange, lives
+from authorizer.history.timeline import AclLifetime, Edge, Timeline, TimelineChange, lifetimes
 from metalog.acl import Acl
 from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
@@ -20,7 +20,7 @@ def known_at(timeline: Timeline, version: int) -> dict[Uuid, Acl]:
 def test_a_version_is_the_state_after_all_changes_below_its_offset(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    timeline = Timeline(Edge(START, 100), lives(base, changes))
+    timeline = Timeline(Edge(START, 100), lifetimes(base, changes))
     for offset in range(START, START + 30):
         assert known_at(timeline, timeline.version_at(offset)) == at_offset(base, changes, offset)
 
@@ -29,7 +29,7 @@ def test_a_version_is_the_state_after_all_changes_below_its_offset(
 def test_a_time_is_the_state_after_all_changes_up_to_it(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    timeline = Timeline(Edge(START, 100), lives(base, changes))
+    timeline = Timeline(Edge(START, 100), lifetimes(base, changes))
     for time in range(100, 113):
         known = replayed(base, [each for each in changes if each.time_ms <= time])
         assert known_at(timeline, timeline.version_as_of(time)) == known
@@ -39,7 +39,7 @@ def test_a_time_is_the_state_after_all_changes_up_to_it(
 def test_lives_are_what_holds_at_each_offset(
     base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    found = list(lives(base, changes))
+    found = list(lifetimes(base, changes))
     for offset in range(START, START + 30):
         holding = [(life.id, life.acl) for life in found if life.holds_at(offset)]
         assert len(holding) == len({uuid for uuid, _ in holding})
@@ -50,7 +50,7 @@ def test_what_began_and_ended_in_one_transaction_never_was() -> None:
     [acl] = _acls()
     uuid = Uuid(bytes(16))
     changes = [TimelineChange(7, uuid, acl, 100, 9), TimelineChange(8, uuid, None, 100, 9)]
-    assert list(lives({}, changes)) == []
+    assert list(lifetimes({}, changes)) == []
     assert len(Timeline(Edge(0, 0), [])) == 1
 
 
@@ -58,10 +58,10 @@ def test_a_life_has_its_edges() -> None:
     [acl] = _acls()
     uuid = Uuid(bytes(16))
     changes = [TimelineChange(7, uuid, acl, 100), TimelineChange(9, uuid, None, 200)]
-    assert list(lives({}, changes)) == [AclLifetime(uuid, acl, Edge(8, 100), Edge(10, 200))]
-    timeline = Timeline(Edge(0, 0), lives({}, changes))
+    assert list(lifetimes({}, changes)) == [AclLifetime(uuid, acl, Edge(8, 100), Edge(10, 200))]
+    timeline = Timeline(Edge(0, 0), lifetimes({}, changes))
     assert (timeline.offsets, timeline.times) == ((0, 8, 10), (0, 100, 200))
-    assert [timeline.span(life) for life in timeline.lives] == [(1, 2)]
+    assert [timeline.span(life) for life in timeline.lifetimes] == [(1, 2)]
 
 
 def test_before_the_history_nothing_is_known() -> None:

@@ -85,8 +85,8 @@ def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.Monke
     assert len(pieces) > 3
     scanned = {number: scan(part) for number, part in pieces.items() if isinstance(part, LogSplit)}
     history = history_of(archive, scanned, skip_damaged=False)
-    assert [each.kind for each in history.stretches] == ["KNOWN"]
-    assert {uuid_text(life.id) for life in history.lives} == {
+    assert [each.kind for each in history.ranges] == ["KNOWN"]
+    assert {uuid_text(life.id) for life in history.lifetimes} == {
         uuid_text(uuid(10 * number + each)) for number in range(4) for each in range(3)
     }
 

@@ -17,7 +17,7 @@ from authorizer.audit.layouts import Zone
 from authorizer.audit.readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
     Request,
@@ -120,14 +120,14 @@ def test_no_used_grant_is_called_unused(tmp_path: Path, seed: int) -> None:
 
 def can_go(acls: list[Acl], rows: list[dict[str, Any]]) -> set[Acl]:
     """By the counting of ``unused``, with each request decided by the scan."""
-    lives = [lived(number, acl) for number, acl in enumerate(acls, 1)]
-    ids = {each.acl: uuid_text(each.id) for each in lives}
+    lifetimes = [lived(number, acl) for number, acl in enumerate(acls, 1)]
+    ids = {each.acl: uuid_text(each.id) for each in lifetimes}
     requests = [
         asked(row, acls, ids)
         for row in rows
         if row["reason"] is None and (row["possible"] or row["pattern_type"] == "LITERAL")
     ]
-    held = Lives(lives)
+    held = AclLifetimes(lifetimes)
     given = Conditions(0, 1, 0, True, True, True)
     found = verdicts(held, tally(held, requests), given)
     return {each.acl for each in found if each.can_go and each.state is UsageState.UNUSED}

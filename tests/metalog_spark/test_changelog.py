@@ -42,19 +42,19 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
         read_changelog(spark, logs)
     for _ in range(2):
         replace_changelog(tables, *read_changelog(spark, logs, skip_damaged=True)[:2])
-        stretches = rows(tables, HISTORY)
-        assert [(each["kind"], each["from_offset"], each["to_offset"]) for each in stretches] == [
+        ranges = rows(tables, HISTORY)
+        assert [(each["kind"], each["from_offset"], each["to_offset"]) for each in ranges] == [
             ("KNOWN", 0, 3),
             ("DAMAGED", 3, 4),
             ("GAP", 4, 6),
             ("GAP", 6, 9),
             ("KNOWN", 9, 11),
         ]
-        assert stretches[0]["to_time"] == stretches[1]["from_time"] == second(2)
-        assert stretches[3]["to_time"] == stretches[4]["from_time"] == second(8)
-        lives = {each["id"]: each for each in rows(tables, ACL_CHANGELOG)}
-        assert len(lives) == 3
-        first = lives[uuid_text(uuid(1))]
+        assert ranges[0]["to_time"] == ranges[1]["from_time"] == second(2)
+        assert ranges[3]["to_time"] == ranges[4]["from_time"] == second(8)
+        lifetimes = {each["id"]: each for each in rows(tables, ACL_CHANGELOG)}
+        assert len(lifetimes) == 3
+        first = lifetimes[uuid_text(uuid(1))]
         assert first == {
             "id": uuid_text(uuid(1)),
             "resource_type": "TOPIC",
@@ -72,7 +72,7 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
             "to_known": False,
             "source": str(tmp_path / "log" / "early"),
         }
-        second_life = lives[uuid_text(uuid(2))]
+        second_life = lifetimes[uuid_text(uuid(2))]
         assert (second_life["from_known"], second_life["source"]) == (False, late)
-        assert lives[uuid_text(uuid(4))]["from_offset"] == 11
-        assert lives[uuid_text(uuid(4))]["source"] == late
+        assert lifetimes[uuid_text(uuid(4))]["from_offset"] == 11
+        assert lifetimes[uuid_text(uuid(4))]["source"] == late

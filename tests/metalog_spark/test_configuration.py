@@ -10,7 +10,7 @@ import pytest
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
-from metalog_spark.history.configuration import Configuration, Era, read_configuration
+from metalog_spark.history.configuration import ConfigPeriod, Configuration, read_configuration
 from metalog_spark.store.tables import CONFIGURATION
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def test_each_file_holds_from_its_moment_on(files: Path) -> None:
         AuthorizerConfig(frozenset(["User:a", "User:b"])),
         AuthorizerConfig(frozenset(), True),
     )
-    assert configuration.eras == (
-        Era(None, new, "new=1.properties"),
-        Era(5_000, old, "old.properties"),
-        Era(MARCH, new, "new=1.properties"),
+    assert configuration.periods == (
+        ConfigPeriod(None, new, "new=1.properties"),
+        ConfigPeriod(5_000, old, "old.properties"),
+        ConfigPeriod(MARCH, new, "new=1.properties"),
     )
     times = [-1, 4_999, 5_000, MARCH - 1, MARCH]
     assert [configuration.at(time) for time in times] == [new, new, old, old, new]
@@ -60,11 +60,11 @@ def test_keys_that_decide_no_request_make_no_other_configuration(files: Path) ->
 def test_the_kafka_that_decides_is_each_files_own_or_the_logs(files: Path) -> None:
     (files / "upgraded.properties").write_text("super.users=User:a;User:b\nkafka.version=4.4\n")
     configuration, _ = read_configuration(["old.properties", "@5=upgraded.properties"])
-    versions = [era.config.kafka_version for era in configuration.eras]
+    versions = [period.config.kafka_version for period in configuration.periods]
     assert versions == [None, KafkaVersion.V4_4]
     for default in KafkaVersion:
-        eras = configuration.deciding_as(default).eras
-        assert [era.config.kafka for era in eras] == [default, KafkaVersion.V4_4]
+        periods = configuration.deciding_as(default).periods
+        assert [period.config.kafka for period in periods] == [default, KafkaVersion.V4_4]
         columns = configuration.deciding_as(default).table()["kafka_version"].to_pylist()
         assert columns == [default.value, "4.4"]
 
@@ -72,10 +72,10 @@ def test_the_kafka_that_decides_is_each_files_own_or_the_logs(files: Path) -> No
 def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
     assumed = "assumed super.users= and allow.everyone.if.no.acl.found=false"
     configuration, [odd] = read_configuration([])
-    assert configuration.eras == (Era(None, AuthorizerConfig(), "assumed"),)
+    assert configuration.periods == (ConfigPeriod(None, AuthorizerConfig(), "assumed"),)
     assert odd == f"{assumed}; give --config server.properties"
     configuration, [odd] = read_configuration(["@0=old.properties"])
-    assert [era.source for era in configuration.eras] == ["assumed", "old.properties"]
+    assert [period.source for period in configuration.periods] == ["assumed", "old.properties"]
     assert odd.startswith(f"before 1970-01-01T00:00:00.000Z {assumed}; ")
 
 
@@ -120,10 +120,10 @@ def test_the_table_says_the_same(files: Path, spark: SparkSession) -> None:
     configuration, _ = read_configuration(["old.properties", "@1500=new=1.properties"])
     rows = configuration.rows(spark)
     assert rows.columns == list(CONFIGURATION.columns)
-    assert Configuration.of(rows).eras == configuration.eras
+    assert Configuration.of(rows).periods == configuration.periods
     times = "unix_millis(from_time)", "unix_millis(to_time)", "super_users", "source"
     assert [tuple(row) for row in rows.selectExpr(*times).collect()] == [
         (None, 1500, ["User:a", "User:b"], "old.properties"),
         (1500, None, [], "new=1.properties"),
     ]
-    assert Configuration.of(rows.where("false")).eras == Configuration().eras
+    assert Configuration.of(rows.where("false")).periods == Configuration().periods

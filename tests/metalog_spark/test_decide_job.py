@@ -18,15 +18,15 @@ from authorizer.engine.decide import (
     SUPER_USER,
     Decision,
 )
-from authorizer.history.timeline import AclLifetime, TimelineChange, lives
+from authorizer.history.timeline import AclLifetime, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog_spark.coverage.usage import usage
 from metalog_spark.decide.decide_job import decided
-from metalog_spark.history.archive_history import AclLife, KnownRange
+from metalog_spark.history.archive_history import ChangelogRow, KnownRange
 from metalog_spark.history.changelog import changelog_rows, history_rows
-from metalog_spark.history.configuration import Configuration, Era
+from metalog_spark.history.configuration import ConfigPeriod, Configuration
 from metalog_spark.history.state import packed
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DECISIONS, REQUESTS, USAGE
@@ -44,9 +44,11 @@ HOSTS = ("10.0.0.1", "10.0.0.2", "2001:db8:0:0:0:0:0:1", "2001:db8:0:0:0:0:0:2")
 BLOCKS = ("10.0.0.0/8", "10.0.0.3/31", "2001:DB8::/127", "2001:db8::7/32", "::/0")
 CONFIGURATION = Configuration(
     [
-        Era(None, AuthorizerConfig(), "first"),
-        Era(120_500, AuthorizerConfig(frozenset(["User:b"]), allow_everyone=True), "second"),
-        Era(
+        ConfigPeriod(None, AuthorizerConfig(), "first"),
+        ConfigPeriod(
+            120_500, AuthorizerConfig(frozenset(["User:b"]), allow_everyone=True), "second"
+        ),
+        ConfigPeriod(
             140_000,
             AuthorizerConfig(frozenset(["User:a"]), kafka_version=KafkaVersion.V4_4),
             "third",
@@ -71,15 +73,17 @@ def time(microseconds: int) -> datetime:
 
 
 def changelog(session: SparkSession, found: Iterable[AclLifetime]) -> DataFrame:
-    known = [AclLife(life.id, life.acl, life.begin, True, life.end, True, "s") for life in found]
+    known = [
+        ChangelogRow(life.id, life.acl, life.begin, True, life.end, True, "s") for life in found
+    ]
     return changelog_rows(session, known)
 
 
 def history(session: SparkSession) -> DataFrame:
-    stretches = [("KNOWN", START_MS, GAP_MS[0]), ("GAP", *GAP_MS), ("KNOWN", GAP_MS[1], 160)]
+    ranges = [("KNOWN", START_MS, GAP_MS[0]), ("GAP", *GAP_MS), ("KNOWN", GAP_MS[1], 160)]
     rows = [
         KnownRange(kind, START + number, START + number + 1, begin, end)
-        for number, (kind, begin, end) in enumerate(stretches)
+        for number, (kind, begin, end) in enumerate(ranges)
     ]
     return history_rows(session, rows, "s")
 
@@ -137,7 +141,7 @@ def test_decisions_are_those_of_joins_and_of_the_specification(spark: SparkSessi
     base = {Uuid(bytes([9] * 16)): READ_A}
     changes = some_changes(choose)
     asked = some_questions(choose)
-    log, seen = changelog(spark, lives(base, changes)), history(spark)
+    log, seen = changelog(spark, lifetimes(base, changes)), history(spark)
     rows = requests(spark, asked)
     answered = decided(rows, packed(log, seen), CONFIGURATION)
     assert answered.columns == list(DECISIONS.columns)
@@ -175,7 +179,7 @@ def specified(
 
 def test_what_no_authorizer_answers_has_no_answer(spark: SparkSession) -> None:
     """Kafka's StandardAuthorizer throws for a pattern that is not LITERAL."""
-    log = changelog(spark, lives({Uuid(bytes(16)): READ_A}, []))
+    log = changelog(spark, lifetimes({Uuid(bytes(16)): READ_A}, []))
     read = (500_000, "User:a", HOSTS[0], "READ", "TOPIC", "a", "LITERAL")
     odd = [(*read[:place], None, *read[place + 1 :]) for place in range(1, len(read))]
     odd += [
@@ -195,7 +199,7 @@ def test_what_no_authorizer_answers_has_no_answer(spark: SparkSession) -> None:
 
 
 def test_usage_counts_what_was_the_same_on_a_day(spark: SparkSession) -> None:
-    log = changelog(spark, lives({Uuid(bytes(16)): READ_A}, []))
+    log = changelog(spark, lifetimes({Uuid(bytes(16)): READ_A}, []))
     read = ("User:a", HOSTS[0], "READ", "TOPIC", "a", "LITERAL")
     write = ("User:a", HOSTS[0], "WRITE", "TOPIC", "a", "LITERAL")
     asked = [(500_000, *read), (501_000, *write), (502_000, *read), (501_000, *read)]
@@ -218,7 +222,7 @@ def test_usage_counts_what_was_the_same_on_a_day(spark: SparkSession) -> None:
 def test_equal_tables_make_equal_bytes(spark: SparkSession) -> None:
     """A worker process keeps what it made of a state by these bytes."""
     changes = some_changes(Random(3))
-    found = list(lives({}, changes))
+    found = list(lifetimes({}, changes))
     seen = history(spark)
     states = [packed(changelog(spark, each), seen) for each in (found, reversed(found))]
     assert states[0] == states[1]

@@ -22,7 +22,7 @@ from metalog.records.acl_codes import acl_of
 from metalog_spark.decide.decide_lines import COUNT, KIND, LAST_US, TEXT, SideKind, decided_lines
 from metalog_spark.decide.decide_worker import DecideWorker
 from metalog_spark.decide.line_sums import ALIKE
-from metalog_spark.history.archive_history import KNOWN, AclLife, KnownRange
+from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRange
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import FolderState, packed_rows
@@ -39,7 +39,7 @@ from tests.support.worlds import spec
 
 ACL = acl_of(ace(1, "a"))
 LIFE = AclLifetime(uuid(1), ACL, Edge(1, 0), None)
-WORKER = DecideWorker(FolderState(Timeline(Edge(0, 0), [LIFE]), ()), Configuration().eras)
+WORKER = DecideWorker(FolderState(Timeline(Edge(0, 0), [LIFE]), ()), Configuration().periods)
 RULE = " with resourceRefCount = 1 based on rule DefaultDeny (kafka.authorizer.logger)"
 
 
@@ -151,7 +151,7 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
     path = tmp_path / "b1.log"
     path.write_text("".join(lines))
     state = packed_rows(
-        changelog_table([AclLife(uuid(1), ACL, Edge(1, 0), True, None, True, "log")]),
+        changelog_table([ChangelogRow(uuid(1), ACL, Edge(1, 0), True, None, True, "log")]),
         history_table([KnownRange(KNOWN, 0, 9, 0, 9_000)], "log"),
     )
     tables = Tables.make(spark, tmp_path / "out")

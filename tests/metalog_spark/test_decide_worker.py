@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
-from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
+from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
@@ -26,7 +26,7 @@ from metalog_spark.decide.decide_worker import (
     DecideWorker,
     QuestionColumns,
 )
-from metalog_spark.history.configuration import Configuration, Era
+from metalog_spark.history.configuration import ConfigPeriod, Configuration
 from metalog_spark.history.state import FolderState
 from tests.support.worlds import spec
 from tests.support.worlds.small_histories import (
@@ -80,15 +80,15 @@ configs = st.builds(
     st.booleans(),
     kafka_version=st.sampled_from([None, *KafkaVersion]),
 )
-eras = st.lists(
+periods = st.lists(
     st.tuples(st.integers(95_000, 115_000), configs), max_size=2, unique_by=lambda e: e[0]
 )
 
 
 @st.composite
 def configurations(draw: st.DrawFn) -> Configuration:
-    later = [Era(time, config, "later") for time, config in sorted(draw(eras))]
-    return Configuration([Era(None, draw(configs), "first"), *later])
+    later = [ConfigPeriod(time, config, "later") for time, config in sorted(draw(periods))]
+    return Configuration([ConfigPeriod(None, draw(configs), "first"), *later])
 
 
 def some_rows(choose: Random, changes: list[TimelineChange]) -> list[Row]:
@@ -114,8 +114,8 @@ def test_each_row_is_decided_as_of_its_microsecond(
     configuration: Configuration,
     choose: Random,
 ) -> None:
-    timeline = Timeline(Edge(START, START_MS), lives(base, changes))
-    deciding = DecideWorker(FolderState(timeline, ()), configuration.eras)
+    timeline = Timeline(Edge(START, START_MS), lifetimes(base, changes))
+    deciding = DecideWorker(FolderState(timeline, ()), configuration.periods)
     for _ in ("anew", "remembered"):
         rows = some_rows(choose, changes)
         for row, found in zip(rows, answers(deciding, rows), strict=True):
@@ -141,7 +141,7 @@ def test_each_row_is_decided_as_of_its_microsecond(
                 assert bound[parse_uuid(found["acl_id"])] == expected.acl
             else:
                 assert found["acl_id"] is None
-            edges = [edge for life in timeline.lives for edge in life[2:] if edge is not None]
+            edges = [edge for life in timeline.lifetimes for edge in life[2:] if edge is not None]
             reached = [edge.at for edge in edges if edge.time_ms * 1000 <= row.time]
             assert found["log_offset"] == max([START, *reached])
 
@@ -155,14 +155,14 @@ ALLOW = Acl(
     Operation.READ,
     PermissionType.ALLOW,
 )
-ONE = tuple(lives({Uuid(bytes(16)): ALLOW}, []))
+ONE = tuple(lifetimes({Uuid(bytes(16)): ALLOW}, []))
 READ = Row("User:a", HOST, "READ", "TOPIC", "t", 7_000)
 NO_ANSWER = {"log_offset": None, "decided": None, "rule": None, "acl_id": None}
 
 
 def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
     state = FolderState(Timeline(Edge(0, 1), ONE), ((None, 2), (5, 6), (8, None)))
-    deciding = DecideWorker(state, Configuration().eras)
+    deciding = DecideWorker(state, Configuration().periods)
     times = [1_000, 1_999, 2_000, 4_999, 5_000, 5_999, 6_000, 7_999, 8_000, 1 << 50]
     found = answers(deciding, [READ._replace(time=time) for time in times])
     assert [each["known"] for each in found] == [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]
@@ -170,7 +170,7 @@ def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
 
 
 def test_what_no_authorizer_answers_has_no_answer() -> None:
-    deciding = DecideWorker(FolderState(Timeline(Edge(3, 0), ONE), ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(Timeline(Edge(3, 0), ONE), ()), Configuration().periods)
     odd = [READ._replace(operation="Read"), READ._replace(resource_type="QUEUE"), None]
     found = answers(deciding, [READ, *odd])
     assert found[0] == {
@@ -186,9 +186,9 @@ def test_what_no_authorizer_answers_has_no_answer() -> None:
 def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
     """A byte that parts them is in no UTF-8; in a text that is none it must not part."""
     acl = ALLOW._replace(principal="User:\0,\u00ff\ufffd \n", resource_name="")
-    life = lives({Uuid(bytes(16)): acl}, [])
+    life = lifetimes({Uuid(bytes(16)): acl}, [])
     deciding = DecideWorker(
-        FolderState(Timeline(Edge(0, 0), tuple(life)), ()), Configuration().eras
+        FolderState(Timeline(Edge(0, 0), tuple(life)), ()), Configuration().periods
     )
     row = READ._replace(principal=acl.principal, resource_name="")
     assert [each["decided"] for each in answers(deciding, [row, READ])] == ["ALLOWED", "DENIED"]
@@ -199,21 +199,21 @@ def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
 
 
 def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:
-    deciding = DecideWorker(FolderState(None, ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(None, ()), Configuration().periods)
     assert answers(deciding, [READ]) == [NO_ANSWER | {"known": False}]
 
 
 def test_of_no_rows_none_come_back() -> None:
-    everybody = Era(None, AuthorizerConfig(frozenset({"User:root"})), "config")
-    for eras in (Configuration().eras, [everybody]):
-        deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), eras)
+    everybody = ConfigPeriod(None, AuthorizerConfig(frozenset({"User:root"})), "config")
+    for periods in (Configuration().periods, [everybody]):
+        deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), periods)
         assert answers(deciding, []) == []
 
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metalog_spark.decide.decide_worker.REMEMBERED", 2)
     monkeypatch.setattr("metalog_spark.decide.timeline_columns.SLOT_BITS", 1)
-    deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().periods)
     operations = ("READ", "WRITE", "ALTER", "DESCRIBE", "DELETE", "READ")
     for _ in range(3):
         by_names = [READ._replace(resource_name=name) for name in ("t", "u", "v", "w", "t")]
@@ -227,7 +227,7 @@ def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.Monkey
 def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million principals, hosts and names each; here two or three of each are too many."""
     monkeypatch.setattr("metalog_spark.decide.decide_worker.MOST_QUESTIONS", 50)
-    deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().periods)
     with pytest.raises(InvalidRequest, match="more questions than there are numbers for; build"):
         answers(deciding, [READ, READ._replace(resource_name="u")])
 
@@ -237,8 +237,8 @@ def test_what_decides_is_given_back_without_a_search_for_cycles() -> None:
     acls = [ALLOW._replace(resource_name=name) for name in NAMES]
     acls += [acl._replace(pattern_type=PatternType.PREFIXED) for acl in acls]
     base = {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls)}
-    timeline = Timeline(Edge(0, 0), lives(base, [TimelineChange(1, Uuid(bytes(16)), None, 1)]))
-    deciding = DecideWorker(FolderState(timeline, ()), Configuration().eras)
+    timeline = Timeline(Edge(0, 0), lifetimes(base, [TimelineChange(1, Uuid(bytes(16)), None, 1)]))
+    deciding = DecideWorker(FolderState(timeline, ()), Configuration().periods)
     answers(deciding, [READ._replace(resource_name=name) for name in (*NAMES, "c")])
     gc.collect()
     gc.disable()

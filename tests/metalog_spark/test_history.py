@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from authorizer.history.timeline import Edge, lives
+from authorizer.history.timeline import Edge, lifetimes
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.loader.other_kafka import foreign_traces
 from metalog.log.folder.directory import DirectoryLog
@@ -55,11 +55,11 @@ def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
     assert shown is not None
     found = told(kafka_case.log_dir)
     expected = {
-        (life.id, life.acl, life.begin, life.end) for life in lives(shown.base, shown.of_acls)
+        (life.id, life.acl, life.begin, life.end) for life in lifetimes(shown.base, shown.of_acls)
     }
-    assert {(life.id, life.acl, life.begin, life.end) for life in found.lives} == expected
-    assert all(life.begin_known and life.end_known for life in found.lives)
-    [known] = [each for each in found.stretches if each.kind == "KNOWN"]
+    assert {(life.id, life.acl, life.begin, life.end) for life in found.lifetimes} == expected
+    assert all(life.begin_known and life.end_known for life in found.lifetimes)
+    [known] = [each for each in found.ranges if each.kind == "KNOWN"]
     assert (known.start, known.end) == (shown.start, state.bounds.end)
 
 
@@ -107,7 +107,7 @@ def test_what_is_not_proven_is_left_out_if_asked() -> None:
     state = replay_source(open_source(source, environ={}), at=AtOffset(newest))
     lasting = {
         life.id: life.acl
-        for life in history_of(archive, scanned, skip_damaged=False).lives
+        for life in history_of(archive, scanned, skip_damaged=False).lifetimes
         if life.end is None
     }
     assert lasting == dict(state.image.acls.by_id.items())
@@ -120,7 +120,7 @@ def test_what_is_left_out_is_said_and_where_it_lies(tmp_path: Path) -> None:
     ArchiveFolder(first).segment(0, ace(1), ace(2), ace(3)).snapshot(2, ace(1))
     ArchiveFolder(tmp_path / "b").segment(6, ace(4)).snapshot(8, ace(1))
     why = "a snapshot ends at 2"
-    assert [each[:3] + each[5:] for each in told(tmp_path / "*", committed=True).stretches] == [
+    assert [each[:3] + each[5:] for each in told(tmp_path / "*", committed=True).ranges] == [
         ("KNOWN", 0, 2, None),
         ("GAP", 2, 4, f"records 2 to 3 are in {first} and not proven to be committed ({why})"),
         ("GAP", 4, 6, "records 4 to 5 are in none of the folders"),
@@ -149,8 +149,8 @@ def second(at: int) -> Edge:
 
 
 def edges(history: ArchiveHistory) -> dict[int, tuple[Edge | None, bool, Edge | None, bool]]:
-    assert len({life.id for life in history.lives}) == len(history.lives)
-    return {int.from_bytes(life.id): life[2:6] for life in history.lives}
+    assert len({life.id for life in history.lifetimes}) == len(history.lifetimes)
+    return {int.from_bytes(life.id): life[2:6] for life in history.lifetimes}
 
 
 def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
@@ -159,12 +159,12 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
     later = ArchiveFolder(tmp_path / "b").snapshot(10, ace(1), ace(3))
     later.segment(10, ace(4), unbound(1))
     found = told(tmp_path / "*")
-    assert found.stretches == [
+    assert found.ranges == [
         KnownRange("KNOWN", 0, 3, 0, 2000),
         KnownRange("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
         KnownRange("KNOWN", 10, 13, 9000, 12000),
     ]
-    sources = {int.from_bytes(life.id): Path(life.source).name for life in found.lives}
+    sources = {int.from_bytes(life.id): Path(life.source).name for life in found.lifetimes}
     assert sources == {1: "a", 2: "a", 3: "b", 4: "b"}
     assert edges(found) == {
         1: (second(2), True, second(13), True),
@@ -181,7 +181,7 @@ def test_a_snapshot_beside_folders_is_refused_and_in_its_own_has_gaps_around_it(
     ArchiveFolder(tmp_path / "in" / "a").segment(0, ace(1), ace(2))
     ArchiveFolder(tmp_path / "in" / "c").segment(30, ace(4)).snapshot(31, ace(1), ace(3))
     alone = ArchiveFolder(tmp_path / "alone").snapshot(20, ace(1)).snapshot_path(20)
-    assert [each[:3] for each in told(alone).stretches] == [("KNOWN", 20, 20)]
+    assert [each[:3] for each in told(alone).ranges] == [("KNOWN", 20, 20)]
     beside = tmp_path / "in" / alone.name
     shutil.copy(alone, beside)
     said = rf"^{beside} is a snapshot, .* FOLDER/__cluster_metadata-0/{alone.name}$"
@@ -190,7 +190,7 @@ def test_a_snapshot_beside_folders_is_refused_and_in_its_own_has_gaps_around_it(
             told(tmp_path / "in" / pattern)
     (tmp_path / "in" / "b" / "__cluster_metadata-0").mkdir(parents=True)
     beside.rename(tmp_path / "in" / "b" / "__cluster_metadata-0" / alone.name)
-    assert [each[:3] for each in told(tmp_path / "in" / "*").stretches] == [
+    assert [each[:3] for each in told(tmp_path / "in" / "*").ranges] == [
         ("KNOWN", 0, 3),
         ("GAP", 3, 20),
         ("KNOWN", 20, 20),
@@ -210,7 +210,7 @@ def test_folders_that_overlap_have_the_same_records(tmp_path: Path) -> None:
     """Two clusters, of which no file says so, have the same epochs soon."""
     ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2))
     ArchiveFolder(tmp_path / "b").segment(0, ace(1), ace(2), ace(3))
-    assert len(told(tmp_path / "*").lives) == 3
+    assert len(told(tmp_path / "*").lifetimes) == 3
     ArchiveFolder(tmp_path / "c").segment(0, ace(1), ace(2), ace(9), ace(4))
     with pytest.raises(InvalidSource, match=r"c and .*b are not of one log: before offset 4"):
         told(tmp_path / "*")
@@ -222,7 +222,7 @@ def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
     folder.snapshot(8, ace(2), ace(9)).snapshot(9, ace(2), ace(9))
     found = told(tmp_path / "a")
     why = "records are there, but no snapshot from which they could be followed"
-    assert found.stretches == [
+    assert found.ranges == [
         KnownRange("GAP", 5, 8, None, 7000, why),
         KnownRange("KNOWN", 8, 9, 7000, 8000),
     ]
@@ -232,8 +232,8 @@ def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
 def test_without_any_snapshot_nothing_is_known_of_a_late_log(tmp_path: Path) -> None:
     ArchiveFolder(tmp_path / "a").segment(5, ace(2))
     found = told(tmp_path / "a")
-    assert [each.kind for each in found.stretches] == ["GAP"]
-    assert found.lives == []
+    assert [each.kind for each in found.ranges] == ["GAP"]
+    assert found.lifetimes == []
 
 
 def damage(path: Path, *, at: int = -3) -> None:
@@ -252,8 +252,8 @@ def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path)
     with pytest.raises(CorruptLog, match=rf"{name}, offset 2, byte \d+: the checksum.*{advised}"):
         told(tmp_path / "a")
     found = told(tmp_path / "a", skip_damaged=True)
-    first, damaged, unknown, last = found.stretches
-    assert all("copy" not in (each.why or "") for each in found.stretches)
+    first, damaged, unknown, last = found.ranges
+    assert all("copy" not in (each.why or "") for each in found.ranges)
     assert first == KnownRange("KNOWN", 0, 2, 0, 1000)
     assert damaged[:5] == ("DAMAGED", 2, 3, 1000, 3000)
     assert damaged.why is not None
@@ -273,8 +273,8 @@ def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
     folder = ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2), ace(3), ace(4))
     damage(folder.segment_path(0), at=folder.segment_path(0).stat().st_size // 2)
     found = told(tmp_path / "a", skip_damaged=True)
-    assert [each.kind for each in found.stretches] == ["KNOWN", "DAMAGED"]
-    assert found.stretches[1].end > 1 << 62
+    assert [each.kind for each in found.ranges] == ["KNOWN", "DAMAGED"]
+    assert found.ranges[1].end > 1 << 62
     assert edges(found)[1] == (second(2), True, None, True)
 
 
@@ -296,7 +296,7 @@ def test_of_what_is_committed_damage_is_named_too(tmp_path: Path) -> None:
     damage(several.segment_path(0))
     several.snapshot(2, ace(1))
     of_several = told(tmp_path / "several", committed=True)
-    assert [each[:3] for each in of_several.stretches] == [("KNOWN", 0, 2)]
+    assert [each[:3] for each in of_several.ranges] == [("KNOWN", 0, 2)]
     several.snapshot(4, ace(1))
     with pytest.raises(CorruptLog, match=f"{several.segment_path(0)}, offset 3"):
         told(tmp_path / "several", committed=True)
@@ -309,7 +309,7 @@ def test_a_damaged_snapshot_is_named_or_the_next_is_used(tmp_path: Path) -> None
     with pytest.raises(CorruptLog, match=str(folder.snapshot_path(5))):
         told(tmp_path / "a")
     found = told(tmp_path / "a", skip_damaged=True)
-    assert [each[:3] for each in found.stretches] == [("DAMAGED", 5, 7), ("KNOWN", 7, 9)]
+    assert [each[:3] for each in found.ranges] == [("DAMAGED", 5, 7), ("KNOWN", 7, 9)]
 
 
 def test_a_damaged_copy_of_a_snapshot_that_another_folder_has_whole_is_no_damage(
@@ -338,7 +338,7 @@ def test_an_acl_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
     with pytest.raises(CorruptLog, match=r"offset 2, byte .*ACCESS_CONTROL_ENTRY_RECORD"):
         told(tmp_path / "a")
     found = told(tmp_path / "a", skip_damaged=True)
-    assert [each[:3] for each in found.stretches] == [
+    assert [each[:3] for each in found.ranges] == [
         ("KNOWN", 0, 2),
         ("DAMAGED", 2, 3),
         ("KNOWN", 3, 3),

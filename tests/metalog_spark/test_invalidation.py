@@ -7,26 +7,26 @@ import pytest
 from metalog_spark.decide.invalidation import ALWAYS, DecidingRows, differ_from
 
 OPEN = (True, None, None)
-LIVES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}
-STRETCHES = frozenset([("KNOWN", 0, None)])
-ERAS = frozenset([("[]", "False", None)])
-STATE = DecidingRows(LIVES, STRETCHES, ERAS)
+LIFETIMES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}
+RANGES = frozenset([("KNOWN", 0, None)])
+PERIODS = frozenset([("[]", "False", None)])
+STATE = DecidingRows(LIFETIMES, RANGES, PERIODS)
 
 
 @pytest.mark.parametrize(
     ("other", "moment"),
     [
         (STATE, None),
-        (STATE._replace(lives={**LIVES, ("third", 40): OPEN}), 40),
-        (STATE._replace(lives={**LIVES, ("first", 10): (True, 9, 35)}), 35),
-        (STATE._replace(lives={**LIVES, ("second", 20): (True, 8, 31)}), 30),
-        (STATE._replace(lives={**LIVES, ("second", 20): OPEN}), 30),
-        (STATE._replace(lives={("first", 10): OPEN}), 20),
-        (STATE._replace(lives={**LIVES, ("old", None): OPEN}), ALWAYS),
-        (STATE._replace(stretches=STRETCHES | {("GAP", 50, 15)}), 15),
-        (STATE._replace(stretches=frozenset([("KNOWN", 5, 5)])), ALWAYS),
-        (STATE._replace(eras=ERAS | {("['User:a']", "False", 25)}), 25),
-        (STATE._replace(eras=frozenset([("[]", "True", None)])), ALWAYS),
+        (STATE._replace(lifetimes={**LIFETIMES, ("third", 40): OPEN}), 40),
+        (STATE._replace(lifetimes={**LIFETIMES, ("first", 10): (True, 9, 35)}), 35),
+        (STATE._replace(lifetimes={**LIFETIMES, ("second", 20): (True, 8, 31)}), 30),
+        (STATE._replace(lifetimes={**LIFETIMES, ("second", 20): OPEN}), 30),
+        (STATE._replace(lifetimes={("first", 10): OPEN}), 20),
+        (STATE._replace(lifetimes={**LIFETIMES, ("old", None): OPEN}), ALWAYS),
+        (STATE._replace(ranges=RANGES | {("GAP", 50, 15)}), 15),
+        (STATE._replace(ranges=frozenset([("KNOWN", 5, 5)])), ALWAYS),
+        (STATE._replace(periods=PERIODS | {("['User:a']", "False", 25)}), 25),
+        (STATE._replace(periods=frozenset([("[]", "True", None)])), ALWAYS),
     ],
 )
 def test_what_is_decided_otherwise(other: DecidingRows, moment: int | None) -> None:

@@ -18,7 +18,7 @@ from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import parse_uuid
 from metalog_sources.formats.document import acl_order
-from metalog_spark.history.state import lives_of
+from metalog_spark.history.state import unpacked_lifetimes
 
 Asked = tuple[str, str, str, str, str]
 """A question: principal, host, and Kafka's words for operation, resource type and name."""
@@ -46,7 +46,7 @@ ACL_SQL: Final = ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
 ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMNS)}>"
 
 
-class Lives:
+class AclLifetimes:
     """Every lifetime of every ACL, and an index over all ACLs.
 
     ``acls`` are distinct and sorted as in exports. An ACL's number is its index there, so equal
@@ -54,12 +54,12 @@ class Lives:
     """
 
     def __init__(
-        self, lives: Iterable[AclLifetime], kafka: KafkaVersion = KafkaVersion.V4_3
+        self, lifetimes: Iterable[AclLifetime], kafka: KafkaVersion = KafkaVersion.V4_3
     ) -> None:
         self._kafka = kafka
         self.by_acl: dict[Acl, list[AclLifetime]] = {}
-        for life in sorted(lives, key=_order):
-            self.by_acl.setdefault(life.acl, []).append(life)
+        for lifetime in sorted(lifetimes, key=_order):
+            self.by_acl.setdefault(lifetime.acl, []).append(lifetime)
         self.acls = tuple(self.by_acl)
         self._numbers = {acl: number for number, acl in enumerate(self.acls)}
         self._index = AclIndex.of(self.acls)
@@ -70,8 +70,8 @@ class Lives:
         }
 
     @staticmethod
-    def of(data: bytes, kafka: KafkaVersion) -> Lives:
-        """The lifetimes in the result of ``packed_lives``; each process caches the last few."""
+    def of(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
+        """The lifetimes in the result of ``packed_lifetimes``; each process caches the last few."""
         return _opened(data, kafka)
 
     def number(self, acl: Acl) -> int:
@@ -83,8 +83,8 @@ class Lives:
 
     def is_alive(self, acl: Acl, offset: int | None) -> bool:
         if offset is None:
-            return any(life.end is None for life in self.by_acl[acl])
-        return any(life.holds_at(offset) for life in self.by_acl[acl])
+            return any(lifetime.end is None for lifetime in self.by_acl[acl])
+        return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, asked: Asked, *, begins: bool = False) -> list[Acl]:
         """The ACLs that match the question at any time. With ``begins``, the question's name is a
@@ -117,18 +117,20 @@ class Lives:
         """The ACL of ``among`` that had the id at ``offset``: an id may be reused."""
         uuid = parse_uuid(acl_id)
         for acl in among:
-            if any(life.id == uuid and life.holds_at(offset) for life in self.by_acl[acl]):
+            if any(
+                lifetime.id == uuid and lifetime.holds_at(offset) for lifetime in self.by_acl[acl]
+            ):
                 return acl
         return None
 
 
 @lru_cache(maxsize=4)
-def _opened(data: bytes, kafka: KafkaVersion) -> Lives:
-    return Lives(lives_of(data), kafka)
+def _opened(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
+    return AclLifetimes(unpacked_lifetimes(data), kafka)
 
 
-def _order(life: AclLifetime) -> tuple[object, ...]:
-    return acl_order(life.acl), -1 if life.begin is None else life.begin.at, life.id
+def _order(lifetime: AclLifetime) -> tuple[object, ...]:
+    return acl_order(lifetime.acl), -1 if lifetime.begin is None else lifetime.begin.at, lifetime.id
 
 
 def matching(index: AclIndex, asked: Asked, kafka: KafkaVersion) -> list[Acl]:

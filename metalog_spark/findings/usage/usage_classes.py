@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from authorizer.history.timeline import AclLifetime
 from authorizer.trace import is_allow
 from metalog.acl import Acl
-from metalog_spark.findings.usage.acl_lifetimes import Asked, Lives
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes, Asked
 from metalog_spark.ingest.controllers import may_decide_by
 
 ALLOWED: Final = "ALLOWED"
@@ -124,37 +124,37 @@ class Count(NamedTuple):
 Tally = dict[Key, Count]
 
 
-def tally(lives: Lives, requests: Iterable[Request]) -> Tally:
+def tally(lifetimes: AclLifetimes, requests: Iterable[Request]) -> Tally:
     """Counts for each ACL that matches one of ``requests``; tallies of parts can be added."""
     found: Tally = {}
     for request in requests:
         count = Count(request.requests, request.first_us, request.last_us)
-        for key in _said(lives, request):
+        for key in _said(lifetimes, request):
             before = found.get(key)
             found[key] = count if before is None else before.plus(count)
     return found
 
 
-def _said(lives: Lives, request: Request) -> Iterator[Key]:
+def _said(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
     allowed = request.result == ALLOWED
     doubt = _doubt(request)
     if doubt is not None:
-        for acl in lives.could_match(request.asked, begins=request.begins):
+        for acl in lifetimes.could_match(request.asked, begins=request.begins):
             if is_allow(acl) is allowed or doubt is UsageKind.DISAGREES:
-                yield lives.number(acl), doubt, NOBODY
+                yield lifetimes.number(acl), doubt, NOBODY
         return
     if request.acl_id is None:
         return
-    matching = lives.matching(request.asked, request.log_offset)
-    decider = lives.bound(request.acl_id, matching, request.log_offset)
-    by = NOBODY if decider is None else lives.number(decider)
+    matching = lifetimes.matching(request.asked, request.log_offset)
+    decider = lifetimes.bound(request.acl_id, matching, request.log_offset)
+    by = NOBODY if decider is None else lifetimes.number(decider)
     for acl in matching:
         if acl is decider:
             yield by, UsageKind.DECIDED, by
         elif is_allow(acl) is allowed:
-            yield lives.number(acl), UsageKind.BESIDE, by
+            yield lifetimes.number(acl), UsageKind.BESIDE, by
         else:
-            yield lives.number(acl), UsageKind.OVERRIDDEN, by
+            yield lifetimes.number(acl), UsageKind.OVERRIDDEN, by
 
 
 def _doubt(request: Request) -> UsageKind | None:
@@ -177,7 +177,7 @@ class Verdict(NamedTuple):
     USED or not."""
 
     acl: Acl
-    lives: tuple[AclLifetime, ...]
+    lifetimes: tuple[AclLifetime, ...]
     sight: Sight
     state: UsageState
     reason: Reason | None
@@ -188,7 +188,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_alive(self) -> bool:
-        return any(life.end is None for life in self.lives)
+        return any(lifetime.end is None for lifetime in self.lifetimes)
 
     @property
     def can_go(self) -> bool:
@@ -214,19 +214,19 @@ class Conditions(NamedTuple):
     allow_everyone: bool = False
 
 
-def verdicts(lives: Lives, said: Tally, given: Conditions) -> Iterator[Verdict]:
+def verdicts(lifetimes: AclLifetimes, said: Tally, given: Conditions) -> Iterator[Verdict]:
     """A verdict for each ACL in force at some time in the window."""
     by_acl: dict[int, dict[tuple[UsageKind, int], Count]] = {}
     for (number, kind, by), count in said.items():
         by_acl.setdefault(number, {})[kind, by] = count
-    for acl, own in lives.by_acl.items():
-        inside = tuple(life for life in own if _overlaps(life, given))
+    for acl, own in lifetimes.by_acl.items():
+        inside = tuple(lifetime for lifetime in own if _overlaps(lifetime, given))
         if inside:
-            yield _verdict(lives, acl, inside, by_acl.get(lives.number(acl), {}), given)
+            yield _verdict(lifetimes, acl, inside, by_acl.get(lifetimes.number(acl), {}), given)
 
 
 def _verdict(
-    lives: Lives,
+    lifetimes: AclLifetimes,
     acl: Acl,
     own: tuple[AclLifetime, ...],
     said: Mapping[tuple[UsageKind, int], Count],
@@ -243,11 +243,11 @@ def _verdict(
     elif shadows:
         sight = Sight.SHADOWED
         most = max(shadows, key=lambda by: (shadows[by], -by))
-        shadow = None if most == NOBODY else lives.acls[most]
+        shadow = None if most == NOBODY else lifetimes.acls[most]
     else:
         sight = Sight.ONLY_DENIED if UsageKind.OVERRIDDEN in kinds else Sight.NEVER
     instead = {by for kind, by in said if kind in (UsageKind.BESIDE, UsageKind.OVERRIDDEN)}
-    gone = any(by == NOBODY or not lives.is_alive(lives.acls[by], None) for by in instead)
+    gone = any(by == NOBODY or not lifetimes.is_alive(lifetimes.acls[by], None) for by in instead)
     hidden = not given.is_controller_seen and may_decide_by(acl)
     reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, given)
     state = (
@@ -280,18 +280,18 @@ def _reason(
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _overlaps(life: AclLifetime, given: Conditions) -> bool:
-    begun = life.begin is None or life.begin.time_ms < given.end_ms
-    return begun and (life.end is None or life.end.time_ms > given.start_ms)
+def _overlaps(lifetime: AclLifetime, given: Conditions) -> bool:
+    begun = lifetime.begin is None or lifetime.begin.time_ms < given.end_ms
+    return begun and (lifetime.end is None or lifetime.end.time_ms > given.start_ms)
 
 
 def lasts(
     own: Iterable[AclLifetime], start_ms: int, end_ms: int, known_from_ms: int | None
 ) -> bool:
     """Whether a single lifetime of an ACL certainly covers the whole window."""
-    for life in own:
-        begin_ms = known_from_ms if life.begin is None else life.begin.time_ms
+    for lifetime in own:
+        begin_ms = known_from_ms if lifetime.begin is None else lifetime.begin.time_ms
         is_there = begin_ms is not None and begin_ms <= start_ms
-        if is_there and (life.end is None or life.end.time_ms >= end_ms):
+        if is_there and (lifetime.end is None or lifetime.end.time_ms >= end_ms):
             return True
     return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl
-from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import Count, Request, Tally, UsageKind, tally
 from metalog_spark.findings.windows.answers import askable
 from metalog_spark.findings.windows.pending import with_waiting
@@ -52,14 +52,14 @@ class Counted(NamedTuple):
     """Every ACL that ever was, and what was said of each: as much as there are ACLs, ready for
     a driver."""
 
-    lives: Lives
+    lifetimes: AclLifetimes
     said: Tally
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
         """What each ACL decided, under whatever id; the others have nothing here."""
         return {
-            self.lives.acls[number]: count
+            self.lifetimes.acls[number]: count
             for (number, kind, _), count in self.said.items()
             if kind is UsageKind.DECIDED
         }
@@ -83,13 +83,13 @@ def counted(tables: Tables, window: Window) -> Counted:
         f.sum("requests"), f.min("first_us"), f.max("last_us")
     )
     said = {(acl, UsageKind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
-    return Counted(Lives.of(data, kafka), said)
+    return Counted(AclLifetimes.of(data, kafka), said)
 
 
 def _counter(data: bytes, kafka: KafkaVersion) -> Mapped:
     def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         said = tally(
-            Lives.of(data, kafka), (each for batch in batches for each in _requests(batch))
+            AclLifetimes.of(data, kafka), (each for batch in batches for each in _requests(batch))
         )
         yield batch_of(
             [(acl, kind.value, by, *count) for (acl, kind, by), count in said.items()], _TALLY

@@ -17,7 +17,7 @@ from metalog_sources.moment import time_text
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.windows.answers import askable
 from metalog_spark.findings.windows.questions import ASKED, rules
-from metalog_spark.findings.windows.state import config_now, lives_in
+from metalog_spark.findings.windows.state import config_now, lifetimes_in
 from metalog_spark.findings.windows.window import DAY_US
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DECISIONS
@@ -101,8 +101,10 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
     it."""
     from pyspark.sql.pandas.functions import arrow_udf
 
-    lives, uuid = lives_in(tables), parse_uuid(acl_id)
-    acls = [acl for acl, own in lives.by_acl.items() if any(life.id == uuid for life in own)]
+    lifetimes, uuid = lifetimes_in(tables), parse_uuid(acl_id)
+    acls = [
+        acl for acl, own in lifetimes.by_acl.items() if any(lifetime.id == uuid for lifetime in own)
+    ]
     if not acls:
         raise InvalidRequest(f"--matches {acl_id}: no ACL of {tables.path} has this id")
     given, kafka = rules(acls, config_now(tables)), config_now(tables).kafka

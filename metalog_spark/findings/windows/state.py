@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from authorizer.config import AuthorizerConfig
-from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.history.archive_history import KNOWN
 from metalog_spark.history.configuration import deciding_config
-from metalog_spark.history.state import packed_lives
+from metalog_spark.history.state import packed_lifetimes
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 def packed_in(tables: Tables) -> bytes:
-    """Every lifetime of every ACL, in the form that ``Lives.of`` reads on the driver and on
+    """Every lifetime of every ACL, in the form that ``AclLifetimes.of`` reads on the driver and on
     workers."""
-    return tables.once(ACL_CHANGELOG, packed_lives)
+    return tables.once(ACL_CHANGELOG, packed_lifetimes)
 
 
-def lives_in(tables: Tables) -> Lives:
-    return Lives.of(packed_in(tables), config_now(tables).kafka)
+def lifetimes_in(tables: Tables) -> AclLifetimes:
+    return AclLifetimes.of(packed_in(tables), config_now(tables).kafka)
 
 
 def acls_now(tables: Tables) -> list[Acl]:
     """The ACLs in force at the end of the history, sorted as in exports."""
-    return lives_in(tables).at(None)
+    return lifetimes_in(tables).at(None)
 
 
 def known_from_ms(tables: Tables) -> int | None:

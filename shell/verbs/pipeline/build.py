@@ -317,7 +317,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
             kafka_version=kafka or config.kafka_version or named,
         )
 
-    return Configuration(era._replace(config=over(era.config)) for era in read.eras)
+    return Configuration(period._replace(config=over(period.config)) for period in read.periods)
 
 
 def named_config(log: str) -> list[str]:

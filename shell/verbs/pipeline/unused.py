@@ -185,7 +185,7 @@ def _unknown(found: ClassifiedAcls) -> Iterable[tuple[Verdict, str]]:
 
 
 def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
-    begin = verdict.lives[-1].begin
+    begin = verdict.lifetimes[-1].begin
     since = "" if begin is None else f"since {day_said(begin.time_ms * 1000)}"
     last_us = found.last_use(verdict)
     beside = "" if last_us is None else f"used until {day_said(last_us)}"
@@ -209,14 +209,14 @@ def _command(verdict: Verdict, asked: FindingOptions) -> str | None:
 
     decided = 0 if verdict.uses is None else verdict.uses.requests
     reason = None if verdict.reason is None else verdict.reason.value
-    wanted = of_acl(uuid_text(verdict.lives[-1].id), decided, verdict.matched, reason)
+    wanted = of_acl(uuid_text(verdict.lifetimes[-1].id), decided, verdict.matched, reason)
     return None if wanted is None else command_for(asked.tables, asked.window, wanted)
 
 
 def _as_json(
     verdict: Verdict, found: ClassifiedAcls, asked: FindingOptions, entry: Accepted | None
 ) -> dict[str, Any]:
-    life = verdict.lives[-1]
+    life = verdict.lifetimes[-1]
     uses = verdict.uses
     severity, remedy = found.advice(verdict)
     return {

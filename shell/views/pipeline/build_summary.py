@@ -47,7 +47,7 @@ def show_built(found: Summary, output: Output) -> None:
                 "disagree": found.disagree,
                 "notKnown": found.not_known,
                 "later": 0 if found.later is None else found.later.requests,
-                "acls": found.lives,
+                "acls": found.lifetimes,
                 "aclsInForce": found.in_force,
                 "gaps": found.gaps,
                 "damages": found.damages,
@@ -66,7 +66,7 @@ def show_built(found: Summary, output: Output) -> None:
         ("coverage", found.seen.hours, _coverage_said(found.seen)),
         (
             "acl_changelog",
-            found.lives,
+            found.lifetimes,
             f"{found.in_force:,} in force at the end; {counted(found.gaps, 'gap')} in the log",
         ),
         (

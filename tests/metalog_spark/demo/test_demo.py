@@ -102,10 +102,10 @@ def check_only_what_was_planned_disagrees(tables: Tables, truth: dict[str, Any])
 
 
 def check_an_acl_is_alive_when_it_is_used(tables: Tables, truth: dict[str, Any]) -> None:
-    lives = tables.read(ACL_CHANGELOG)
-    assert sum(counted(lives, "count(*)", "count(to_time)")) == truth["aclChanges"]
+    lifetimes = tables.read(ACL_CHANGELOG)
+    assert sum(counted(lifetimes, "count(*)", "count(to_time)")) == truth["aclChanges"]
     uses = tables.read(DECISIONS).where("acl_id IS NOT NULL").select("time", "acl_id", "log_offset")
-    born = lives.select("id", "from_time", "from_offset", "to_time", "to_offset")
+    born = lifetimes.select("id", "from_time", "from_offset", "to_time", "to_offset")
     joined = uses.join(born, f.col("acl_id") == f.col("id"), "left")
     is_dead = (
         "id IS NULL OR time < from_time OR time >= to_time"

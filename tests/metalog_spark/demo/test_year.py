@@ -16,7 +16,7 @@ import pytest
 from authorizer.audit.line import AuditLine, parse_line
 from authorizer.config import from_properties
 from authorizer.history.decision_timeline import DecisionTimelines
-from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
+from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.trace import Question
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidRequest
@@ -108,7 +108,7 @@ def test_a_line_is_of_a_request_or_rejected(
 def test_the_brokers_answers_are_those_of_the_log_but_where_it_was_planned(
     made: Made, lines: list[Line]
 ) -> None:
-    timelines = DecisionTimelines(Timeline(Edge(0, START), lives({}, changes_in(made.log))))
+    timelines = DecisionTimelines(Timeline(Edge(0, START), lifetimes({}, changes_in(made.log))))
     configs = [
         (moment(begin), from_properties(properties_mapping(parse_properties(data)))[0])
         for begin, data in ((begin, path.read_bytes()) for begin, path in made.configs.items())

@@ -53,7 +53,7 @@ from tests.support.spark.small_shop import (
     ERINS,
     EVERY_TOPIC,
     FRANK,
-    LIVES,
+    LIFETIMES,
     MALLORY,
     MALORYS,
     ORDERS,
@@ -160,12 +160,12 @@ def test_least_privilege(tables: Tables, day: Window) -> None:
 
 
 def test_what_if_nothing_changes_nobody_notices(tables: Tables, day: Window) -> None:
-    today = [each.acl for each in LIVES]
+    today = [each.acl for each in LIFETIMES]
     assert what_if(tables, day, today).collect() == []
 
 
 def test_what_if(tables: Tables, day: Window) -> None:
-    proposed = [each.acl for each in LIVES if each.acl not in (EVERY_TOPIC, AGAINST_DAVE)]
+    proposed = [each.acl for each in LIFETIMES if each.acl not in (EVERY_TOPIC, AGAINST_DAVE)]
     rows = what_if(tables, day, proposed).collect()
     said = [
         (row.principal, row.resource_name, row.before, row.after, row.requests, row.severity)
@@ -182,7 +182,7 @@ def test_what_if(tables: Tables, day: Window) -> None:
 
 
 def test_what_if_somebody_is_no_super_user_any_more(tables: Tables, day: Window) -> None:
-    today = [each.acl for each in LIVES]
+    today = [each.acl for each in LIFETIMES]
     [row] = what_if(tables, day, today, AuthorizerConfig()).collect()
     assert (row.principal, row.after, row.after_rule, row.acl) == (
         ADMIN,
@@ -195,7 +195,7 @@ def test_what_if_somebody_is_no_super_user_any_more(tables: Tables, day: Window)
 
 def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: Window) -> None:
     supers = AuthorizerConfig(frozenset({ADMIN, DAVE}))
-    [row] = what_if(tables, day, [each.acl for each in LIVES], supers).collect()
+    [row] = what_if(tables, day, [each.acl for each in LIFETIMES], supers).collect()
     assert (row.principal, row.before, row.after_rule, row.acl) == (
         DAVE,
         "DENIED",
@@ -485,7 +485,7 @@ def test_a_broker_of_which_the_window_has_no_line_counts_and_is_shown(
 def test_what_the_default_allowed_gets_acls_and_the_default_goes(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    lives = (life(1, ORDERS), life(2, allow("shop.orders", WRITE, "User:*")))
+    lifetimes = (life(1, ORDERS), life(2, allow("shop.orders", WRITE, "User:*")))
     asks = (
         Ask(BOB, READ, "shop.orders"),
         Ask(CAROL, WRITE, "shop.orders"),
@@ -494,7 +494,7 @@ def test_what_the_default_allowed_gets_acls_and_the_default_goes(
         Ask(CAROL, READ, "*", kind=ResourceType.GROUP, times=4),
         Ask(DAVE, READ, "was-open", result="ALLOWED", known=False),
     )
-    world = World(lives, asks, allow_everyone=True)
+    world = World(lifetimes, asks, allow_everyone=True)
     tables = world.folder(spark, tmp_path / "open", *READ_BY_DAY)
     day = window_of(tables)
     found = least_set(tables, day)

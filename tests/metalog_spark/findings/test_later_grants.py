@@ -19,8 +19,8 @@ def test_what_was_granted_after_the_window_stays(spark: SparkSession, tmp_path: 
     """No audit line of the window can say whether it is needed."""
     used, idle = allow("orders", READ, BOB), allow("idle", READ, BOB)
     new, again = allow("new", WRITE, "User:new"), allow("again", READ, BOB)
-    lives = (life(1, used), life(2, idle), life(3, new, 20), life(4, again, end=2))
-    world = World((*lives, life(5, again, 21)), (Ask(BOB, READ, "orders"),))
+    lifetimes = (life(1, used), life(2, idle), life(3, new, 20), life(4, again, end=2))
+    world = World((*lifetimes, life(5, again, 21)), (Ask(BOB, READ, "orders"),))
     tables = world.folder(spark, tmp_path / "later")
     least = least_set(tables, window_of(tables, None, "2026-01-01T12:00Z"))
     assert set(least.acls) == {used, new, again}

@@ -15,7 +15,7 @@ import pytest
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.least_privilege import least_set
 from metalog_spark.findings.unused import ClassifiedAcls, judged
-from metalog_spark.findings.usage.acl_lifetimes import Lives, acl_of
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes, acl_of
 from metalog_spark.findings.usage.minimal_cover import CoverLimits
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
@@ -48,7 +48,7 @@ SEED = 7
 
 def some_world(seed: int) -> World:
     random = Random(seed)
-    lives = []
+    lifetimes = []
     for number in range(1, 40):
         name, pattern = random.choice(PATTERNS)
         acl = Acl(
@@ -62,7 +62,7 @@ def some_world(seed: int) -> World:
         )
         begin = random.choice([None, None, None, random.uniform(1, 20)])
         end = random.choice([None, None, None, random.uniform(20, 23)])
-        lives.append(life(number, acl, begin, end))
+        lifetimes.append(life(number, acl, begin, end))
     asks = [
         Ask(
             random.choice(PRINCIPALS),
@@ -74,7 +74,7 @@ def some_world(seed: int) -> World:
         )
         for _ in range(150)
     ]
-    return World(tuple(lives), tuple(asks), super_users=("User:d",))
+    return World(tuple(lifetimes), tuple(asks), super_users=("User:d",))
 
 
 class Replay:
@@ -82,12 +82,12 @@ class Replay:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.today = {each.acl for each in world.lives if each.end is None}
+        self.today = {each.acl for each in world.lifetimes if each.end is None}
 
     def held_at(self, hour: float) -> set[Acl]:
         minute = int(hour * 60)
         offset = max((edge for edge in self.world._edges() if edge <= minute), default=0)
-        return {each.acl for each in self.world.lives if each.holds_at(offset)}
+        return {each.acl for each in self.world.lifetimes if each.holds_at(offset)}
 
     def says(self, acls: set[Acl], ask: Ask) -> str:
         if ask.principal in self.world.super_users:
@@ -137,8 +137,8 @@ def test_what_can_go_goes_all_at_once_and_no_answer_changes(case: Case) -> None:
 def test_so_it_is_in_other_worlds(seed: int) -> None:
     """Without Spark, as what is counted in parts adds up."""
     world = some_world(seed)
-    lives = Lives(world.lives)
-    said = tally(lives, (request(ask, world._decided(ask)) for ask in world.asks))
+    lifetimes = AclLifetimes(world.lifetimes)
+    said = tally(lifetimes, (request(ask, world._decided(ask)) for ask in world.asks))
     day = Conditions(
         edge(0).time_ms,
         edge(24).time_ms,
@@ -147,7 +147,9 @@ def test_so_it_is_in_other_worlds(seed: int) -> None:
         is_any_seen=True,
         is_controller_seen=True,
     )
-    Replay(world).holds_without({each.acl for each in verdicts(lives, said, day) if each.can_go})
+    Replay(world).holds_without(
+        {each.acl for each in verdicts(lifetimes, said, day) if each.can_go}
+    )
 
 
 def request(ask: Ask, decided: dict[str, Any]) -> Request:
@@ -159,7 +161,7 @@ def request(ask: Ask, decided: dict[str, Any]) -> Request:
 
 def test_every_acl_of_the_window_has_one_verdict_and_every_request_was_counted(case: Case) -> None:
     verdicts = case.judged.verdicts
-    assert {each.acl for each in verdicts} == {each.acl for each in case.world.lives}
+    assert {each.acl for each in verdicts} == {each.acl for each in case.world.lifetimes}
     assert len(verdicts) == len({each.acl for each in verdicts})
     decided = sum(each.uses.requests for each in verdicts if each.uses is not None)
     by_acls = [ask for ask in case.world.asks if ask.principal not in case.world.super_users]

@@ -11,7 +11,7 @@ import pytest
 from metalog.acl import PermissionType
 from metalog_spark.store.tables import TABLES
 from tests.support.kafka.cases import REPOSITORY
-from tests.support.spark.small_shop import ASKS, LIVES
+from tests.support.spark.small_shop import ASKS, LIFETIMES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +41,7 @@ def test_the_notebook_walks_through_an_audit(
     assert names["disagreements"].count() == 0
     assert names["dangers"].count() > 0
     assert {row.state for row in names["coverage"].collect()} == {"BOTH"}
-    allows = sum(each.acl.permission_type is PermissionType.ALLOW for each in LIVES)
+    allows = sum(each.acl.permission_type is PermissionType.ALLOW for each in LIFETIMES)
     assert 0 < names["candidates"].count() < allows
     for table in TABLES:
         spark.catalog.dropTempView(f"audit_{table}")

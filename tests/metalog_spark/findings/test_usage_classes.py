@@ -6,7 +6,7 @@ from typing import NamedTuple
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.findings.usage.acl_lifetimes import Lives
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
     Reason,
@@ -31,13 +31,13 @@ WHOLE = Conditions(
 
 
 class Traffic(NamedTuple):
-    lives: tuple[AclLifetime, ...]
+    lifetimes: tuple[AclLifetime, ...]
     requests: list[Request]
 
     def verdict(self, acl: Acl, given: Conditions = WHOLE) -> Verdict:
-        lives = Lives(self.lives)
-        said = tally(lives, self.requests)
-        [found] = [each for each in verdicts(lives, said, given) if each.acl == acl]
+        lifetimes = AclLifetimes(self.lifetimes)
+        said = tally(lifetimes, self.requests)
+        [found] = [each for each in verdicts(lifetimes, said, given) if each.acl == acl]
         return found
 
 
@@ -91,14 +91,14 @@ def test_an_id_means_the_acl_that_has_it_then() -> None:
 def test_a_use_is_what_was_decided_and_answered_so_under_the_id_of_then() -> None:
     handed_on, other = LITERAL._replace(end=Edge(8, 3_000)), lived(1, PREFIXED.acl)
     other = other._replace(begin=Edge(8, 3_000))
-    lives = Lives((other, handed_on, OTHER))
+    lifetimes = AclLifetimes((other, handed_on, OTHER))
     requests = [
         read(handed_on, offset=5, requests=2),
         read(other, requests=3),
         read(other, requests=4, result="DENIED", decided="ALLOWED"),
         read(OTHER, name="payments", known=False),
     ]
-    uses = Counted(lives, tally(lives, requests)).uses
+    uses = Counted(lifetimes, tally(lifetimes, requests)).uses
     assert {acl: count.requests for acl, count in uses.items()} == {
         LITERAL.acl: 2,
         PREFIXED.acl: 3,
@@ -159,8 +159,8 @@ def test_two_lives_that_leave_a_hole_do_not_last_through() -> None:
 def test_an_acl_that_ended_before_the_window_or_begins_after_it_has_no_verdict() -> None:
     gone = LITERAL._replace(end=Edge(6, 1_000))
     to_come = OTHER._replace(begin=Edge(6, 9_000))
-    lives = Lives((gone, to_come))
-    assert list(verdicts(lives, {}, WHOLE)) == []
+    lifetimes = AclLifetimes((gone, to_come))
+    assert list(verdicts(lifetimes, {}, WHOLE)) == []
 
 
 def test_where_lines_are_missing_nothing_is_unused() -> None:
@@ -193,8 +193,8 @@ def test_without_a_controllers_log_only_what_brokers_decide_is_known() -> None:
         allow("g", kind=ResourceType.GROUP),
         allow("t", Operation.ALL, kind=ResourceType.TRANSACTIONAL_ID),
     ]
-    lives = tuple(lived(number, acl) for number, acl in enumerate((*hidden, *told)))
-    traffic = Traffic(lives, [read(lives[1])])
+    lifetimes = tuple(lived(number, acl) for number, acl in enumerate((*hidden, *told)))
+    traffic = Traffic(lifetimes, [read(lifetimes[1])])
     for acl in (*hidden, *told):
         assert traffic.verdict(acl).state is not UsageState.UNKNOWN
         found = traffic.verdict(acl, unled)
@@ -265,10 +265,10 @@ def test_parts_add_up_however_the_traffic_is_cut() -> None:
         read(AGAINST, result="DENIED", offset=12),
         read(None, name="nothing"),
     ]
-    lives = Lives((LITERAL, PREFIXED, AGAINST))
-    whole = tally(lives, requests)
+    lifetimes = AclLifetimes((LITERAL, PREFIXED, AGAINST))
+    whole = tally(lifetimes, requests)
     for cut in range(len(requests)):
-        parts = [tally(lives, requests[:cut]), tally(lives, requests[cut:])]
+        parts = [tally(lifetimes, requests[:cut]), tally(lifetimes, requests[cut:])]
         joined = dict(parts[0])
         for key, count in parts[1].items():
             joined[key] = joined[key].plus(count) if key in joined else count
@@ -277,6 +277,6 @@ def test_parts_add_up_however_the_traffic_is_cut() -> None:
 
 def test_the_operation_of_an_allow_implies_others() -> None:
     describe = ((BOB, "h", "DESCRIBE", "TOPIC", "orders"), (BOB, "h", "WRITE", "TOPIC", "orders"))
-    lives = Lives((LITERAL, lived(5, allow("orders", operation=Operation.DESCRIBE))))
-    assert [len(lives.could_match(asked)) for asked in describe] == [2, 0]
-    assert all(one <= two for one, two in pairwise(sorted(lives.acls)))
+    lifetimes = AclLifetimes((LITERAL, lived(5, allow("orders", operation=Operation.DESCRIBE))))
+    assert [len(lifetimes.could_match(asked)) for asked in describe] == [2, 0]
+    assert all(one <= two for one, two in pairwise(sorted(lifetimes.acls)))

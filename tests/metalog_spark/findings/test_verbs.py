@@ -28,7 +28,7 @@ from tests.support.spark.small_shop import (
     BOB,
     CAROL,
     EVERY_TOPIC,
-    LIVES,
+    LIFETIMES,
     MALLORY,
     POWERS,
     SHOP,
@@ -52,7 +52,7 @@ def written(path: Path, acls: Iterable[Acl]) -> Path:
 
 
 def without(*gone: Acl) -> list[Acl]:
-    return [each.acl for each in LIVES if each.acl not in gone]
+    return [each.acl for each in LIFETIMES if each.acl not in gone]
 
 
 def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
@@ -127,7 +127,7 @@ def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
     done = run_here(capsys, "pipeline", "unused", tables.path, "--json")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1, done.stderr
-    assert {line["id"] for line in lines} == {uuid_text(each.id) for each in LIVES}
+    assert {line["id"] for line in lines} == {uuid_text(each.id) for each in LIFETIMES}
     wide = next(line for line in lines if line["resourceName"] == WILDCARD)
     assert (wide["state"], wide["requests"], wide["lastUse"], wide["canGo"]) == (
         "USED",
@@ -144,7 +144,7 @@ def test_what_is_accepted_stays_with_its_reason_and_does_not_count(
     never = '"until": "9999-12-31"'
     entries = [
         f'{{"section": "unused", "name": "{name}", "reason": "a plan", {never}}}'
-        for name in {life.acl.resource_name for life in LIVES}
+        for name in {life.acl.resource_name for life in LIFETIMES}
     ]
     entries.append(f'{{"section": "least", "principal": "{BOB}", "reason": "his", {never}}}')
     entries.append(f'{{"section": "what-if", "principal": "{BOB}", "reason": "his", {never}}}')
@@ -197,7 +197,7 @@ def test_the_yaml_of_the_least_set_is_a_plan_that_breaks_nobody(
     example = "metalog pipeline least-privilege DIR -o yaml > least.yaml"
     done = run_here(capsys, *as_printed(example, {"DIR": tables.path}))
     document = read_yaml(done.stdout, "out")
-    today = {each.acl for each in LIVES}
+    today = {each.acl for each in LIFETIMES}
     plan = make_plan(today, document, prune=True)
     assert not plan.unowned
     assert set(document.acls) >= {AGAINST_DAVE, POWERS[0]}
@@ -227,7 +227,7 @@ def test_what_if_in_text(tables: Tables, tmp_path: Path, capsys: Captured) -> No
 def test_what_if_takes_a_saved_plan_and_what_files_own(
     tables: Tables, tmp_path: Path, capsys: Captured
 ) -> None:
-    today = [each.acl for each in LIVES]
+    today = [each.acl for each in LIFETIMES]
     own = "owns:\n  - principal: User:bob\nacls: []\n"
     plan = make_plan(today, read_yaml(own, "own"), prune=True)
     (tmp_path / "plan.json").write_text(write_saved(saved("prod", (), today, plan)))

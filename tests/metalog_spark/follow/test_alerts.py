@@ -35,9 +35,9 @@ ASKED = StormSubject("READ", "TOPIC", "t")
 STORM_FROM = 10
 
 
-def alerts(*lives: AclLifetime, after: int = 0, super_users: str = "") -> list[Alert]:
+def alerts(*lifetimes: AclLifetime, after: int = 0, super_users: str = "") -> list[Alert]:
     config = AuthorizerConfig(super_users=frozenset({super_users}))
-    return list(of_grants(lives, after, lambda _: config))
+    return list(of_grants(lifetimes, after, lambda _: config))
 
 
 def life(number: int, acl: Acl, begin: int | None, end: int | None = None) -> AclLifetime:

@@ -29,7 +29,12 @@ from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.follow.tables import keep
-from metalog_spark.history.configuration import NOTHING_SAID, Configuration, Era, read_configuration
+from metalog_spark.history.configuration import (
+    DEFAULT_PERIOD,
+    ConfigPeriod,
+    Configuration,
+    read_configuration,
+)
 from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import (
@@ -280,12 +285,12 @@ def check_decisions_stay_true(
     done = run_here(capsys, "pipeline", "follow", *words)
     assert done.returncode == 2
     assert "what was asked up to 2026-01-01T00:00:55.000Z is decided by another" in done.stderr
-    era = Era(time_ms(55) * 1000, AuthorizerConfig(frozenset({"User:bad"})), str(other))
+    period = ConfigPeriod(time_ms(55) * 1000, AuthorizerConfig(frozenset({"User:bad"})), str(other))
     with pytest.raises(InvalidTarget, match="or follow into another folder"):
-        keep(tables, Configuration([NOTHING_SAID, era]))
-    later = Configuration([NOTHING_SAID, era._replace(from_us=time_ms(300) * 1000)])
+        keep(tables, Configuration([DEFAULT_PERIOD, period]))
+    later = Configuration([DEFAULT_PERIOD, period._replace(from_us=time_ms(300) * 1000)])
     keep(tables, later)
-    assert Configuration.of(tables.read(CONFIGURATION)).eras == later.eras
+    assert Configuration.of(tables.read(CONFIGURATION)).periods == later.periods
     keep(tables, Configuration())
 
 

@@ -12,7 +12,7 @@ from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.decide.past_log_end import PastLogEnd
 from metalog_spark.findings.windows.pending import Uncounted, Waiting
 from metalog_spark.findings.windows.window import DAY_US, Window, WindowCoverage
-from metalog_spark.history.configuration import NOTHING_SAID
+from metalog_spark.history.configuration import DEFAULT_PERIOD
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
@@ -55,7 +55,7 @@ DARK = Gathered(
     path="/reports/tables",
     bars=Bars.of(WINDOW),
     lines=9,
-    eras=[NOTHING_SAID],
+    periods=[DEFAULT_PERIOD],
     strips=(Strip("broker 1", "dn", (0, 24, 24)), Strip("metadata log", "nn", (0, 0, 48))),
     traffic={EVERYBODY: Traffic((0, 0), (9, 0))},
     changes=[],
@@ -182,12 +182,12 @@ def test_to_print_one_table_whole_no_other_is_brought_whole(section: str) -> Non
     ],
 )
 def test_a_cluster_is_called_by_where_its_log_lies(place: str, said: str) -> None:
-    stretch = {
+    gap = {
         "source": place,
         "kind": "KNOWN",
         **dict.fromkeys(("from_offset", "to_offset", "from_time", "to_time")),
     }
-    found = DARK._replace(parts=parts(history=[stretch]))
+    found = DARK._replace(parts=parts(history=[gap]))
     assert contents(found, None).cluster == said
     named = found._replace(name="Prod <EU>")
     assert contents(named, None).cluster == "Prod <EU>"

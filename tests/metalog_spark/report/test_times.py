@@ -8,7 +8,7 @@ import pytest
 
 from authorizer.config import AuthorizerConfig
 from metalog_spark.findings.windows.window import Window
-from metalog_spark.history.configuration import NOTHING_SAID, Era
+from metalog_spark.history.configuration import DEFAULT_PERIOD, ConfigPeriod
 from metalog_spark.report.times import configuration_said, log_end
 
 
@@ -19,46 +19,48 @@ def us(*day: int) -> int:
 APRIL = Window(us(2025, 4, 1), us(2025, 5, 1))
 FIVE = AuthorizerConfig(frozenset(f"User:{n}" for n in range(5)), True)
 FOUR = AuthorizerConfig(frozenset(f"User:{n}" for n in range(4)), False)
-FIRST = Era(None, FIVE, "server.properties")
+FIRST = ConfigPeriod(None, FIVE, "server.properties")
 OPEN, CLOSED = "5 super users, open by default", "4 super users, closed by default"
 
 
 @pytest.mark.parametrize(
-    ("eras", "said"),
+    ("periods", "said"),
     [
         ([FIRST], OPEN),
-        ([NOTHING_SAID], "0 super users, closed by default"),
+        ([DEFAULT_PERIOD], "0 super users, closed by default"),
         (
-            [FIRST, Era(us(2025, 6, 16, 7), FOUR, "")],
+            [FIRST, ConfigPeriod(us(2025, 6, 16, 7), FOUR, "")],
             f"{OPEN}; since 16 June 2025 07:00, after this window, another: {CLOSED}",
         ),
         (
-            [FIRST, Era(us(2025, 4, 16, 7, 30), FOUR, "")],
+            [FIRST, ConfigPeriod(us(2025, 4, 16, 7, 30), FOUR, "")],
             f"{OPEN}; from 16 April 2025 07:30 another: {CLOSED}",
         ),
         (
-            [FIRST, Era(us(2025, 4, 2), FOUR, ""), Era(us(2025, 5, 1), FIVE, "")],
+            [FIRST, ConfigPeriod(us(2025, 4, 2), FOUR, ""), ConfigPeriod(us(2025, 5, 1), FIVE, "")],
             f"{OPEN}; from 2 April 2025 00:00 another: {CLOSED}; "
             f"since 1 May 2025 00:00, after this window, another: {OPEN}",
         ),
-        ([FIRST, Era(APRIL.start_us, FOUR, "")], CLOSED),
-        ([FIRST, Era(APRIL.start_us + 1, FIVE, "again")], OPEN),
+        ([FIRST, ConfigPeriod(APRIL.start_us, FOUR, "")], CLOSED),
+        ([FIRST, ConfigPeriod(APRIL.start_us + 1, FIVE, "again")], OPEN),
         (
-            [FIRST, Era(us(2025, 6, 1), FOUR, ""), Era(us(2025, 7, 1), FIVE, "")],
+            [FIRST, ConfigPeriod(us(2025, 6, 1), FOUR, ""), ConfigPeriod(us(2025, 7, 1), FIVE, "")],
             OPEN,
         ),
     ],
 )
 def test_the_configuration_is_that_of_the_window_and_todays_if_another(
-    eras: list[Era], said: str
+    periods: list[ConfigPeriod], said: str
 ) -> None:
-    assert configuration_said(eras, APRIL) == said
+    assert configuration_said(periods, APRIL) == said
 
 
 def test_as_many_other_super_users_are_another_configuration() -> None:
     others = FOUR._replace(super_users=frozenset(f"User:x{n}" for n in range(4)))
-    eras = [Era(None, FOUR, ""), Era(us(2025, 4, 9), others, "")]
-    assert configuration_said(eras, APRIL) == f"{CLOSED}; from 9 April 2025 00:00 another: {CLOSED}"
+    periods = [ConfigPeriod(None, FOUR, ""), ConfigPeriod(us(2025, 4, 9), others, "")]
+    assert (
+        configuration_said(periods, APRIL) == f"{CLOSED}; from 9 April 2025 00:00 another: {CLOSED}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class Ask(NamedTuple):
 
 
 class World(NamedTuple):
-    lives: tuple[AclLifetime, ...]
+    lifetimes: tuple[AclLifetime, ...]
     asks: tuple[Ask, ...] = ()
     days: int = 1
     super_users: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class World(NamedTuple):
         times = (moment(self.known_from), moment(24 * self.days))
         rows = {
             HISTORY: [("test", "KNOWN", *offsets, *times, None)],
-            ACL_CHANGELOG: [_life_row(life) for life in self.lives],
+            ACL_CHANGELOG: [_life_row(life) for life in self.lifetimes],
             COVERAGE: self._coverage(decided),
             CONFIGURATION: [
                 (None, None, list(self.super_users), self.allow_everyone, None, "test")
@@ -106,7 +106,7 @@ class World(NamedTuple):
 
     def _decided(self, ask: Ask) -> dict[str, Any]:
         offset = max((at for at in self._edges() if at <= int(ask.hour * 60)), default=_SNAPSHOT)
-        held = [life for life in self.lives if life.holds_at(offset)]
+        held = [life for life in self.lifetimes if life.holds_at(offset)]
         acls = [life.acl for life in held]
         who = (frozenset({ask.principal}), ask.host)
         decision = spec.decide(acls, who, ask.operation, ask.kind, ask.name, self.allow_everyone)
@@ -123,7 +123,7 @@ class World(NamedTuple):
         }
 
     def _edges(self) -> set[int]:
-        return {edge.at for life in self.lives for edge in life[2:] if edge is not None}
+        return {edge.at for life in self.lifetimes for edge in life[2:] if edge is not None}
 
     def _coverage(self, decided: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
         """The first broker got all requests; the others logged that they got none."""

@@ -25,7 +25,7 @@ POWERS = [
     allow("kafka-cluster", operation, FRANK, kind=CLUSTER) for operation in (ALTER, ALTER_CONFIGS)
 ]
 MALORYS = allow("payments", READ, "User:malory")
-LIVES = (
+LIFETIMES = (
     life(1, ORDERS),
     life(2, EVERY_TOPIC),
     life(3, PAYMENTS),
@@ -46,5 +46,5 @@ ASKS = (
     Ask(ADMIN, WRITE, "payments", times=2),
     Ask(ERIN, WRITE, "logs", hour=4),
 )
-SHOP = World(LIVES, ASKS, super_users=(ADMIN,))
+SHOP = World(LIFETIMES, ASKS, super_users=(ADMIN,))
 REQUESTS = 10 + 2 + 5 + 3 + 4 + 1 + 1500 + 2 + 1
