@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from metalog.acl import Operation
 from metalog_spark.demo.calendar import SECOND, START, moment, stamp
-from metalog_spark.demo.judge import BrokerDecider
+from metalog_spark.demo.decider import BrokerDecider
 from metalog_spark.demo.traffic import BROKER_COUNT, FORGED, PROBES, Activity, Request
 
 BOTH: Final = "BOTH"
@@ -121,7 +121,7 @@ class _File:
 
 def write_audit(
     folder: Path,
-    judge: BrokerDecider,
+    decider: BrokerDecider,
     asked: Sequence[Activity],
     hours: Iterable[tuple[int, list[Request]]],
 ) -> LineTally:
@@ -134,7 +134,7 @@ def write_audit(
             if hour == begin:
                 files[broker].lines.append(text)
                 tally.rejected += text.count("\n")
-        _write_hour(begin, requests, judge, asked, [file.lines for file in files], tally)
+        _write_hour(begin, requests, decider, asked, [file.lines for file in files], tally)
         for file in files:
             file.hour_is_over(begin)
     for file in files:
@@ -149,7 +149,7 @@ def broker_name(number: int) -> str:
 def _write_hour(
     begin: int,
     requests: list[Request],
-    judge: BrokerDecider,
+    decider: BrokerDecider,
     asked: Sequence[Activity],
     lines: list[list[str]],
     tally: LineTally,
@@ -158,11 +158,11 @@ def _write_hour(
     prefix = f"[{stamp(begin)[:14]}"
     is_slow = SLOW_FROM <= begin < SLOW_TO
     first_probe = len(asked) - len(PROBES)
-    until, answers = begin, judge.at(begin)
+    until, answers = begin, decider.at(begin)
     allowed = denied = unlogged = 0
     for time_ms, number, broker in requests:
         if time_ms >= until:
-            answers = judge.at(time_ms)
+            answers = decider.at(time_ms)
             until = answers.until
         is_allowed, text = answers[number]
         state = states[broker]
@@ -176,7 +176,7 @@ def _write_hour(
         if is_slow and broker == SLOW_BROKER:
             shown = stamp(time_ms - SLOW_BY)
             lines[broker].append(f"[{shown}{text}")
-            if judge.at(time_ms - SLOW_BY)[number].is_allowed != is_allowed:
+            if decider.at(time_ms - SLOW_BY)[number].is_allowed != is_allowed:
                 tally.disagreements.append(_disagreement(shown, broker, asked[number]))
             continue
         if number >= first_probe:

@@ -22,7 +22,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.demo.brokers import LineTally, write_audit
 from metalog_spark.demo.calendar import DAY, HOUR, START, YEAR, stamp
 from metalog_spark.demo.company import TEAMS, Service, hired, topics
-from metalog_spark.demo.judge import BrokerDecider
+from metalog_spark.demo.decider import BrokerDecider
 from metalog_spark.demo.log import write_log
 from metalog_spark.demo.story import CONFIG_CHANGED, TopicMigration, moves, story
 from metalog_spark.demo.traffic import (
@@ -68,9 +68,9 @@ def make(
     properties = _properties()
     configurations = [(begin, from_properties(each)[0]) for begin, each in properties.items()]
     asked = activities(random, services, moved)
-    judge = BrokerDecider(changes, configurations, asked)
+    decider = BrokerDecider(changes, configurations, asked)
     year = hours(random, asked, events, requests, days)
-    tally = write_audit(audit, judge, asked, _with_progress(year, requests, said))
+    tally = write_audit(audit, decider, asked, _with_progress(year, requests, said))
     owners = out / "owners.yaml"
     owners.write_text("".join(_owners(services)), encoding="utf-8")
     made = Made(log, audit, dict(_write_configs(out / "config", properties)), owners, tally)

@@ -51,21 +51,21 @@ class ChecklistLine(NamedTuple):
     unasked: tuple[Permission, ...]
 
 
-def check(checklist: Checklist, judge: Queries) -> list[ChecklistLine]:
+def check(checklist: Checklist, queries: Queries) -> list[ChecklistLine]:
     """Each need of the checklist once, answered, with all requests that have it."""
     apis: dict[PermissionNeed, list[str]] = {}
     for step in checklist.steps:
         apis.setdefault(step.need, []).append(step.api)
-    return [_answered(need, tuple(names), checklist, judge) for need, names in apis.items()]
+    return [_answered(need, tuple(names), checklist, queries) for need, names in apis.items()]
 
 
 def _answered(
-    need: PermissionNeed, apis: tuple[str, ...], checklist: Checklist, judge: Queries
+    need: PermissionNeed, apis: tuple[str, ...], checklist: Checklist, queries: Queries
 ) -> ChecklistLine:
     possible = [each for each in need.one_of if each.resource_type in checklist.named]
     denied: list[Permission] = []
     for permission in possible:
-        question, decision = _ask(permission, checklist, judge)
+        question, decision = _ask(permission, checklist, queries)
         if decision.result:
             break
         denied.append(permission)
@@ -81,7 +81,9 @@ def _answered(
     )
 
 
-def _ask(permission: Permission, checklist: Checklist, judge: Queries) -> tuple[Question, Decision]:
+def _ask(
+    permission: Permission, checklist: Checklist, queries: Queries
+) -> tuple[Question, Decision]:
     question = Question(
         checklist.principal,
         permission.operation,
@@ -89,5 +91,5 @@ def _ask(permission: Permission, checklist: Checklist, judge: Queries) -> tuple[
         "" if permission.any_name else checklist.named[permission.resource_type],
         checklist.host,
     )
-    decide = judge.decide_by_resource_type if permission.any_name else judge.decide
+    decide = queries.decide_by_resource_type if permission.any_name else queries.decide
     return question, decide(question)

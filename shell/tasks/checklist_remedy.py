@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from shell.tasks.queries import Queries
 
 
-def checklist_remedy(checklist: Checklist, judge: Queries) -> Remedy | None:
+def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
     """Changes after which everything that the task requires is allowed; None if none are needed or
     none are found."""
-    acls = dict.fromkeys(judge.acls)
+    acls = dict.fromkeys(queries.acls)
     powers: dict[str, None] = {}
     shuts_out = False
     needs = len(checklist.steps)
     for _ in range(needs + 1):
-        lines = check(checklist, judge.assuming(acls.keys()))
+        lines = check(checklist, queries.assuming(acls.keys()))
         missing = [line for line in lines if line.required and not line.decision.result]
         if not missing:
-            before = frozenset(judge.acls)
+            before = frozenset(queries.acls)
             add = tuple(acl for acl in acls if acl not in before)
-            remove = tuple(acl for acl in dict.fromkeys(judge.acls) if acl not in acls)
+            remove = tuple(acl for acl in dict.fromkeys(queries.acls) if acl not in acls)
             found = Remedy(remove, add, (), shuts_out, powers=tuple(powers))
             return found if add or remove else None
         missing.sort(key=_weakest_last)
-        remedy = _remedy_of(missing[0], checklist, judge, tuple(acls))
+        remedy = _remedy_of(missing[0], checklist, queries, tuple(acls))
         if remedy is None:
             return None
         shuts_out = shuts_out or remedy.ends_default
@@ -53,13 +53,13 @@ def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
 
 
 def _remedy_of(
-    line: ChecklistLine, checklist: Checklist, judge: Queries, acls: tuple[Acl, ...]
+    line: ChecklistLine, checklist: Checklist, queries: Queries, acls: tuple[Acl, ...]
 ) -> Remedy | None:
     """The smallest change that meets the need; if possible, one that makes nobody a super user."""
     found = [
         remedy
         for question in _alternatives(line, checklist)
-        for remedy in explain(acls, judge.context.config, question).remedies
+        for remedy in explain(acls, queries.context.config, question).remedies
         if remedy.mends is None and remedy.use is None and remedy.commands is not None
     ]
     return min(found, key=lambda each: (bool(each.powers), each.ends_default), default=None)

@@ -92,25 +92,25 @@ class ClaimOutcome(NamedTuple):
     closing: Closing | None = None
 
 
-def proofs(claims: Iterable[StatedClaim], judge: Queries) -> list[ClaimOutcome]:
+def proofs(claims: Iterable[StatedClaim], queries: Queries) -> list[ClaimOutcome]:
     """The outcome of each claim.
 
     Raises:
         InvalidRequest: a claim needs too many cells; the message names its place.
     """
-    acls = list(dict.fromkeys(judge.acls))
-    return [_proof(stated, acls, judge) for stated in claims]
+    acls = list(dict.fromkeys(queries.acls))
+    return [_proof(stated, acls, queries) for stated in claims]
 
 
-def _proof(stated: StatedClaim, acls: list[Acl], judge: Queries) -> ClaimOutcome:
+def _proof(stated: StatedClaim, acls: list[Acl], queries: Queries) -> ClaimOutcome:
     kind, pattern = stated.resources[0]
-    judge.check_ready(Question(WILDCARD_PRINCIPAL, Operation.READ, kind, pattern.name))
-    config = judge.context.config
+    queries.check_ready(Question(WILDCARD_PRINCIPAL, Operation.READ, kind, pattern.name))
+    config = queries.context.config
     try:
         result = prove(acls, config, stated.claim(config))
     except InvalidRequest as error:
         raise InvalidRequest(f"{stated.place}: {error}") from None
     if result.witness is None:
         return ClaimOutcome(stated, result)
-    traced = judge.trace(result.witness.question)
+    traced = queries.trace(result.witness.question)
     return ClaimOutcome(stated, result, traced, closing(acls, config, result.witness))

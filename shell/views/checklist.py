@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def answer_checklist(
-    checklist: Checklist, judge: Queries, output: Output, more: Mapping[str, Any] | None = None
+    checklist: Checklist, queries: Queries, output: Output, more: Mapping[str, Any] | None = None
 ) -> int:
     """Print the checklist, each JSON record with the keys of ``more``. Returns 1 if a required
     permission is denied."""
-    lines = check(checklist, judge)
+    lines = check(checklist, queries)
     for unknown in dict.fromkeys(
-        unknown for line in lines if not line.any_name for unknown in judge.unknown(line.question)
+        unknown for line in lines if not line.any_name for unknown in queries.unknown(line.question)
     ):
         output.note(str(unknown))
-    say_other_answers((line.question for line in lines if not line.any_name), judge, output)
+    say_other_answers((line.question for line in lines if not line.any_name), queries, output)
     missing = [line for line in lines if line.required and not line.decision.result]
     if output.is_text:
         who = output.paint(shown(checklist.principal), "strong")
@@ -47,7 +47,7 @@ def answer_checklist(
             output.line(f"  {checklist.note}")
     else:
         for line in lines:
-            output.record(_as_json(line, judge) | dict(more or {}))
+            output.record(_as_json(line, queries) | dict(more or {}))
     return 1 if missing else 0
 
 
@@ -73,14 +73,14 @@ def _permission_said(permission: Permission) -> str:
     return f"{permission.operation.name} on {which} {resource_kind(permission.resource_type)}"
 
 
-def _as_json(line: ChecklistLine, judge: Queries) -> dict[str, Any]:
-    record = judge.answer_json(line.question, line.decision)
+def _as_json(line: ChecklistLine, queries: Queries) -> dict[str, Any]:
+    record = queries.answer_json(line.question, line.decision)
     if line.any_name:
         record["resourceName"] = None
     return record | {"apis": list(line.apis), "when": line.when, "required": line.required}
 
 
-def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> Iterator[str]:
+def checklist_remedy_lines(remedy: Remedy, queries: Queries, output: Output) -> Iterator[str]:
     """The changes in words and as commands."""
     yield "the whole checklist passes after these changes:"
     for power in remedy.powers:
@@ -89,5 +89,5 @@ def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> It
         yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
     for acl in remedy.remove:
         yield f"  it takes away: {sentence(acl)}"
-    yield from command_lines(remedy.commands or (), judge.place, output, own=True)
-    yield from place_lines(judge.place)
+    yield from command_lines(remedy.commands or (), queries.place, output, own=True)
+    yield from place_lines(queries.place)

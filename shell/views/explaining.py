@@ -42,62 +42,66 @@ def add_explaining(parser: ArgumentParser) -> None:
 
 
 def explain(
-    arguments: Namespace, judge_for: Callable[[Sequence[AuditLine]], Queries], output: Output
+    arguments: Namespace, queries_for: Callable[[Sequence[AuditLine]], Queries], output: Output
 ) -> int:
     """Print all explanations that ``arguments`` ask for. Returns 2 if a line is not a question.
 
-    ``judge_for`` is called with the audit lines among the questions, after they were read.
+    ``queries_for`` is called with the audit lines among the questions, after they were read.
     """
     if asks_many(arguments):
         many = BatchQuestions(arguments)
         groups = many.groups(output)
-        judge = judge_for(lines_of(groups))
-        return _explain_many(many, groups, judge, arguments, output)
+        queries = queries_for(lines_of(groups))
+        return _explain_many(many, groups, queries, arguments, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
-        _explain_checklist(checklist, judge_for(()), output)
+        _explain_checklist(checklist, queries_for(()), output)
         return 0
     asked = read_question(arguments)
-    _explain(asked, judge_for(asked.lines), arguments, output)
+    _explain(asked, queries_for(asked.lines), arguments, output)
     return 0
 
 
-def _explain_checklist(checklist: Checklist, judge: Queries, output: Output) -> None:
+def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -> None:
     from authorizer.analysis.explain.json import remedy_json
     from shell.tasks.checklist_remedy import checklist_remedy
     from shell.views.checklist import checklist_remedy_lines
 
-    remedy = checklist_remedy(checklist, judge)
+    remedy = checklist_remedy(checklist, queries)
     if not output.is_text:
-        said = None if remedy is None else remedy_json(remedy, judge.id_of, judge.place.as_json)
-        answer_checklist(checklist, judge, output, {"remedy": said})
+        said = None if remedy is None else remedy_json(remedy, queries.id_of, queries.place.as_json)
+        answer_checklist(checklist, queries, output, {"remedy": said})
         return
-    is_denied = answer_checklist(checklist, judge, output)
+    is_denied = answer_checklist(checklist, queries, output)
     if remedy is not None:
-        section("to allow", checklist_remedy_lines(remedy, judge, output), output)
+        section("to allow", checklist_remedy_lines(remedy, queries, output), output)
     elif is_denied:
         section("to allow", ["kafka-acls has no commands that make all of it pass"], output)
 
 
-def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output: Output) -> None:
-    explanation = judge.explain(asked.question, request=asked.request)
+def _explain(asked: ParsedQuestion, queries: Queries, arguments: Namespace, output: Output) -> None:
+    explanation = queries.explain(asked.question, request=asked.request)
     point_out(
-        asked, explanation.unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back
+        asked,
+        explanation.unknown,
+        explanation.trace.allowed,
+        output,
+        may_go_back=queries.may_go_back,
     )
-    say_other_answer(asked.question, judge, output)
+    say_other_answer(asked.question, queries, output)
     if output.format == "json":
         from authorizer.analysis.explain.json import to_json
 
-        record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
+        record = to_json(explanation, queries.id_of, queries.place.as_json) | queries.extent_json()
         output.record(record | {"unknown": [each.as_json() for each in explanation.unknown]})
     else:
-        _print(explanation, judge, arguments, output)
+        _print(explanation, queries, arguments, output)
 
 
 def _explain_many(
     many: BatchQuestions,
     groups: Iterable[QuestionGroup],
-    judge: Queries,
+    queries: Queries,
     arguments: Namespace,
     output: Output,
 ) -> int:
@@ -105,36 +109,40 @@ def _explain_many(
 
     asked: list[Question] = []
     for group in groups:
-        explanation = judge.explain(
+        explanation = queries.explain(
             group.asked.question, is_alone=False, request=group.asked.request
         )
-        if judge.of_other_kafka is not None:
+        if queries.of_other_kafka is not None:
             asked.append(group.asked.question)
         if output.format == "json":
-            record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
+            record = (
+                to_json(explanation, queries.id_of, queries.place.as_json) | queries.extent_json()
+            )
             output.record(record | group.as_json())
             continue
         times = "once" if group.times == 1 else counted(group.times, "time")
         then = changed_since(group.asked, explanation.trace.allowed)
         said = f"--- asked {times}, first in line {group.line}" + (f"; {then}" if then else "")
         output.line(output.paint(said, "faint"))
-        _print(explanation, judge, arguments, output)
+        _print(explanation, queries, arguments, output)
         output.line()
-    say_other_answers(asked, judge, output)
+    say_other_answers(asked, queries, output)
     return 2 if many.bad else 0
 
 
-def _print(explanation: Explanation, judge: Queries, arguments: Namespace, output: Output) -> None:
+def _print(
+    explanation: Explanation, queries: Queries, arguments: Namespace, output: Output
+) -> None:
     """Print as text; for Markdown in a code block, so that columns stay aligned in a ticket."""
     if output.format == "markdown":
         output.line(_FENCE)
-    checklists = _checklists(explanation.question, judge, arguments)
-    render(explanation, judge, output, whole=arguments.all, checklists=checklists)
+    checklists = _checklists(explanation.question, queries, arguments)
+    render(explanation, queries, output, whole=arguments.all, checklists=checklists)
     if output.format == "markdown":
         output.line(_FENCE)
 
 
-def _checklists(question: Question, judge: Queries, arguments: Namespace) -> list[str]:
+def _checklists(question: Question, queries: Queries, arguments: Namespace) -> list[str]:
     """Commands that explain everything a client of the question's topic needs."""
     if question.resource_type is not ResourceType.TOPIC:
         return []
@@ -152,5 +160,5 @@ def _checklists(question: Question, judge: Queries, arguments: Namespace) -> lis
         for option, value in options.items()
         if value is not None and not is_descriptor(Path(value))
     ]
-    words = f"metalog explain {quoted(judge.source.text)} {quoted(question.principal)}"
+    words = f"metalog explain {quoted(queries.source.text)} {quoted(question.principal)}"
     return [f"{words} {kind} {' '.join(given)}" for kind in ("--consumer", "--producer")]

@@ -182,7 +182,7 @@ def because(question: Question, traced: Trace) -> str:
 
 def render(
     explanation: Explanation,
-    judge: Queries,
+    queries: Queries,
     output: Output,
     *,
     whole: bool,
@@ -193,9 +193,9 @@ def render(
     output.prose(headline(question, traced.allowed, output))
     section("why", [because(question, traced)], output)
     _hosts(explanation, output)
-    _near_misses(explanation, judge, output, whole)
-    _since(explanation, judge, output)
-    _remedies(explanation, judge, output, whole, checklists)
+    _near_misses(explanation, queries, output, whole)
+    _since(explanation, queries, output)
+    _remedies(explanation, queries, output, whole, checklists)
     _candidates(explanation, output, whole)
 
 
@@ -274,12 +274,12 @@ def _hosts(explanation: Explanation, output: Output) -> None:
     section("but from", lines, output)
 
 
-def _near_misses(explanation: Explanation, judge: Queries, output: Output, whole: bool) -> None:
+def _near_misses(explanation: Explanation, queries: Queries, output: Output, whole: bool) -> None:
     near = explanation.near_misses
     kept = near if whole else _nearest(explanation)
     if not kept:
         return
-    ids = judge.ids(miss.acl for miss in kept)
+    ids = queries.ids(miss.acl for miss in kept)
     lines = []
     for miss in kept:
         path = f"  /acl/id/{ids[miss.acl]}" if miss.acl in ids else ""
@@ -315,7 +315,7 @@ def near_said(miss: NearMiss, question: Question) -> str:
     )
 
 
-def _since(explanation: Explanation, judge: Queries, output: Output) -> None:
+def _since(explanation: Explanation, queries: Queries, output: Output) -> None:
     since = explanation.since
     if since is None or explanation.trace.decision.rule == SUPER_USER:
         return
@@ -323,7 +323,7 @@ def _since(explanation: Explanation, judge: Queries, output: Output) -> None:
         section("since", [f"the start of the log, offset {since.offset:,}"], output)
         return
     did = "added" if since.cause is Cause.ADDED else "removed"
-    time = judge.time_of(since.offset)
+    time = queries.time_of(since.offset)
     when = f"--at {since.at}" + (f", {time}" if time else "")
     said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
     section("since", [*said, f"  --at {since.at - 1} shows the state before"], output)
@@ -331,7 +331,7 @@ def _since(explanation: Explanation, judge: Queries, output: Output) -> None:
 
 def _remedies(
     explanation: Explanation,
-    judge: Queries,
+    queries: Queries,
     output: Output,
     whole: bool,
     checklists: Sequence[str],
@@ -343,6 +343,6 @@ def _remedies(
         label = "to deny" if explanation.trace.allowed else "to allow"
         remedies, question = explanation.remedies, explanation.question
         lines = remedy_lines(
-            remedies, question, judge.place, output, whole=whole, checklists=checklists
+            remedies, question, queries.place, output, whole=whole, checklists=checklists
         )
         section(label, lines, output)

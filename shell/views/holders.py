@@ -103,7 +103,7 @@ def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:
 
 
 def holder_records(
-    question: Question, found: WhoCan, super_users: Sequence[str], judge: Queries
+    question: Question, found: WhoCan, super_users: Sequence[str], queries: Queries
 ) -> Iterator[dict[str, Any]]:
     """``found`` as JSON objects, super users first."""
     rule = "DefaultAllow" if found.by_default else "MatchingAcl"
@@ -121,8 +121,8 @@ def holder_records(
             "rule": "SuperUser",
             "acl": None,
             "hosts": [],
-            "kafkaVersion": judge.context.config.kafka.value,
-            "assumed": list(judge.context.assumed),
+            "kafkaVersion": queries.context.config.kafka.value,
+            "assumed": list(queries.context.assumed),
         }
     for holder in found.holders:
         yield {
@@ -130,17 +130,17 @@ def holder_records(
             **asked,
             "result": _result(holder.allowed),
             "rule": "DefaultDeny" if holder.acl is None and not found.by_default else rule,
-            "acl": None if holder.acl is None else acl_json(holder.acl, judge.id_of),
+            "acl": None if holder.acl is None else acl_json(holder.acl, queries.id_of),
             "hosts": [
                 {
                     "host": answer.host,
                     "result": _result(answer.allowed),
-                    "acl": acl_json(answer.acl, judge.id_of),
+                    "acl": acl_json(answer.acl, queries.id_of),
                 }
                 for answer in holder.hosts
             ],
-            "kafkaVersion": judge.context.config.kafka.value,
-            "assumed": list(judge.context.assumed),
+            "kafkaVersion": queries.context.config.kafka.value,
+            "assumed": list(queries.context.assumed),
         }
 
 

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from shell.tasks.questions import QuestionGroup
 
 
-def say_other_answer(question: Question, judge: Queries, output: Output) -> None:
+def say_other_answer(question: Question, queries: Queries, output: Output) -> None:
     """Print one line if the other Kafka version answers ``question`` differently."""
-    say_other_answers([question], judge, output)
+    say_other_answers([question], queries, output)
 
 
-def say_other_answers(questions: Iterable[Question], judge: Queries, output: Output) -> None:
+def say_other_answers(questions: Iterable[Question], queries: Queries, output: Output) -> None:
     """Print one line for all ``questions`` that the other Kafka version answers differently."""
-    other = judge.of_other_kafka
+    other = queries.of_other_kafka
     if other is None:
         return
     listed = list(questions)
     turned: list[tuple[Decision, Decision]] = []
     for question in listed:
-        here, there = judge.decide(question), other.decide(question)
+        here, there = queries.decide(question), other.decide(question)
         if here.result is not there.result:
             turned.append((here, there))
     if not turned:
@@ -46,7 +46,7 @@ def say_other_answers(questions: Iterable[Question], judge: Queries, output: Out
     which = there.result.value
     if len(listed) > 1:
         which = f"{counted(len(turned), 'question')} otherwise, the first of them {which}"
-    kafka = judge.context.config.kafka
+    kafka = queries.context.config.kafka
     _say(kafka, f"would answer {which}{_because(kafka, there.acl, here.acl)}", output)
 
 

@@ -89,7 +89,7 @@ def joined(words: list[str], last: str) -> str:
 
 
 def print_proofs(
-    proved: Iterable[ClaimOutcome], judge: Queries, arguments: Namespace, output: Output
+    proved: Iterable[ClaimOutcome], queries: Queries, arguments: Namespace, output: Output
 ) -> None:
     has_commands = False
     for proof in proved:
@@ -98,15 +98,15 @@ def print_proofs(
         comment = proof.stated.comment
         remark = [] if comment is None else [Cell(safe(comment), "faint")]
         output.aligned([[result, Cell(claim_said(proof.stated), "strong"), f"({cells})", *remark]])
-        for line in witness_lines(proof, judge, arguments, output):
+        for line in witness_lines(proof, queries, arguments, output):
             output.line(f"  {line}")
         has_commands = has_commands or bool(closing_commands(proof.closing))
-    for line in place_lines(judge.place) if has_commands else ():
+    for line in place_lines(queries.place) if has_commands else ():
         output.line(line)
 
 
 def witness_lines(
-    proof: ClaimOutcome, judge: Queries, arguments: Namespace, output: Output
+    proof: ClaimOutcome, queries: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
     """The request that breaks the claim, the ``explain`` command for it, and the change that would
     fix it."""
@@ -119,7 +119,7 @@ def witness_lines(
     yield closing_said(proof)
     lines = closing_commands(proof.closing)
     if lines:
-        yield from command_lines(lines, judge.place, output, own=False)
+        yield from command_lines(lines, queries.place, output, own=False)
 
 
 def witness_said(proof: ClaimOutcome) -> str:
@@ -198,7 +198,7 @@ def explain_command(question: Question, arguments: Namespace) -> str:
     return " ".join(words)
 
 
-def proof_json(proof: ClaimOutcome, judge: Queries, arguments: Namespace) -> dict[str, Any]:
+def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> dict[str, Any]:
     stated, result = proof.stated, proof.result
     record: dict[str, Any] = {
         "claim": stated.word,
@@ -214,13 +214,13 @@ def proof_json(proof: ClaimOutcome, judge: Queries, arguments: Namespace) -> dic
     if result.witness is not None and proof.traced is not None:
         question = result.witness.question
         lines = closing_commands(proof.closing)
-        record["witness"] = judge.answer_json(question, proof.traced.decision)
+        record["witness"] = queries.answer_json(question, proof.traced.decision)
         record["explain"] = explain_command(question, arguments)
-        record |= judge.place.as_json(lines or None)
+        record |= queries.place.as_json(lines or None)
     return record
 
 
-def point_out_unknown(claims: Iterable[StatedClaim], judge: Queries, output: Output) -> None:
+def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
     """Warn of claims about unknown principals: they are trivially proven, and most often a
     misspelling."""
     asked: dict[str, StatedClaim] = {}
@@ -231,16 +231,16 @@ def point_out_unknown(claims: Iterable[StatedClaim], judge: Queries, output: Out
     for principal, stated in list(asked.items())[:_MOST_LOOKED_UP]:
         kind, pattern = stated.resources[0]
         question = Question(principal, Operation.READ, kind, pattern.name)
-        for unknown in judge.unknown(question):
+        for unknown in queries.unknown(question):
             if unknown.what == "principal" and unknown not in said:
                 said.add(unknown)
                 output.note(f"{stated.place}: {unknown}")
 
 
-def say_other_proofs(proved: list[ClaimOutcome], judge: Queries, output: Output) -> None:
+def say_other_proofs(proved: list[ClaimOutcome], queries: Queries, output: Output) -> None:
     """Print one line if other claims hold under the other Kafka version, if the version is
     assumed."""
-    other = judge.of_other_kafka
+    other = queries.of_other_kafka
     if other is None:
         return
     there = proofs((each.stated for each in proved), other)
@@ -250,7 +250,7 @@ def say_other_proofs(proved: list[ClaimOutcome], judge: Queries, output: Output)
         if proof.result.is_proven is not elsewhere.result.is_proven
     ]
     if turned:
-        kafka = judge.context.config.kafka.other.value
+        kafka = queries.context.config.kafka.other.value
         output.note(
             f"under Kafka {kafka} {counted(len(turned), 'claim')} would have the other result, the"
             f" first at {turned[0].stated.place}; --kafka {kafka} decides as that version"

@@ -39,7 +39,7 @@ def acl(
 
 
 class _Judge(Queries):
-    """A judge of ACLs that come from no log."""
+    """Queries on ACLs that come from no log."""
 
     place = ANY_PLACE
 

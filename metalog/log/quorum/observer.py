@@ -238,7 +238,7 @@ class QuorumLog:
 
         Empty if the node is not the leader, or if no record came within ``wait_s`` seconds.
         """
-        answer = self._ask_leader(self._follower.place, wait_s)
+        answer = self._ask_leader(self._follower.fetch_position, wait_s)
         return () if answer is None else self._follower.read(*answer)
 
     def _ask_leader(self, position: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
@@ -263,7 +263,7 @@ class QuorumLog:
 
     def _verdict_on(self, controller: Address, fetched: Fetched) -> FollowVerdict:
         try:
-            verdict = self._follower.judge(controller, fetched)
+            verdict = self._follower.handle_response(controller, fetched)
         except InvalidSource as error:
             self.close()
             raise InvalidSource(f"{self.path}: {error}") from None

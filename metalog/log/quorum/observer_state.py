@@ -40,7 +40,7 @@ class FollowVerdict(Enum):
 
 
 class Follower:
-    """Ask ``target`` for ``place``, then pass the answer to ``judge``.
+    """Ask ``target`` for ``fetch_position``, then pass the answer to ``handle_response``.
 
     If the leader answered, pass it to ``read``. Without an answer, call ``no_answer``.
     """
@@ -62,7 +62,7 @@ class Follower:
         self.position = offset
         self._epochs = Epochs(offset, before)
         self._continuity = Continuity(None if before is None else offset, before)
-        self._told_mark = -1
+        self._reported_high_watermark = -1
 
     def begin_with(self, address: Address) -> None:
         """Ask this one of ``controllers`` first."""
@@ -86,7 +86,7 @@ class Follower:
         return self.controllers[self._turn % len(self.controllers)]
 
     @property
-    def place(self) -> FetchPosition:
+    def fetch_position(self) -> FetchPosition:
         """Records that were committed before the reading began are taken to be in the leader's
         log."""
         last = self._epochs.at(self.position - 1)
@@ -110,7 +110,7 @@ class Follower:
         self._avoided.clear()
         return FollowVerdict.PAUSE
 
-    def judge(self, asked: Address, fetched: Fetched) -> FollowVerdict:
+    def handle_response(self, asked: Address, fetched: Fetched) -> FollowVerdict:
         """Judge any answer; ``InvalidSource`` if asking again cannot help."""
         has_news = self._learn(fetched)
         if fetched.code == ErrorCode.NONE:
@@ -138,7 +138,7 @@ class Follower:
         return is_later
 
     def read(self, asked: Address, fetched: Fetched) -> list[LogEvent]:
-        """The events of the leader's answer to ``place``; ``CorruptLog`` at damage.
+        """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
         After a divergence the leader's high-water mark is ignored: one truncation may leave
         batches that the leader never had, and only the next answer tells.
@@ -154,9 +154,9 @@ class Follower:
     def _mark(self, fetched: Fetched) -> list[LogEvent]:
         if fetched.high_watermark >= 0:
             self.high_watermark = max(fetched.high_watermark, self.high_watermark or 0)
-        if self.high_watermark is None or self.high_watermark <= self._told_mark:
+        if self.high_watermark is None or self.high_watermark <= self._reported_high_watermark:
             return []
-        self._told_mark = self.high_watermark
+        self._reported_high_watermark = self.high_watermark
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:

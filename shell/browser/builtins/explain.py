@@ -48,7 +48,7 @@ def explain_command(
 
         output = session.output
 
-        def judge_for(lines: Sequence[AuditLine]) -> Queries:
+        def queries_for(lines: Sequence[AuditLine]) -> Queries:
             replayed = newest()
             configured = context_of_lines(context(output), lines, output)
             return queries_over(replayed, source, configured, arguments, output)
@@ -58,7 +58,7 @@ def explain_command(
             if _STDIN in (*asked.question, asked.audit, asked.requests):
                 raise InvalidRequest("- is stdin, which has the lines of this shell")
             both = Namespace(**{**vars(arguments), **vars(asked)})
-            session.failed |= explain(both, judge_for, output) != 0
+            session.failed |= explain(both, queries_for, output) != 0
         except MetalogError as problem:
             session.complain(f"explain: {problem}")
         except OSError as problem:

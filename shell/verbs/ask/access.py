@@ -61,29 +61,29 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     principal = str(parse_principal(arguments.principal))
     host = as_java_writes(arguments.host)
-    judge = queries_of(arguments, output)
+    queries = queries_of(arguments, output)
     question = Question(principal, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME, host)
-    judge.check_ready(question)
-    for unknown in judge.unknown(question):
+    queries.check_ready(question)
+    for unknown in queries.unknown(question):
         output.note(str(unknown))
-    is_super_user = principal in judge.context.config.super_users
-    names = _names(judge.image)
-    acls = dict.fromkeys(judge.image.acls.by_id.values())
-    found = access(tuple(acls), judge.context.config, principal, names, host)
-    other = None if is_super_user else judge.of_other_kafka
+    is_super_user = principal in queries.context.config.super_users
+    names = _names(queries.image)
+    acls = dict.fromkeys(queries.image.acls.by_id.values())
+    found = access(tuple(acls), queries.context.config, principal, names, host)
+    other = None if is_super_user else queries.of_other_kafka
     if (
         other is not None
         and access(tuple(acls), other.context.config, principal, names, host) != found
     ):
         mine = (acl for acl in acls if acl.principal in (principal, WILDCARD_PRINCIPAL))
-        say_other_result(mine, judge.context.config.kafka, output)
+        say_other_result(mine, queries.context.config.kafka, output)
     if output.is_text:
         if is_super_user:
             output.line(f"{shown(principal)} is a super user, and may do everything.")
         else:
-            _print(principal, found, judge, output, whole=arguments.all)
+            _print(principal, found, queries, output, whole=arguments.all)
     else:
-        for record in _records(principal, found, judge, is_super_user=is_super_user):
+        for record in _records(principal, found, queries, is_super_user=is_super_user):
             output.record(record)
     return 0 if is_super_user or any(map(_is_some, found)) else 1
 
@@ -98,7 +98,7 @@ def _names(image: MetadataImage) -> Names:
 
 
 def _print(
-    principal: str, found: list[PrincipalAccess], judge: Queries, output: Output, *, whole: bool
+    principal: str, found: list[PrincipalAccess], queries: Queries, output: Output, *, whole: bool
 ) -> None:
     general, *others = found
     who = output.paint(shown(principal), "strong")
@@ -112,7 +112,7 @@ def _print(
         assert part.host is not None
         output.line(f"from {output.paint(shown(part.host), 'strong')}, these differ")
         _print_part(part, output, whole=whole)
-    if judge.context.config.allow_everyone:
+    if queries.context.config.allow_everyone:
         output.line(
             "and everything on each resource that no ACL reaches (allow.everyone.if.no.acl.found)"
         )
@@ -155,7 +155,7 @@ def _operations(on: OnPattern | OnName) -> str:
 
 
 def _records(
-    principal: str, found: Iterable[PrincipalAccess], judge: Queries, *, is_super_user: bool
+    principal: str, found: Iterable[PrincipalAccess], queries: Queries, *, is_super_user: bool
 ) -> Iterator[dict[str, Any]]:
     """A record for each pattern, with ``patternType``, and one for each topic, without."""
     for part in found:
@@ -169,13 +169,13 @@ def _records(
                 "resourceName": on.name,
                 "patternType": None,
                 "operations": [each.name for each in sorted(on.operations)],
-                "kafkaVersion": judge.context.config.kafka.value,
-                "assumed": list(judge.context.assumed),
+                "kafkaVersion": queries.context.config.kafka.value,
+                "assumed": list(queries.context.assumed),
             }
             if isinstance(on, OnPattern):
                 record |= {
                     "patternType": on.pattern_type.name,
-                    "acls": [acl_json(acl, judge.id_of) for acl in on.acls],
-                    "exceptions": [acl_json(acl, judge.id_of) for acl in on.exceptions],
+                    "acls": [acl_json(acl, queries.id_of) for acl in on.acls],
+                    "exceptions": [acl_json(acl, queries.id_of) for acl in on.exceptions],
                 }
             yield record

@@ -60,8 +60,8 @@ def run(arguments: Namespace, output: Output) -> int:
         many = BatchQuestions(arguments)
         groups = many.groups(output)
         questions = (each.asked.question for each in groups) if isinstance(groups, list) else None
-        judge = queries_of(arguments, output, lines_of(groups), questions)
-        return _answer_many(many, groups, judge, output)
+        queries = queries_of(arguments, output, lines_of(groups), questions)
+        return _answer_many(many, groups, queries, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
         code = answer_checklist(checklist, queries_of(arguments, output), output)
@@ -76,13 +76,13 @@ def run(arguments: Namespace, output: Output) -> int:
     return code
 
 
-def _answer(asked: ParsedQuestion, judge: Queries, output: Output) -> int:
+def _answer(asked: ParsedQuestion, queries: Queries, output: Output) -> int:
     question = asked.question
-    traced = judge.trace(question)
-    hosts = changing_hosts(traced, judge.context.config.kafka) if question.host is None else ()
-    unknown = judge.unknown(question)
-    point_out(asked, unknown, traced.allowed, output, may_go_back=judge.may_go_back)
-    say_other_answer(question, judge, output)
+    traced = queries.trace(question)
+    hosts = changing_hosts(traced, queries.context.config.kafka) if question.host is None else ()
+    unknown = queries.unknown(question)
+    point_out(asked, unknown, traced.allowed, output, may_go_back=queries.may_go_back)
+    say_other_answer(question, queries, output)
     if output.is_text:
         output.prose(headline(question, traced.allowed, output))
         output.prose(because(question, traced))
@@ -90,7 +90,7 @@ def _answer(asked: ParsedQuestion, judge: Queries, output: Output) -> int:
             result = "ALLOWED" if answer.allowed else "DENIED"
             output.prose(f"From {shown(answer.host)} it is {result}: {sentence(answer.acl)}.")
     else:
-        record = judge.answer_json(question, traced.decision)
+        record = queries.answer_json(question, traced.decision)
         record["hosts"] = [
             {"host": answer.host, "result": "ALLOWED" if answer.allowed else "DENIED"}
             for answer in hosts
@@ -117,7 +117,7 @@ def _print_next(arguments: Namespace, question: Question | None, output: Output)
 
 
 def _answer_many(
-    many: BatchQuestions, groups: Iterable[QuestionGroup], judge: Queries, output: Output
+    many: BatchQuestions, groups: Iterable[QuestionGroup], queries: Queries, output: Output
 ) -> int:
     denied = False
     asked: list[Question] = []
@@ -125,9 +125,9 @@ def _answer_many(
     def answered() -> Iterator[tuple[QuestionGroup, Decision]]:
         nonlocal denied
         for group in groups:
-            decision = judge.decide(group.asked.question)
+            decision = queries.decide(group.asked.question)
             denied = denied or not decision.result
-            if judge.of_other_kafka is not None:
+            if queries.of_other_kafka is not None:
                 asked.append(group.asked.question)
             yield group, decision
 
@@ -135,8 +135,8 @@ def _answer_many(
         output.aligned(_row(group, decision, many.is_audit) for group, decision in answered())
     else:
         for group, decision in answered():
-            output.record(judge.answer_json(group.asked.question, decision) | group.as_json())
-    say_other_answers(asked, judge, output)
+            output.record(queries.answer_json(group.asked.question, decision) | group.as_json())
+    say_other_answers(asked, queries, output)
     return 2 if many.bad else 1 if denied else 0
 
 

@@ -45,21 +45,21 @@ def run(arguments: Namespace, output: Output) -> int:
     host = as_java_writes(arguments.host)
     operation, resource = parse_operation(arguments.operation), parse_resource(arguments.resource)
     question = Question(WILDCARD_PRINCIPAL, operation, *resource, host)
-    judge = queries_of(arguments, output)
-    judge.check_ready(question)
-    acls = judge.image.acls.by_id.values()
-    found = who_can(acls, judge.context.config, operation, *resource, host)
-    if (other := judge.of_other_kafka) is not None:
+    queries = queries_of(arguments, output)
+    queries.check_ready(question)
+    acls = queries.image.acls.by_id.values()
+    found = who_can(acls, queries.context.config, operation, *resource, host)
+    if (other := queries.of_other_kafka) is not None:
         there = who_can(acls, other.context.config, operation, *resource, host)
         if there != found:
-            say_other_result(differing_acls(found, there), judge.context.config.kafka, output)
-    for unknown in judge.unknown(question):
+            say_other_result(differing_acls(found, there), queries.context.config.kafka, output)
+    for unknown in queries.unknown(question):
         if unknown.what != "principal":
             output.note(str(unknown))
-    super_users = sorted(judge.context.config.super_users)
+    super_users = sorted(queries.context.config.super_users)
     if output.is_text:
         print_holders(question, found, super_users, output)
     else:
-        for record in holder_records(question, found, super_users, judge):
+        for record in holder_records(question, found, super_users, queries):
             output.record(record)
     return 0 if any(holder.may for holder in found.holders) else 1

@@ -65,11 +65,11 @@ def run(arguments: Namespace, output: Output) -> int:
         for file in arguments.keep_owned
         for own in read_document(file, arguments, output).document.owns
     )
-    judge = queries_of(arguments, output, is_whole=True)
-    judge.check_ready(Question(WILDCARD_PRINCIPAL, Operation.DESCRIBE, ResourceType.TOPIC, "any"))
+    queries = queries_of(arguments, output, is_whole=True)
+    queries.check_ready(Question(WILDCARD_PRINCIPAL, Operation.DESCRIBE, ResourceType.TOPIC, "any"))
     keep = KeptAcls(arguments.keep_denies, owns, arguments.shortest_prefix)
-    topics = judge.image.topics.by_name.keys()
-    found = minimized(judge.acls, judge.context.config, keep, topics)
+    topics = queries.image.topics.by_name.keys()
+    found = minimized(queries.acls, queries.context.config, keep, topics)
     if output.is_text:
         output.aligned([SIGNS[step.change], sentence(step.acl)] for step in found.steps)
         output.line(_summary(found))
@@ -77,7 +77,7 @@ def run(arguments: Namespace, output: Output) -> int:
         for step in found.steps:
             output.record(step_fields(step))
     elif output.format == "commands":
-        print_commands(found.steps, judge.place, output)
+        print_commands(found.steps, queries.place, output)
     else:
         from metalog_sources.formats.yaml import write_yaml
 

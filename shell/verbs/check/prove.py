@@ -46,17 +46,17 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     claims = read_claims(arguments.claims)
-    judge = queries_of(arguments, output)
-    proved = proofs(claims, judge)
-    point_out_unknown(claims, judge, output)
-    say_other_proofs(proved, judge, output)
+    queries = queries_of(arguments, output)
+    proved = proofs(claims, queries)
+    point_out_unknown(claims, queries, output)
+    say_other_proofs(proved, queries, output)
     broken = sum(not each.result.is_proven for each in proved)
     if output.is_text:
-        print_proofs(proved, judge, arguments, output)
+        print_proofs(proved, queries, arguments, output)
         if len(proved) > 1:
             said = f"{broken:,} of them broken" if broken else "all of them proven"
             output.line(f"{counted(len(proved), 'claim')}, {said}.")
     else:
         for each in proved:
-            output.record(proof_json(each, judge, arguments))
+            output.record(proof_json(each, queries, arguments))
     return 1 if broken else 0

@@ -78,30 +78,30 @@ def run(arguments: Namespace, output: Output) -> int:
     expected = [each for each in read if isinstance(each, Expected)]
     claims = [each for each in read if isinstance(each, StatedClaim)]
     expectations = [each.expectation for each in expected]
-    judge = queries_of(
+    queries = queries_of(
         arguments,
         output,
         questions=None if claims else (each.question for each in expectations),
         pointed_out=[each.question for each in expectations if not each.allowed],
     )
-    outcomes = hold(expectations, judge.decide)
+    outcomes = hold(expectations, queries.decide)
     held = [ExpectationResult(*pair) for pair in zip(expected, outcomes, strict=True)]
-    proved = proofs(claims, judge)
+    proved = proofs(claims, queries)
     failed = [each for each in held if not each.outcome.is_met]
     broken = [each for each in proved if not each.result.is_proven]
-    _point_out_unknown(held, judge, output)
-    point_out_unknown(claims, judge, output)
-    say_other_answers((each.expectation.question for each in expected), judge, output)
-    say_other_proofs(proved, judge, output)
+    _point_out_unknown(held, queries, output)
+    point_out_unknown(claims, queries, output)
+    say_other_answers((each.expectation.question for each in expected), queries, output)
+    say_other_proofs(proved, queries, output)
     if output.is_text:
-        _print(failed, judge, arguments, output)
-        print_proofs(broken, judge, arguments, output)
+        _print(failed, queries, arguments, output)
+        print_proofs(broken, queries, arguments, output)
         _print_summary(len(read), len(failed) + len(broken), output)
     elif output.format == "json":
         for each in held:
-            output.record(_as_json(each, judge))
+            output.record(_as_json(each, queries))
         for proof in proved:
-            output.record(proof_json(proof, judge, arguments))
+            output.record(proof_json(proof, queries, arguments))
     elif output.format == "github":
         _print_annotations(failed, broken, output)
     else:
@@ -109,7 +109,7 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if failed or broken else 0
 
 
-def _point_out_unknown(held: Iterable[ExpectationResult], judge: Queries, output: Output) -> None:
+def _point_out_unknown(held: Iterable[ExpectationResult], queries: Queries, output: Output) -> None:
     """Warn of unknown principals: a DENY for a misspelt principal always passes, and proves
     nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
@@ -120,21 +120,21 @@ def _point_out_unknown(held: Iterable[ExpectationResult], judge: Queries, output
             first.setdefault(key, each)
     said: set[object] = set()
     for each in islice(first.values(), _ASKED_ABOUT):
-        for unknown in judge.unknown(each.question):
+        for unknown in queries.unknown(each.question):
             if unknown not in said:
                 said.add(unknown)
                 output.note(f"{each.expected.place}: {unknown}")
 
 
 def _print(
-    failed: list[ExpectationResult], judge: Queries, arguments: Namespace, output: Output
+    failed: list[ExpectationResult], queries: Queries, arguments: Namespace, output: Output
 ) -> None:
     for each in failed:
         comment = each.expected.comment
         remark = "" if comment is None else f"  {output.paint(safe(comment), 'faint')}"
         output.line(f"{output.paint(_asked(each.question), 'strong')}{remark}")
         output.line(f"  {safe(str(each.expected.place))}: {_expected_said(each)}")
-        output.line(f"  {because(each.question, judge.trace(each.question))}")
+        output.line(f"  {because(each.question, queries.trace(each.question))}")
         output.line(f"  {output.paint(explain_command(each.question, arguments), 'faint')}")
 
 
@@ -162,9 +162,9 @@ def _expected_said(each: ExpectationResult) -> str:
     return f"expected {wanted}, is {decision.result.value}"
 
 
-def _as_json(each: ExpectationResult, judge: Queries) -> dict[str, Any]:
+def _as_json(each: ExpectationResult, queries: Queries) -> dict[str, Any]:
     expectation, decision = each.outcome
-    return judge.answer_json(each.question, decision) | {
+    return queries.answer_json(each.question, decision) | {
         "expected": "ALLOWED" if expectation.allowed else "DENIED",
         "expectedRule": expectation.rule,
         "met": each.outcome.is_met,

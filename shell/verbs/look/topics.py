@@ -69,10 +69,10 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if arguments.describe:
-        judge = queries_of(arguments, output, is_whole=True)
-        judge.check_ready(_question("", Operation.READ))
-        topics = _topics(judge.source, judge.image, arguments.topic)
-        _describe(topics, judge, output)
+        queries = queries_of(arguments, output, is_whole=True)
+        queries.check_ready(_question("", Operation.READ))
+        topics = _topics(queries.source, queries.image, arguments.topic)
+        _describe(topics, queries, output)
     else:
         source = opened_source(arguments, output)
         image = replayed_source(arguments, output, source, is_whole=True).image
@@ -147,11 +147,11 @@ def _partitions_said(topic: _Topic) -> str:
     return counted(topic.partitions, "partition")
 
 
-def _describe(topics: Sequence[_Topic], judge: Queries, output: Output) -> None:
-    super_users = sorted(judge.context.config.super_users)
+def _describe(topics: Sequence[_Topic], queries: Queries, output: Output) -> None:
+    super_users = sorted(queries.context.config.super_users)
     for number, topic in enumerate(topics):
         if not output.is_text:
-            output.record(_described(topic, judge))
+            output.record(_described(topic, queries))
             continue
         if number:
             output.line()
@@ -159,35 +159,35 @@ def _describe(topics: Sequence[_Topic], judge: Queries, output: Output) -> None:
         output.aligned(([sentence(acl)] for acl in topic.acls), indent="  ")
         for operation in _ASKED:
             question = _question(topic.name, operation)
-            print_holders(question, _found(question, topic, judge), (), output)
+            print_holders(question, _found(question, topic, queries), (), output)
     if super_users and output.is_text:
         output.line()
         output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
-    _say_other(topics, judge, output)
+    _say_other(topics, queries, output)
 
 
-def _say_other(topics: Iterable[_Topic], judge: Queries, output: Output) -> None:
+def _say_other(topics: Iterable[_Topic], queries: Queries, output: Output) -> None:
     """Print one line if under the other Kafka version other principals could read or write a
     topic."""
-    if (other := judge.of_other_kafka) is None:
+    if (other := queries.of_other_kafka) is None:
         return
     differing = [
         acl
         for topic in topics
         for question in (_question(topic.name, operation) for operation in _ASKED)
-        for acl in differing_acls(_found(question, topic, judge), _found(question, topic, other))
+        for acl in differing_acls(_found(question, topic, queries), _found(question, topic, other))
     ]
     if differing:
-        say_other_result(differing, judge.context.config.kafka, output)
+        say_other_result(differing, queries.context.config.kafka, output)
 
 
-def _described(topic: _Topic, judge: Queries) -> dict[str, Any]:
-    super_users = sorted(judge.context.config.super_users)
-    described = _fields(topic) | {"acls": [acl_json(acl, judge.id_of) for acl in topic.acls]}
+def _described(topic: _Topic, queries: Queries) -> dict[str, Any]:
+    super_users = sorted(queries.context.config.super_users)
+    described = _fields(topic) | {"acls": [acl_json(acl, queries.id_of) for acl in topic.acls]}
     for operation in _ASKED:
         question = _question(topic.name, operation)
-        found = _found(question, topic, judge)
-        records = list(holder_records(question, found, super_users, judge))
+        found = _found(question, topic, queries)
+        records = list(holder_records(question, found, super_users, queries))
         described[operation.name.lower()] = records
     return described
 
@@ -196,8 +196,8 @@ def _question(name: str, operation: Operation) -> Question:
     return Question(WILDCARD_PRINCIPAL, operation, ResourceType.TOPIC, name)
 
 
-def _found(question: Question, topic: _Topic, judge: Queries) -> WhoCan:
-    config = judge.context.config
+def _found(question: Question, topic: _Topic, queries: Queries) -> WhoCan:
+    config = queries.context.config
     return who_can(topic.acls, config, question.operation, ResourceType.TOPIC, topic.name)
 
 

@@ -44,34 +44,34 @@ def answer(mark: int, *batches: Batch, epoch: int = 1, **more: Any) -> Fetched:
 def led(*controllers: Address) -> Follower:
     """A follower that has found its leader: the first of ``controllers``, in epoch 1."""
     follower = Follower(controllers)
-    assert follower.judge(controllers[0], refusal(FENCED, 1, 1, controllers[0])) is ASK_ON
-    assert follower.judge(controllers[0], answer(-1)) is LEADS
+    assert follower.handle_response(controllers[0], refusal(FENCED, 1, 1, controllers[0])) is ASK_ON
+    assert follower.handle_response(controllers[0], answer(-1)) is LEADS
     return follower
 
 
 def test_the_first_one_asked_tells_who_leads() -> None:
     follower = Follower([A, B])
-    assert (follower.target, follower.place) == (A, FetchPosition(0, 0, 0, -1))
-    assert follower.judge(A, refusal(FENCED, 3, 5, C)) is ASK_ON
-    assert (follower.target, follower.place) == (C, FetchPosition(0, 0, 5, -1))
+    assert (follower.target, follower.fetch_position) == (A, FetchPosition(0, 0, 0, -1))
+    assert follower.handle_response(A, refusal(FENCED, 3, 5, C)) is ASK_ON
+    assert (follower.target, follower.fetch_position) == (C, FetchPosition(0, 0, 5, -1))
 
 
 def test_a_new_leader_is_gone_to() -> None:
     follower = led(A, B)
-    assert follower.judge(A, refusal(NOT_LEADER, 2, 2, B)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 2, B)) is ASK_ON
     assert follower.target == B
-    assert follower.place.leader_epoch == 2
+    assert follower.fetch_position.leader_epoch == 2
 
 
 def test_a_leader_that_resigned_and_still_names_itself_is_left() -> None:
     follower = led(A, B, C)
-    assert follower.judge(A, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
     assert follower.target == B
-    assert follower.judge(B, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
+    assert follower.handle_response(B, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
     assert follower.target == C
-    assert follower.judge(C, refusal(NOT_LEADER, 1, 1, A)) is PAUSE
+    assert follower.handle_response(C, refusal(NOT_LEADER, 1, 1, A)) is PAUSE
     assert follower.target == A
-    assert follower.judge(A, refusal(FENCED, 2, 3, B)) is ASK_ON
+    assert follower.handle_response(A, refusal(FENCED, 2, 3, B)) is ASK_ON
     assert follower.target == B
 
 
@@ -88,31 +88,34 @@ def test_who_does_not_answer_is_left_for_the_next_until_all_were_asked() -> None
 def test_a_leader_that_cannot_be_reached_where_it_says_is_asked_where_we_were_told() -> None:
     """Behind a forwarded port: the advertised address leads nowhere."""
     follower = Follower([A])
-    assert follower.judge(A, refusal(FENCED, 1, 4, C)) is ASK_ON
+    assert follower.handle_response(A, refusal(FENCED, 1, 4, C)) is ASK_ON
     assert follower.target == C
     follower.no_answer(C)
     for _ in range(3):
-        assert follower.judge(follower.target, refusal(FENCED, 1, 4, C)) in (ASK_ON, PAUSE)
+        assert follower.handle_response(follower.target, refusal(FENCED, 1, 4, C)) in (
+            ASK_ON,
+            PAUSE,
+        )
         if follower.target == A:
             break
         follower.no_answer(C)
-    assert follower.judge(A, answer(-1, epoch=4)) is LEADS
+    assert follower.handle_response(A, answer(-1, epoch=4)) is LEADS
     assert follower.target == A
 
 
 def test_before_version_17_no_address_is_told() -> None:
     follower = Follower([A, B])
-    assert follower.judge(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
-    assert (follower.target, follower.place.leader_epoch) == (A, 7)
-    assert follower.judge(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
+    assert (follower.target, follower.fetch_position.leader_epoch) == (A, 7)
+    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
     assert follower.target == B
 
 
 def test_an_older_leader_is_not_believed() -> None:
     follower = led(A, B)
-    follower.judge(A, refusal(NOT_LEADER, 2, 9, B))
+    follower.handle_response(A, refusal(NOT_LEADER, 2, 9, B))
     follower.no_answer(B)
-    follower.judge(follower.target, refusal(UNKNOWN_EPOCH, 1, 1, A))
+    follower.handle_response(follower.target, refusal(UNKNOWN_EPOCH, 1, 1, A))
     assert follower.leader == EpochLeader(2, 9)
 
 
@@ -128,7 +131,7 @@ def test_an_older_leader_is_not_believed() -> None:
 def test_what_no_other_answer_will_mend_is_said(code: int, said: str) -> None:
     follower = Follower([A, B])
     with pytest.raises(InvalidSource) as raised:
-        follower.judge(A, Fetched(code, EpochLeader(), {}))
+        follower.handle_response(A, Fetched(code, EpochLeader(), {}))
     assert str(raised.value) == said
     assert follower.target == B
 
@@ -144,9 +147,9 @@ def test_what_is_read_and_how_far_it_is_committed() -> None:
         HighWatermark(3),
         *map(Appended, named(FIRST, SECOND)),
     ]
-    assert follower.place == FetchPosition(3, 1, 1, 3)
+    assert follower.fetch_position == FetchPosition(3, 1, 1, 3)
     assert follower.read(A, answer(3, THIRD)) == [*map(Appended, named(THIRD))]
-    assert follower.place == FetchPosition(4, 1, 1, 3)
+    assert follower.fetch_position == FetchPosition(4, 1, 1, 3)
     assert follower.read(A, answer(4)) == [HighWatermark(4)]
     assert follower.read(A, answer(4)) == []
 
@@ -164,13 +167,13 @@ def test_a_batch_that_is_cut_off_is_asked_for_again() -> None:
     follower = led(A)
     cut = answer(4, FIRST, SECOND)
     follower.read(A, cut._replace(records=cut.records[:-1]))
-    assert follower.place.offset == 1
+    assert follower.fetch_position.offset == 1
 
 
 def test_reading_from_inside_a_batch_gives_it_whole() -> None:
     follower = led(A)
     follower.seek(2)
-    assert follower.place == FetchPosition(2, 1, 1, -1)
+    assert follower.fetch_position == FetchPosition(2, 1, 1, -1)
     events = follower.read(A, answer(4, FIRST, SECOND, THIRD))
     assert [each.batch.base_offset for each in events if isinstance(each, Appended)] == [1, 3]
 
@@ -195,7 +198,7 @@ def test_a_log_that_is_there_from_its_beginning_is_read_though_a_snapshot_is_off
     follower = led(A)
     offer = answer(4, snapshot=SnapshotId(3, 1))
     assert follower.read(A, offer) == [Gap(0, 1, lost=False), HighWatermark(4)]
-    assert follower.place == FetchPosition(1, 1, 1, 4)
+    assert follower.fetch_position == FetchPosition(1, 1, 1, 4)
     follower.read(A, answer(4, SECOND, THIRD))
     assert follower.position == 4
 
@@ -204,7 +207,7 @@ def test_a_log_without_its_beginning_begins_with_a_snapshot() -> None:
     follower = led(A)
     offer = answer(9, snapshot=SnapshotId(3, 1))._replace(log_start=2)
     assert follower.read(A, offer) == [SnapshotNeeded(SnapshotId(3, 1)), HighWatermark(9)]
-    assert follower.place == FetchPosition(3, 1, 1, 9)
+    assert follower.fetch_position == FetchPosition(3, 1, 1, 9)
     with pytest.raises(CorruptLog, match="offset 5 stands where 3 must"):
         follower.read(A, answer(9, batch(5, ace(3))))
 
@@ -213,7 +216,7 @@ def test_below_where_the_reading_began_it_is_begun_again() -> None:
     follower = led(A)
     follower.seek(50)
     assert follower.read(A, answer(4, diverging=(1, 4))) == [Truncated(4)]
-    assert follower.place == FetchPosition(4, 1, 1, -1)
+    assert follower.fetch_position == FetchPosition(4, 1, 1, -1)
 
 
 def test_what_was_never_committed_is_not_shown_while_it_is_truncated_step_by_step() -> None:
@@ -305,8 +308,8 @@ def test_whoever_led_an_observer_ends_with_the_last_leaders_log(
     loader = Loader([Recorder()])
 
     def fetch(leader: Leading, most: int) -> None:
-        reply = leader.answer(follower.place, most)
-        if follower.judge(A, reply) is not LEADS:
+        reply = leader.answer(follower.fetch_position, most)
+        if follower.handle_response(A, reply) is not LEADS:
             return
         for event in follower.read(A, reply):
             take(event)
@@ -338,4 +341,4 @@ def test_a_quorum_that_lost_what_it_had_committed_is_read_anew() -> None:
     with pytest.raises(Diverged):
         loader.handle(truncated)
     follower.seek(loader.position)
-    assert follower.place.offset == 0
+    assert follower.fetch_position.offset == 0
