@@ -143,12 +143,12 @@ def _many(results: Results) -> str:
         scaled = Sides(*({figure: _divided(found[figure], actions)} for found in sides))
         rows.append([said, *_compared(scaled, figure)])
     columns = []
-    said_of = {
+    title_of = {
         "skewed": f"skewed, {LAPS} times round",
         "first": "skewed, once",
         "distinct": "distinct",
     }
-    for rows_are, said in said_of.items():
+    for rows_are, said in title_of.items():
         found = middle(results.bulk.ours, rows_are)
         columns.append([said, _ns(found), _ns(1e9 / found)])
     return (
@@ -262,8 +262,8 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _machine(began: float, busy: float, root: Path) -> str:
-    commit = _said(["git", "-C", str(root), "describe", "--always", "--dirty"])
-    java = _said(["java", "-version"]).splitlines()[0]
+    commit = _output(["git", "-C", str(root), "describe", "--always", "--dirty"])
+    java = _output(["java", "-version"]).splitlines()[0]
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(began))
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return (
@@ -273,7 +273,7 @@ def _machine(began: float, busy: float, root: Path) -> str:
     )
 
 
-def _said(command: list[str]) -> str:
+def _output(command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (done.stdout or done.stderr).strip()
 

@@ -72,7 +72,7 @@ class Troubles:
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)
-        return (self.last if is_local(error) else "") or said(error)
+        return (self.last if is_local(error) else "") or error_text(error)
 
     def _note(self, error: Any) -> None:
         self.is_down = error.name() == _ALL_DOWN
@@ -93,7 +93,7 @@ def may_pass(error: BaseException) -> bool:
     return isinstance(error, TimeoutError) if cause is None else cause.name() in _MAY_PASS
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Kafka's name for an error, and its message, on one line."""
     cause = _cause(error)
     if cause is None:

@@ -69,8 +69,8 @@ class _Shape(NamedTuple):
     topic: str
     partitions: str
     partition: str
-    told: str
-    told_as: str
+    results: str
+    result_type: str
     parts: str
     part: str
     number: str
@@ -124,16 +124,16 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
 async def _answer(services: Services, question: IncomingRequest, outcome: Outcome) -> Body:
     allowed = await _may_apart(services, question, _references(question))
 
-    def told(topic: str, part: Any) -> Mapping[str, Any]:
+    def result_of(topic: str, part: Any) -> Mapping[str, Any]:
         return outcome(topic, part) if topic in allowed else _DENIED
 
     if question.request.head.api_key != FETCH:
-        return await _answered_in_slices(question, told)
+        return await _answered_in_slices(question, result_of)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + question.request.body.max_wait.total_seconds()
     while True:
         began = loop.time()
-        answer = await _answered_in_slices(question, told)
+        answer = await _answered_in_slices(question, result_of)
         parts = (part for topic in answer.responses for part in topic.partitions)
         now = loop.time()
         if now >= deadline or any(part.records or part.error_code for part in parts):
@@ -193,9 +193,9 @@ def only(question: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
 
 def joined(question: IncomingRequest, *answers: Body) -> Body:
     """One answer made of the parts of several; what is not a topic's comes from the last."""
-    told = _SHAPES[question.request.head.api_key].told
-    parts = [part for answer in answers for part in getattr(answer, told)]
-    joined_body: Body = replace(answers[-1], **{told: tuple(parts)})
+    results = _SHAPES[question.request.head.api_key].results
+    parts = [part for answer in answers for part in getattr(answer, results)]
+    joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
     return joined_body
 
 
@@ -234,20 +234,20 @@ def _silent(action: Action) -> Action:
 
 def answered(question: IncomingRequest, outcome: Outcome) -> Body:
     """The answer that tells ``outcome`` of each partition."""
-    told = [_topic_told(question, topic, outcome) for topic in _topics(question)]
-    return _whole(question, told)
+    results = [_topic_result(question, topic, outcome) for topic in _topics(question)]
+    return _whole(question, results)
 
 
 async def _answered_in_slices(question: IncomingRequest, outcome: Outcome) -> Body:
     """The same, while others are served."""
-    told, done = [], 0
+    results, done = [], 0
     for topic in _topics(question):
-        told.append(_topic_told(question, topic, outcome))
+        results.append(_topic_result(question, topic, outcome))
         done += 1 + len(getattr(topic, _shape(question).partitions))
         if done >= _SLICE:
             done = 0
             await asyncio.sleep(0)
-    return _whole(question, told)
+    return _whole(question, results)
 
 
 def _shape(question: IncomingRequest) -> _Shape:
@@ -259,7 +259,7 @@ def _topics(question: IncomingRequest) -> Iterable[Any]:
     return topics
 
 
-def _topic_told(question: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
+def _topic_result(question: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
     head, shape = question.request.head, _shape(question)
     kio = response_parts(head.api_key, head.version)
     name = getattr(topic, shape.topic)
@@ -270,13 +270,13 @@ def _topic_told(question: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
         )
         for part in getattr(topic, shape.partitions)
     ]
-    return getattr(kio, shape.told_as)(**{shape.topic: name, shape.parts: tuple(parts)})
+    return getattr(kio, shape.result_type)(**{shape.topic: name, shape.parts: tuple(parts)})
 
 
-def _whole(question: IncomingRequest, told: list[Any]) -> Body:
+def _whole(question: IncomingRequest, results: list[Any]) -> Body:
     head, shape = question.request.head, _shape(question)
     whole = getattr(response_parts(head.api_key, head.version), f"{shape.name}Response")
-    return whole(throttle_time=_NO_TIME, **{shape.told: tuple(told)}, **shape.around)
+    return whole(throttle_time=_NO_TIME, **{shape.results: tuple(results)}, **shape.around)
 
 
 async def _may_apart(

@@ -104,12 +104,12 @@ def cluster_id_of(source: Source) -> str | None:
     """The cluster id of a log; None if it is unknown."""
     log = source.log
     if source.kind == "quorum":
-        return _told_cluster_id(log)
+        return _cluster_id_of(log)
     folder = log.source if isinstance(log, FoldersLog) else log
     return folder.cluster_id if isinstance(folder, DirectoryLog) else None
 
 
-def _told_cluster_id(log: OpenedLog) -> str | None:
+def _cluster_id_of(log: OpenedLog) -> str | None:
     from metalog.log.quorum.observer import QuorumLog
 
     return log.cluster_id if isinstance(log, QuorumLog) else None

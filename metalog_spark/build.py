@@ -144,7 +144,7 @@ def _fill(
     at("counting uses")
     every = taken.touched | (stale or frozenset())
     _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
-    return taken.told
+    return taken.files_read
 
 
 def _stale_days(
@@ -176,23 +176,25 @@ def _take(
     old = tables.read(REQUESTS)
     facts = {} if staged is None else staged.facts
     paths = [each.path for each in files]
-    told = {**dict.fromkeys([*paths, *given.every_table], FileFacts()), **facts}
-    read_files = [ReadFile(each, *told[each.path].sorted_by) for each in files]
+    facts_of_file = {**dict.fromkeys([*paths, *given.every_table], FileFacts()), **facts}
+    read_files = [ReadFile(each, *facts_of_file[each.path].sorted_by) for each in files]
     found = sorted_out(read_files, known)
     shown_before = tables.facts.get(FORMS, {})
     read = _Lines.of(session, staged, found, shown_before)
     names = [each.file for each in found.gone] + given.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
-    touched = {day for path, each in told.items() for day in each.days if path not in found.same}
+    touched = {
+        day for path, each in facts_of_file.items() for day in each.days if path not in found.same
+    }
     touched.update(day for each in found.gone for day in each.days)
     if given.every_table:
         touched |= _days(old.join(gone, "file", "left_semi"))
     if read.shown != shown_before:
         touched |= _days(old.where(is_half(read.shown)))
     anew = read.odd_days() | stale | (touched & _days_with_requests(tables))
-    anew |= {day for path, _ in found.names() for day in told[path].days}
+    anew |= {day for path, _ in found.names() for day in facts_of_file[path].days}
     rows = read.resolved(_left(old.where(_is_of(anew)), gone), anew)
-    if told or is_new:
+    if facts_of_file or is_new:
         rejected = [rejected_of(read.rows), rejected_of(rows)]
         possible = [possible_of(read.rows), possible_of(rows)]
         tables.replace(REJECTED, _all(_left(tables.read(REJECTED), gone), *rejected))
@@ -205,16 +207,18 @@ def _take(
         tables.put(DECISIONS, staged.place, touched - anew)
     if anew or not tables.has(DECISIONS):
         _put(tables, DECISIONS, decider.of(requests_of(rows)), frozenset(anew))
-    every = [each.told(path, found.same.get(path)) for path, each in sorted(told.items())]
+    every = [
+        each.file_read(path, found.same.get(path)) for path, each in sorted(facts_of_file.items())
+    ]
     return _Taken(every, [*found.taken], frozenset(touched | anew), frozenset(touched - anew))
 
 
 class _Taken(NamedTuple):
-    """What was taken in: ``told`` are facts about the files, ``paths`` the files whose rows are in
-    force, ``touched`` the changed days. Of the ``fresh`` days among them, all rows are as
+    """What was taken in: ``files_read`` are facts about the files, ``paths`` the files whose rows
+    are in force, ``touched`` the changed days. Of the ``fresh`` days among them, all rows are as
     staged."""
 
-    told: list[FileRead]
+    files_read: list[FileRead]
     paths: Sequence[str]
     touched: Days
     fresh: Days

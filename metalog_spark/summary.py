@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.audit.layouts import TIMES_END_US
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
-from metalog_spark.findings.windows.repeated import clocks_said, of_hours, second_times
+from metalog_spark.findings.windows.repeated import clocks_text, of_hours, second_times
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
 from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.line_forms import FORMS, HALF
@@ -88,7 +88,7 @@ def summary(tables: Tables) -> Summary:
     is_other = f.col("reason").isin(*OTHERS)
     is_otherwise = known & (f.col("decided") != f.col("result"))
     covered = _covered(tables)
-    rejected = _said(
+    rejected = _row(
         tables.read(REJECTED),
         not_audit=f.count_if(is_other),
         broken=f.count_if(~is_other),
@@ -96,35 +96,35 @@ def summary(tables: Tables) -> Summary:
     )
     has_rules = [name for name, (_, rule) in tables.facts.get(FORMS, {}).items() if rule]
     is_older = f.col("rule").isNull() & f.col("line").isNotNull()
-    older = _said(
+    older = _row(
         tables.read(REQUESTS).where(is_older & f.col("broker").isin(has_rules)),
         upgraded=f.sort_array(f.collect_set("broker")),
     )
-    used = _said(
+    used = _row(
         tables.read(USAGE),
         questions=f.count("*"),
         disagree=f.sum(f.when(is_otherwise, f.col("requests"))),
         not_known=f.sum(f.when(~known, f.col("requests"))),
     )
-    lifetimes = _said(
+    lifetimes = _row(
         tables.read(ACL_CHANGELOG),
         lifetimes=f.count("*"),
         in_force=f.count_if(f.col("to_offset").isNull()),
     )
     is_damage = f.col("kind") == "DAMAGED"
-    seen = _said(
+    seen = _row(
         tables.read(HISTORY),
         gaps=f.count_if(f.col("kind") == "GAP"),
         damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
     )
     hour = f.struct("zone", "broker", "us", "lines")
-    twice = _said(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
+    twice = _row(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
     found = _found(covered, rejected, older, used, lifetimes, seen, twice)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     found["seen"] = _seen(found)
     repeated = of_hours(tuple(each.values()) for each in found.pop("repeated"))
-    found["clocks"] = clocks_said(tables.facts, repeated, *_EVER)
+    found["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
         found[name] = _time(found[name])
     for name in ("brokers", "damages", "upgraded"):
@@ -133,7 +133,7 @@ def summary(tables: Tables) -> Summary:
 
 
 def tally(tables: Tables, told: int | None) -> TableTotals:
-    """The totals, with the alerts of the batches up to ``told``."""
+    """The totals, with the alerts of the batches up to ``file_read``."""
     from pyspark.sql import functions as f
 
     counted = {
@@ -143,7 +143,7 @@ def tally(tables: Tables, told: int | None) -> TableTotals:
         "alerts": tables.read(ALERTS).where(f"batch <= {-1 if told is None else told}"),
     }
     return TableTotals(
-        **_found(*(_said(rows, **{name: f.count("*")}) for name, rows in counted.items()))
+        **_found(*(_row(rows, **{name: f.count("*")}) for name, rows in counted.items()))
     )
 
 
@@ -168,7 +168,7 @@ def _covered(tables: Tables) -> DataFrame:
         "last": f.unix_seconds("last"),
         "led": f.col("controller"),
     }
-    return _said(
+    return _row(
         by_broker,
         of_brokers=f.sort_array(f.collect_list(one)),
         brokers=f.sort_array(f.collect_list(f.when(is_one, f.col("broker")))),
@@ -194,7 +194,7 @@ def _found(*said: DataFrame) -> dict[str, Any]:
     return {name: value for row in rows for name, value in json.loads(row[0]).items()}
 
 
-def _said(table: DataFrame, **columns: Column) -> DataFrame:
+def _row(table: DataFrame, **columns: Column) -> DataFrame:
     """The table's values as one row of JSON, so that one query can collect those of all tables."""
     from pyspark.sql import functions as f
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from metalog_sources.store import Store, StoreState
 
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
-BOOTSTRAP_SAID: Final = "the log is empty; these are the records that it is to begin with"
+BOOTSTRAP_NOTE: Final = "the log is empty; these are the records that it is to begin with"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
 
@@ -172,7 +172,7 @@ def replayed_source(
     if replayed.moment is not None:
         _say_moment(replayed.moment, output)
     if replayed.is_bootstrap:
-        output.note(BOOTSTRAP_SAID)
+        output.note(BOOTSTRAP_NOTE)
     if warn:
         for problem in problems_of(replayed):
             output.warn(problem)
@@ -261,8 +261,8 @@ def _say_unproven(replayed: Replayed, output: Output) -> None:
 
     proven = replayed.proven.offset
     is_known = replayed.bounds.high_watermark is not None
-    is_said = any(problem.startswith(UNPROVEN) for problem in replayed.problems)
-    if is_known or is_said or replayed.offset <= proven:
+    is_reported = any(problem.startswith(UNPROVEN) for problem in replayed.problems)
+    if is_known or is_reported or replayed.offset <= proven:
         return
     output.note(
         f"records from offset {proven:,} on are not proven to be committed; --committed ignores "
@@ -279,7 +279,7 @@ def problems_of(replayed: Replayed) -> list[str]:
     return [
         *replayed.problems,
         *foreign_traces(replayed.image.features, replayed.skipped).values(),
-        *map(_doubt_said, _doubts_about_read(replayed)),
+        *map(_doubt_text, _doubts_about_read(replayed)),
     ]
 
 
@@ -309,7 +309,7 @@ def begin_moment(text: str, log: Log) -> ResolvedMoment:
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
 
 
-def _doubt_said(doubt: LoadDoubt) -> str:
+def _doubt_text(doubt: LoadDoubt) -> str:
     more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
     return f"offset {doubt.offset}: may not mean what it seems to{more}: {doubt.reason}"
 

@@ -29,11 +29,11 @@ _KINDS: Final = {
 }
 _ARGUMENTS: Final = {kind: argument for argument, kind in _KINDS.items()}
 
-Asked = list[tuple[Action, ...]]
+RequiredActions = list[tuple[Action, ...]]
 """Entries of alternative actions: one action of each entry must be allowed, tried in this order."""
 
 
-def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> Asked:
+def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> RequiredActions:
     """The actions that the request ``api`` needs on the resources that it names.
 
     ``names`` are its ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens`` and
@@ -65,12 +65,14 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     return [each for need in applying for each in _entries(found, need, names_of_kind)]
 
 
-def are_allowed(authorizer: Authorizer, context: RequestContext, asked: Asked) -> bool:
+def are_allowed(authorizer: Authorizer, context: RequestContext, asked: RequiredActions) -> bool:
     """Whether ``context`` may do everything that ``actions`` returned."""
     return all(each_allowed(authorizer, context, asked))
 
 
-def each_allowed(authorizer: Authorizer, context: RequestContext, asked: Asked) -> list[bool]:
+def each_allowed(
+    authorizer: Authorizer, context: RequestContext, asked: RequiredActions
+) -> list[bool]:
     """Whether ``context`` may do each entry of ``asked``, the result of ``actions``.
 
     As in Kafka, one call decides on the first alternatives of all entries. Each further call
@@ -116,7 +118,7 @@ def _applies(
 
 def _entries(
     api: ApiPermissions, need: PermissionNeed, names_of_kind: Mapping[ResourceType, Sequence[str]]
-) -> Asked:
+) -> RequiredActions:
     if any(each.any_name for each in need.one_of):
         raise InvalidRequest(f"{api.name}: any topic will do; call authorize_by_resource_type")
     kinds = _kinds([need])

@@ -37,11 +37,11 @@ _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 
 
-class _Gone:
+class _Removed:
     """The value, in a leaf, of a key that is in the bulk and was removed from the table."""
 
 
-_GONE: Final = _Gone()
+_REMOVED: Final = _Removed()
 _NO_CHANGES: Final[Nodes] = [[{} for _ in range(FAN)]] * FAN
 
 
@@ -92,11 +92,11 @@ class Table(Mapping[K, V]):
             if leaf is shared[low]:
                 leaf = node[low] = leaf.copy()
             found, entries = leaf.get(key), len(leaf)
-            was_there = key in bulk if found is None else found is not _GONE
+            was_there = key in bulk if found is None else found is not _REMOVED
             if value is not None:
                 leaf[key] = value
             elif key in bulk:
-                leaf[key] = _GONE
+                leaf[key] = _REMOVED
             else:
                 leaf.pop(key, None)
             size += (value is not None) - was_there
@@ -143,7 +143,7 @@ class Table(Mapping[K, V]):
             bits = hash(key) >> _HIGH
             found = self._nodes[bits >> 6 & 63][bits & 63].get(key)
             if found is not None:
-                return default if found is _GONE else found
+                return default if found is _REMOVED else found
         return self._bulk.get(key, default)
 
     def __contains__(self, key: object) -> bool:
@@ -189,7 +189,7 @@ class Table(Mapping[K, V]):
             plain.update(leaf)
         if len(plain) > self._size:
             changes = chain.from_iterable(leaf.items() for leaf in leaves)
-            for key in [key for key, value in changes if value is _GONE]:
+            for key in [key for key, value in changes if value is _REMOVED]:
                 del plain[key]
         return plain
 

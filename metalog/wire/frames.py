@@ -33,7 +33,7 @@ class FrameReader:
         self._buffer = bytearray()
 
     @property
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """The number of stored bytes of an incomplete frame, its length included."""
         return len(self._buffer)
 

@@ -63,7 +63,7 @@ from metalog_node.config.topic_keys import (
 
 _ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
 _CONTROLLER_NAMES: Final = "controller.listener.names"
-_SAID: Final = {
+_MESSAGES: Final = {
     "missing": "is missing",
     "too_short": "is empty",
     "literal_error": "give {expected}",
@@ -209,7 +209,7 @@ class _Reading:
             return Settings.model_validate(self._given.properties)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            raise self._given.wrong(str(first["loc"][0]), _said(first)) from None
+            raise self._given.wrong(str(first["loc"][0]), _message(first)) from None
 
     def _refuse_zookeeper(self) -> None:
         for key in self._given.properties:
@@ -310,9 +310,9 @@ class _Reading:
         return notes
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     """pydantic's error in our words, with what to give."""
-    said = _SAID.get(error["type"])
+    said = _MESSAGES.get(error["type"])
     return str(error["msg"]) if said is None else said.format(**error.get("ctx", {}))
 
 

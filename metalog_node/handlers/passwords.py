@@ -30,8 +30,8 @@ from metalog_node.handlers.request import (
     HandledApi,
     IncomingRequest,
     Services,
+    api_error,
     forwarded_for,
-    told,
 )
 from metalog_node.handlers.scram import ALTER_SCRAM
 
@@ -102,7 +102,7 @@ def _altered(
     except Exception as error:
         named = [each.name for each in request.deletions]
         named += [each.name for each in request.upsertions]
-        return dict.fromkeys(named, told(error))
+        return dict.fromkeys(named, api_error(error))
     return {
         each.user: ApiError(_code(int(each.error_code)), each.error_message)
         for each in body.results

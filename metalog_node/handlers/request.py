@@ -287,7 +287,7 @@ def outcome_fields(error: ApiError) -> dict[str, Any]:
     return error_fields(error if error else ApiError(message=""))
 
 
-def told(error: BaseException) -> ApiError:
+def api_error(error: BaseException) -> ApiError:
     """The error that a client is told: one meant for callers as it is, any other as an unknown
     server error."""
     if isinstance(error, InvalidRequest):
@@ -321,7 +321,7 @@ def refused_by(api: HandledApi, question: IncomingRequest, error: BaseException)
     """The response of ``api`` with ``error``; an unexpected error is logged."""
     if not isinstance(error, MetalogError):
         _log.error("%s failed", api.name, exc_info=error)
-    outcome = told(error)
+    outcome = api_error(error)
     if outcome.code is ErrorCode.AUTHORIZER_NOT_READY:
         outcome = ApiError(api.not_ready, outcome.message)
     return api.refuse(question, outcome)

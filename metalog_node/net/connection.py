@@ -188,7 +188,7 @@ class ServerConnection:
             own = {API_VERSIONS: self._spoken[API_VERSIONS]}
             refusal = ErrorCode.UNSUPPORTED_VERSION
             return framed(versions_payload(0, refusal, own, None, head.correlation_id))
-        code = self._why_not_told(read_request(frame).body)
+        code = self._why_not_sent(read_request(frame).body)
         if code is not ErrorCode.NONE:
             return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
         told = versions_payload(
@@ -196,7 +196,7 @@ class ServerConnection:
         )
         return framed(told)
 
-    def _why_not_told(self, asked: Body) -> ErrorCode:
+    def _why_not_sent(self, asked: Body) -> ErrorCode:
         """Which cluster and node the client means is checked as in Kafka 4.4: on brokers'
         listeners, after the login (KIP-1242)."""
         names = [getattr(asked, f"client_software_{each}", _UNTOLD) for each in ("name", "version")]

@@ -55,7 +55,7 @@ class OpenListener:
         except OSError as error:
             raise InvalidRequest(
                 f"listener {listener.name}: {Address(listener.host, listener.port)} cannot be "
-                f"opened: {_said(error)}"
+                f"opened: {_text(error)}"
             ) from None
         self._accepting = [asyncio.create_task(self._accept(each)) for each in self._sockets]
         host, port, *_ = self._sockets[0].getsockname()
@@ -91,7 +91,7 @@ class OpenListener:
             try:
                 connected, peer = await loop.sock_accept(listening)
             except OSError as error:
-                _log.warning("%s: a client cannot be taken: %s", name, _said(error))
+                _log.warning("%s: a client cannot be taken: %s", name, _text(error))
                 await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
                 continue
             host = peer_host(peer)
@@ -164,7 +164,7 @@ class OpenListener:
             _log.debug("%s: %s: gone", name, host)
             return
         self._context.metrics.count_failed_login(name)
-        why = f"no TLS: {_said(error)}" if isinstance(error, OSError) else str(error)
+        why = f"no TLS: {_text(error)}" if isinstance(error, OSError) else str(error)
         self._context.refusals.note(name, host, why)
 
 
@@ -193,7 +193,7 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
     return bound
 
 
-def _said(error: OSError) -> str:
+def _text(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "it hung up").replace("_", " ").lower()
     if isinstance(error, socket.gaierror) or error.errno is None:

@@ -22,14 +22,14 @@ MOST_LETTERS: Final = 32 << 20
 DRAINED_WITHIN_S: Final = 5.0
 
 
-class _Waiting(NamedTuple):
+class _QueueSize(NamedTuple):
     """How many lines and bytes of one source, or of all, are queued."""
 
     lines: int = 0
     letters: int = 0
 
-    def with_line(self, letters: int, lines: int = 1) -> _Waiting:
-        return _Waiting(self.lines + lines, self.letters + letters)
+    def with_line(self, letters: int, lines: int = 1) -> _QueueSize:
+        return _QueueSize(self.lines + lines, self.letters + letters)
 
 
 class LogQueue(logging.Handler):
@@ -51,8 +51,8 @@ class LogQueue(logging.Handler):
         self._most_lines = most_lines
         self._most_letters = most_letters
         self._lines: deque[tuple[logging.LogRecord, int]] = deque()
-        self._all = _Waiting()
-        self._of: dict[Hashable, _Waiting] = {}
+        self._all = _QueueSize()
+        self._of: dict[Hashable, _QueueSize] = {}
         self._gap = 0
         """How many lines were lost since the last queued line."""
         self._is_closed = False
@@ -82,8 +82,8 @@ class LogQueue(logging.Handler):
 
     def _queue(self, line: logging.LogRecord, size: int) -> None:
         source = _source(line)
-        own = self._of.get(source, _Waiting())
-        if not self._has_room(own if source is not None else _Waiting(), size):
+        own = self._of.get(source, _QueueSize())
+        if not self._has_room(own if source is not None else _QueueSize(), size):
             self.lost += 1
             self._gap += 1
             return
@@ -93,7 +93,7 @@ class LogQueue(logging.Handler):
         self._of[source] = own.with_line(size)
         self._changed.notify()
 
-    def _has_room(self, own: _Waiting, size: int) -> bool:
+    def _has_room(self, own: _QueueSize, size: int) -> bool:
         """Whether a line of ``size`` fits, from a source with ``own`` queued. The more sources
         flood the queue, the less room each may use, and some is always left."""
         return (

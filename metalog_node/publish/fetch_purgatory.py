@@ -24,7 +24,7 @@ R = TypeVar("R")
 _log = logging.getLogger(__name__)
 
 
-class _Waiting(NamedTuple):
+class _DelayedFetch(NamedTuple):
     """``attempt`` returns None while there are no new records; ``is_last`` makes it
     answer anyway."""
 
@@ -44,7 +44,7 @@ class FetchPurgatory:
         self._monotonic_s = monotonic_s
         self._changed = Condition()
         self._has_news = False
-        self._asked: list[_Waiting] = []
+        self._asked: list[_DelayedFetch] = []
         self._is_closed = False
         self._thread: Thread | None = None
 
@@ -53,7 +53,7 @@ class FetchPurgatory:
         the latest."""
         answer: Future[object] = Future()
         answer.set_running_or_notify_cancel()
-        waiting = _Waiting(attempt, self._monotonic_s() + wait_s, answer)
+        waiting = _DelayedFetch(attempt, self._monotonic_s() + wait_s, answer)
         with self._changed:
             if self._is_closed:
                 answer.set_exception(NotController("the node is closing"))
@@ -78,7 +78,7 @@ class FetchPurgatory:
             self._thread.join()
 
     def _run(self) -> None:
-        waiting: list[_Waiting] = []
+        waiting: list[_DelayedFetch] = []
         while True:
             with self._changed:
                 while not (self._asked or self._is_closed or (self._has_news and waiting)):
@@ -99,7 +99,7 @@ class FetchPurgatory:
             waiting = [each for each in rest if each.deadline_s > now_s]
             waiting += [each for each in (*late, *due) if not self._is_answered(each, now_s)]
 
-    def _is_answered(self, waiting: _Waiting, now_s: float) -> bool:
+    def _is_answered(self, waiting: _DelayedFetch, now_s: float) -> bool:
         try:
             found = waiting.attempt(self._log, waiting.deadline_s <= now_s)
         except Exception as error:
@@ -111,6 +111,6 @@ class FetchPurgatory:
         return True
 
 
-def _refuse(waiting: list[_Waiting]) -> None:
+def _refuse(waiting: list[_DelayedFetch]) -> None:
     for each in waiting:
         each.answer.set_exception(NotController("the node is closing"))

@@ -70,22 +70,22 @@ def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
             yield one, other
 
 
-def outside_said(owner: Claim | None) -> str:
+def outside_text(owner: Claim | None) -> str:
     """The reason for an ``Outside``, as a clause about its ACL."""
     if owner is None:
         return "its file has owns, and none of it covers this"
     return f"its file does not own this, but {owner.place} does"
 
 
-def overlap_said(overlap: Overlap) -> str:
+def overlap_text(overlap: Overlap) -> str:
     """The reason for an ``Overlap``, as a clause about the second file's claim."""
     return (
-        f"{own_said(overlap.one.own)} are owned by {overlap.one.place} too, and either file, "
+        f"{own_text(overlap.one.own)} are owned by {overlap.one.place} too, and either file, "
         "pruned alone, removes what the other one wants"
     )
 
 
-def own_said(own: Own) -> str:
+def own_text(own: Own) -> str:
     """The extent of an entry of ``owns``: ``ACLs on a topic PREFIXED payments-``."""
     kind = own.resource_type.name.lower().replace("_", " ")
     said = "ACLs" if own.resource_type.name == "ANY" else f"ACLs on a {kind}"

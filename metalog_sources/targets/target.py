@@ -182,7 +182,7 @@ def _resource_of(acl: Acl) -> _Resource:
 def refuse_unwritable(target: Target, steps: Sequence[PlanStep]) -> None:
     """``InvalidTarget`` if ``target`` cannot store a step, before the first is applied."""
     for step, why in refused_steps(target, steps):
-        raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
+        raise InvalidTarget(f"cannot {step.change.value} {_text(step.acl)}: {why}")
 
 
 def carry_out(
@@ -231,7 +231,7 @@ def _requests(steps: Sequence[PlanStep]) -> Iterator[tuple[ChangeKind, list[Acl]
             yield part[0].change, [step.acl for step in part]
 
 
-def _said(acl: Acl) -> str:
+def _text(acl: Acl) -> str:
     return (
         f"{acl.permission_type.name} {acl.principal} {acl.operation.name} on "
         f"{acl.resource_type.name} {acl.resource_name}"

@@ -25,7 +25,7 @@ class PastLogEnd(NamedTuple):
     requests: int
     known_ms: int
 
-    def said(self) -> str:
+    def text(self) -> str:
         """``2 requests came after the log's last record, of …, and are decided by its ACLs``."""
         one = self.requests == 1
         return (

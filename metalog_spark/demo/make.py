@@ -39,7 +39,7 @@ REQUESTS: Final = 5_000_000
 LEAST_REQUESTS: Final = 2_000
 SEED: Final = 7
 
-Said = Callable[[str, int, int], None]
+ProgressReport = Callable[[str, int, int], None]
 """Called with the current step, how much of it is done, and how much there is."""
 
 
@@ -54,7 +54,12 @@ class Made(NamedTuple):
 
 
 def make(
-    out: Path, *, requests: int = REQUESTS, seed: int = SEED, days: range = YEAR, said: Said
+    out: Path,
+    *,
+    requests: int = REQUESTS,
+    seed: int = SEED,
+    days: range = YEAR,
+    report: ProgressReport,
 ) -> Made:
     """Make the year in ``out``, an empty folder; audit logs only for ``days``."""
     check_requests(requests)
@@ -62,7 +67,7 @@ def make(
     services = hired(random)
     moved = moves(random, services)
     events = story(random, services, moved, CHANGES)
-    said("writing the metadata log", 0, len(events))
+    report("writing the metadata log", 0, len(events))
     log, audit = out / "log", out / "audit"
     changes = write_log(log, random, events, _topics(moved), _users(services))
     properties = _properties()
@@ -70,7 +75,7 @@ def make(
     asked = activities(random, services, moved)
     decider = BrokerDecider(changes, configurations, asked)
     year = hours(random, asked, events, requests, days)
-    tally = write_audit(audit, decider, asked, _with_progress(year, requests, said))
+    tally = write_audit(audit, decider, asked, _with_progress(year, requests, report))
     owners = out / "owners.yaml"
     owners.write_text("".join(_owners(services)), encoding="utf-8")
     made = Made(log, audit, dict(_write_configs(out / "config", properties)), owners, tally)
@@ -140,13 +145,13 @@ def _owners(services: Iterable[Service]) -> Iterator[str]:
 
 
 def _with_progress(
-    year: Iterator[tuple[int, list[Request]]], requests: int, said: Said
+    year: Iterator[tuple[int, list[Request]]], requests: int, report: ProgressReport
 ) -> Iterator[tuple[int, list[Request]]]:
     done = 0
     for begin, asked in year:
         yield begin, asked
         done += len(asked)
-        said("writing the audit logs", done, requests)
+        report("writing the audit logs", done, requests)
 
 
 def _truth(tally: LineTally) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits, Did, 
 from metalog_spark.findings.usage.name_intervals import allowed_pairs
 from metalog_spark.findings.usage.usage_classes import Reason, UsageState, Verdict
 from metalog_spark.findings.windows.questions import (
-    ASKED,
+    QUESTION_COLUMNS,
     Rules,
     asked_columns,
     questions_in,
@@ -142,7 +142,7 @@ def least_set(
     seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(
-            f"{seen.said()}, so what was done then is not known; narrow --from and --to, or "
+            f"{seen.text()}, so what was done then is not known; narrow --from and --to, or "
             f"accept it with --tolerate {tolerance(seen.missing)}"
         )
     config, today = used.config, used.today
@@ -200,7 +200,7 @@ def _parts(
     """The proposal for each principal; all rows of one principal are processed together."""
     from pyspark.sql import functions as f
 
-    allowed = questions.where("result = 'ALLOWED'").select(*ASKED, "requests")
+    allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
     done = (
         allowed.mapInArrow(_needing(now), _DID)
         .groupBy("principal", *_DONE[:-2])
@@ -239,7 +239,7 @@ def _needing(now: Rules) -> Mapped:
         for batch in batches:
             asked = asked_columns(batch)
             rows = []
-            requests = batch.column(len(ASKED)).to_pylist()
+            requests = batch.column(len(QUESTION_COLUMNS)).to_pylist()
             answers = decider.allowed(asked)
             for question, times, allowed in zip(
                 zip(*asked, strict=True), requests, answers, strict=True

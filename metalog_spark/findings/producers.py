@@ -22,7 +22,7 @@ from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.host_block import client_address, host_block
 from metalog_spark.findings.usage.usage_classes import lasts
-from metalog_spark.findings.windows.pending import with_waiting
+from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.state import config_now, known_from_ms, lifetimes_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
@@ -146,7 +146,7 @@ def _is_always_open(configuration: DataFrame) -> bool:
 def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
     """The clients, merged to at most one for each combination of principal and host in the
     ACLs."""
-    asked = with_waiting(usage_in(tables, window), tables).select("principal", "host")
+    asked = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
     named = _naming(frozenset(today.principals), tuple(regions), config.super_users)

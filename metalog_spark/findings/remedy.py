@@ -31,7 +31,7 @@ def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
     """The commands for ``changes``, in order; then a comment for each change without a command,
     with the reason."""
     said = kafka_acls_commands(changes)
-    return "\n".join([*said.lines, *(_comment(*change) for change in said.unsayable)])
+    return "\n".join([*said.lines, *(_comment(*change) for change in said.inexpressible)])
 
 
 def _comment(change: CommandKind, acl: Acl) -> str:

@@ -19,7 +19,7 @@ from metalog.acl import words_of
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.windows.questions import (
-    ASKED,
+    QUESTION_COLUMNS,
     Rules,
     asked_columns,
     questions_in,
@@ -79,7 +79,7 @@ def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
     """Rows of ``SCHEMA`` for two sets of ACLs."""
     from pyspark.sql import functions as f
 
-    asked = questions.groupBy(*ASKED).agg(
+    asked = questions.groupBy(*QUESTION_COLUMNS).agg(
         f.sum("requests").alias("requests"), f.max("last_us").alias("last_us")
     )
     grouped = (
@@ -109,7 +109,7 @@ def _turning(before: Rules, after: Rules) -> Mapped:
         one, two = before.opened.decider, after.opened.decider
         for batch in batches:
             asked = asked_columns(batch)
-            counts = [batch.column(len(ASKED) + place).to_pylist() for place in range(2)]
+            counts = [batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)]
             was, will = one.allowed(asked), two.allowed(asked)
             turns = [place for place in range(len(was)) if was[place] is not will[place]]
             some = RequestColumns(*([column[place] for place in turns] for column in asked))

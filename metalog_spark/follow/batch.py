@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 FOLLOW: Final = "follow"
 """The folder's fact that holds its ``Progress``."""
-CAME: Final = f"path STRING, {SPANS}"
+NEW_INPUT: Final = f"path STRING, {SPANS}"
 """A row of a batch: a new file, or a range of a topic's offsets; all null for news of the log."""
 AT: Final = "at_ms"
 """The column with the batch's time, which a repeated batch keeps."""
@@ -110,7 +110,7 @@ class Progress(NamedTuple):
         )
 
 
-class Came(NamedTuple):
+class NewRows(NamedTuple):
     """The new input of a batch that began at ``at_ms``."""
 
     files: Sequence[str]
@@ -118,7 +118,7 @@ class Came(NamedTuple):
     at_ms: int
 
     @classmethod
-    def of(cls, batch: DataFrame) -> Came:
+    def of(cls, batch: DataFrame) -> NewRows:
         from pyspark.sql import functions as f
 
         is_news = f.col("path").isNull() & f.col("partition").isNull()
@@ -139,7 +139,7 @@ def progress_of(folder: Tables | CommittedState) -> Progress:
     return Progress(**{"alerted": said["batch"], **said})
 
 
-class Following(NamedTuple):
+class FollowJob(NamedTuple):
     """What is followed: a ``topic`` with its client settings, or files.
 
     A request waits until the log is known up to ``lateness_ms`` after the request's time.
@@ -163,7 +163,7 @@ class Following(NamedTuple):
         done = progress_of(tables)
         if number <= done.batch:
             return
-        came = Came.of(batch)
+        new_input = NewRows.of(batch)
         history = self.log.look()
         known_ms = known_until_ms(history)
         horizon_ms = -1 if known_ms is None else known_ms - self.lateness_ms
@@ -175,11 +175,11 @@ class Following(NamedTuple):
             of_grants(lifetimes, done.looked_to, lambda ms: self.configuration.at(ms * 1000))
         )
         looked_to = max([done.looked_to, *(each.end for each in history.ranges)])
-        if came or is_due or alerts:
+        if new_input or is_due or alerts:
             progress = done._replace(batch=number, looked_to=looked_to)
             written = _Batch(self, tables, history, progress, alerts)
-            if came or is_due:
-                written.commit_lines(came, horizon_ms)
+            if new_input or is_due:
+                written.commit_lines(new_input, horizon_ms)
             else:
                 written.commit({}, {})
             for table in (REQUESTS, POSSIBLE, DECISIONS, REJECTED, ALERTS):
@@ -192,7 +192,7 @@ class _Batch:
 
     def __init__(
         self,
-        following: Following,
+        following: FollowJob,
         tables: Tables,
         history: ArchiveHistory,
         progress: Progress,
@@ -223,22 +223,22 @@ class _Batch:
         }
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
-    def commit_lines(self, came: Came, horizon_ms: int) -> None:
-        """Commit the batch with the lines of ``came`` and those that waited, decided as far as the
-        log is known."""
+    def commit_lines(self, new_input: NewRows, horizon_ms: int) -> None:
+        """Commit the batch with the lines of ``new_input`` and those that waited, decided as far
+        as the log is known."""
         from pyspark.sql import functions as f
 
-        lines = self._read(came).persist()
+        lines = self._read(new_input).persist()
         read, self._shown = resolved(lines, self._shown)
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
             looked = self._look(read, is_known)
             self._progress = self._progress.counting(looked)
-            if came:
-                self._alert_of_what_is_missing(looked, came.at_ms)
-            if came.files and looked["rejected"]:
-                self._alert_of_what_is_no_audit_log(read, looked, came.at_ms)
+            if new_input:
+                self._alert_of_what_is_missing(looked, new_input.at_ms)
+            if new_input.files and looked["rejected"]:
+                self._alert_of_what_is_no_audit_log(read, looked, new_input.at_ms)
             waiting = requests.where(~is_known)
             replaced = self._waits(waiting, looked["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
@@ -266,17 +266,19 @@ class _Batch:
         finally:
             answers.unpersist()
 
-    def _read(self, came: Came) -> DataFrame:
+    def _read(self, new_input: NewRows) -> DataFrame:
         """Rows of ``READ``: the new ones and those that waited."""
         of = self._following
-        there = [file for file in came.files if not file.startswith("/") or Path(file).is_file()]
-        if of.topic is not None and came.spans:
-            read = read_topic(self._session, of.topic, came.spans, of.broker, of.zone)
+        there = [
+            file for file in new_input.files if not file.startswith("/") or Path(file).is_file()
+        ]
+        if of.topic is not None and new_input.spans:
+            read = read_topic(self._session, of.topic, new_input.spans, of.broker, of.zone)
         elif there:
             read = read_audit(self._session, there, of.zone, of.broker)
         else:
             read = frame_of(self._session, [], READ)
-        gone = [(file, "", _GONE) for file in came.files if file not in there]
+        gone = [(file, "", _GONE) for file in new_input.files if file not in there]
         more = [frame_of(self._session, gone, _UNREAD)] if gone else []
         if self._progress.waits_from_ms is not None:
             more.append(self._tables.read(WAITING))
@@ -322,7 +324,7 @@ class _Batch:
     def _alert_of_what_is_no_audit_log(self, read: DataFrame, looked: Row, at_ms: int) -> None:
         lost = {row["file"] for row in looked["lost"]}
         facts = sorted(facts_of(read).items())
-        told = (each.told(file, None).said_of_none() for file, each in facts if file not in lost)
+        told = (each.file_read(file, None).empty_text() for file, each in facts if file not in lost)
         if said := [each for each in told if each is not None]:
             self._alerts.append(of_no_audit(at_ms, said))
 

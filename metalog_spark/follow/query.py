@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog.log.topic.address import is_topic
-from metalog_spark.follow.batch import AT, CAME, FOLLOW, Following, progress_of
+from metalog_spark.follow.batch import AT, FOLLOW, NEW_INPUT, FollowJob, progress_of
 from metalog_spark.follow.topic import NAME as TOPIC
 from metalog_spark.follow.topic import AuditTopicSource
 from metalog_spark.history.datasource import NAME, register
@@ -79,7 +79,7 @@ def _followed(log: str, audit: str) -> dict[str, str]:
 
 
 def start(
-    following: Following, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
+    following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
     """Start the query. It polls every ``every_s`` seconds; with None it reads everything there is,
     and ends. A batch has at most ``at_once`` files, or offsets of a topic."""
@@ -100,7 +100,7 @@ def start(
 
 
 def _files(
-    following: Following, session: SparkSession, audit: str, at_once: int | None
+    following: FollowJob, session: SparkSession, audit: str, at_once: int | None
 ) -> DataFrame:
     files = session.readStream.format("binaryFile").schema(_FILES)
     files = files.option("recursiveFileLookup", "true").option("maxFileAge", _FOR_GOOD)
@@ -109,7 +109,7 @@ def _files(
 
 
 def _offsets(
-    following: Following, session: SparkSession, audit: str, at_once: int | None
+    following: FollowJob, session: SparkSession, audit: str, at_once: int | None
 ) -> DataFrame:
     session.dataSource.register(AuditTopicSource)
     topic = _by_config(session.readStream.format(TOPIC), following.topic_config)
@@ -117,7 +117,7 @@ def _offsets(
     return _as_came(topic.load(audit))
 
 
-def _news(following: Following, session: SparkSession) -> DataFrame:
+def _news(following: FollowJob, session: SparkSession) -> DataFrame:
     followed = following.log
     log = session.readStream.format(NAME).option("startingOffset", "latest")
     log = _by_config(log, followed.command_config)
@@ -131,10 +131,10 @@ def _by_config(reader: DataStreamReader, command_config: Path | None) -> DataStr
 
 
 def _as_came(rows: DataFrame) -> DataFrame:
-    """The rows with all columns of ``CAME``."""
+    """The rows with all columns of ``NEW_INPUT``."""
     from pyspark.sql import functions as f
 
-    named = (column.split() for column in CAME.split(", "))
+    named = (column.split() for column in NEW_INPUT.split(", "))
     return rows.select(
         *(
             f.col(name) if name in rows.columns else f.lit(None).cast(kind).alias(name)

@@ -106,13 +106,13 @@ def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | N
     key = _text(record.key)
     if pattern is None:
         return key or None
-    for text in (key, *_told_of(record)):
+    for text in (key, *_topic_facts(record)):
         if found := pattern.search(text):
             return found[min(pattern.groups, 1)] or None
     return None
 
 
-def _told_of(record: Stored) -> Iterator[str]:
+def _topic_facts(record: Stored) -> Iterator[str]:
     yield from (f"{name}={_text(value)}" for name, value in record.headers)
     yield from fields_around(_text(record.value))
 

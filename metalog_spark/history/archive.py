@@ -91,7 +91,7 @@ class Unproven(NamedTuple):
     end: int
     why: str
 
-    def said(self) -> str:
+    def description(self) -> str:
         proven = f"only up to offset {self.offset:,} of {self.end:,}" if self.offset else "nowhere"
         return f"{self.text}: {proven} proven to be committed ({self.why})"
 

@@ -238,12 +238,12 @@ def _data_with_secrets(row: _Row) -> str | None:
 
 def _json(row: _Row, shown: Callable[[Any, int], str]) -> str | None:
     message = row.legible
-    if message is None or row.version is None or _is_told_by_struct(message):
+    if message is None or row.version is None or _is_struct(message):
         return None
     return shown(message, row.version)
 
 
-def _is_told_by_struct(message: Any) -> bool:
+def _is_struct(message: Any) -> bool:
     """Whether a struct of its own has everything in the record."""
     if message.unknown_tagged_fields:
         return False

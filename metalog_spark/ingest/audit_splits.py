@@ -113,7 +113,7 @@ class _Running:
             self._head.add(lines[place : place + 64].to_pylist())
             place += 64
 
-    def told(self) -> tuple[ReadSplit, str, str, int]:
+    def row(self) -> tuple[ReadSplit, str, str, int]:
         head = self._head.found
         more = self.bytes - self.size
         is_unended = self.start == 0 and more in (1, -LESS_WITH_A_MARK)
@@ -142,7 +142,7 @@ def read_splits(
             path, start = names[of[begin]], int(starts[begin])
             if running is None or (running.path, running.start) != (path, start):
                 if running is not None:
-                    ended.append(running.told())
+                    ended.append(running.row())
                 running = _Running(path, start, batch.column(3)[int(begin)].as_py(), pattern)
                 if start == 0 and lines[int(begin)].as_buffer()[:2].to_pybytes() == _GZIP:
                     faults[int(begin)] = _MISNAMED
@@ -158,7 +158,7 @@ def read_splits(
         if ended:
             yield split_batch(ended)
     if running is not None:
-        yield split_batch([running.told()])
+        yield split_batch([running.row()])
 
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:

@@ -31,7 +31,7 @@ IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH
 _BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
-class _Told(NamedTuple):
+class _FileEdges(NamedTuple):
     """``has_splits``: a file was split. ``has_ends``: a line ends a record that begins in another
     line. ``may_be_cut``: a file may end within a line."""
 
@@ -59,7 +59,7 @@ def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     return read, shown
 
 
-def _told(read: DataFrame) -> _Told:
+def _told(read: DataFrame) -> _FileEdges:
     from pyspark.sql import functions as f
 
     is_end = f.expr(_ENDS_ONE)
@@ -68,7 +68,7 @@ def _told(read: DataFrame) -> _Told:
         f.coalesce(f.bool_or(is_end), f.lit(False)),
         f.coalesce(f.bool_or(f.expr("lines IS NOT NULL AND bytes <> size")), f.lit(False)),
     ).collect()
-    return _Told(*row)
+    return _FileEdges(*row)
 
 
 def _numbered(read: DataFrame) -> DataFrame:

@@ -38,7 +38,7 @@ class FileRead(NamedTuple):
     def lines(self) -> int:
         return self.requests + self.not_audit + self.broken
 
-    def said_of_none(self) -> str | None:
+    def empty_text(self) -> str | None:
         """What is wrong if the file has lines, and none is a readable audit line."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
@@ -66,7 +66,7 @@ class FileFacts(NamedTuple):
         """The facts that ``known_files`` needs."""
         return self.lines, self.heads, self.days
 
-    def told(self, file: str, same: Same | None) -> FileRead:
+    def file_read(self, file: str, same: Same | None) -> FileRead:
         other, longer = same or (None, None)
         return FileRead(file, *self[:5], other, longer)
 

@@ -23,7 +23,7 @@ def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
     return {name: sorted({*one.get(name, ()), *other.get(name, ())})[:_MOST] for name in names}
 
 
-def said(found: SetBack, start_us: int, end_us: int) -> list[str]:
+def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
     """A line where that was within the window, whatever the number of brokers."""
     inside = [
         (us, broker) for broker, times in found.items() for us in times if start_us <= us < end_us

@@ -92,7 +92,7 @@ class Cut:
             ),
         )
 
-    def said(self, whole: str, sections: Iterable[Section]) -> str:
+    def text(self, whole: str, sections: Iterable[Section]) -> str:
         """A line about what was left out; call it after everything else. ``whole`` plus the name
         of one of ``sections`` is the command that prints all of it."""
         parts = list(self._left_out)

@@ -24,7 +24,7 @@ from metalog_spark.report.contents import (
     TimeBars,
 )
 from metalog_spark.report.rows import Row, Rows
-from metalog_spark.report.times import configuration_said, log_end
+from metalog_spark.report.times import configuration_text, log_end
 from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
 from metalog_spark.report.words import day, roughly, share
 
@@ -207,7 +207,7 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
         ("Window", f"{first} to {last}"),
         ("Metadata log", log),
         ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
-        ("Configuration", configuration_said(found.periods, found.parts.window)),
+        ("Configuration", configuration_text(found.periods, found.parts.window)),
     ]
 
 
@@ -238,18 +238,18 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
 
 def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
     if seen.unled > tolerated:
-        yield f"{seen.said_of_kept()}."
+        yield f"{seen.kept_text()}."
     if seen.broken:
-        yield f"{seen.said_broken()}."
+        yield f"{seen.broken_text()}."
     yield from (f"{each}." for each in seen.clocks)
     if seen.ambiguous:
-        yield f"{seen.said_ambiguous()}."
+        yield f"{seen.ambiguous_text()}."
     if seen.waiting is not None:
-        yield f"{seen.waiting.said_of_uses()}."
+        yield f"{seen.waiting.uses_text()}."
     if seen.uncounted is not None:
-        yield f"{seen.uncounted.said_of_uses()}."
+        yield f"{seen.uncounted.uses_text()}."
     if seen.later is not None:
-        yield f"{seen.later.said()}."
+        yield f"{seen.later.text()}."
 
 
 def _answers(traffic: Traffic) -> Number:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.plurals import counted
 from metalog_spark.report.behind import BEHIND, behind
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
-from metalog_spark.report.words import between, grant, hosts_said, moment, offsets, resource
+from metalog_spark.report.words import between, grant, hosts_text, moment, offsets, resource
 
 if TYPE_CHECKING:
     from metalog_spark.report.gather import Parts
@@ -250,7 +250,7 @@ def denied(found: Rows) -> Section:
         (
             row["severity"],
             row["principal"],
-            f"{row['operation']} from {hosts_said(row)}{'' if row['still'] else ', allowed since'}",
+            f"{row['operation']} from {hosts_text(row)}{'' if row['still'] else ', allowed since'}",
             row["resource_type"],
             row["resource_name"],
             row["requests"],

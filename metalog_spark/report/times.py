@@ -33,7 +33,7 @@ def log_end(history: Sequence[Row], window: Window) -> str:
     return f"the log's end, {day(end)}{beside}"
 
 
-def configuration_said(periods: Sequence[ConfigPeriod], window: Window) -> str:
+def configuration_text(periods: Sequence[ConfigPeriod], window: Window) -> str:
     """The configuration in the window and each change within it; and today's, if it differs."""
     inside = list(_different(_touched(periods, window)))
     said = [_rules(inside[0].config)]

@@ -18,7 +18,7 @@ from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.windows.window import (
     DAY_US,
     Window,
-    broker_said,
+    broker_text,
     touched_by,
     usage_in,
 )
@@ -151,7 +151,7 @@ def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     found = [
         _strip(
-            broker_said(broker),
+            broker_text(broker),
             [counts.get((broker, bar), (0, 0)) for bar in range(bars.number)],
             bars,
         )

@@ -50,10 +50,10 @@ def batch_of(rows: Iterable[Sequence[Any]], schema: str) -> pa.RecordBatch:
 
 def names_in(schema: str) -> list[str]:
     """The names of the columns."""
-    return [name for name, _ in _said(schema)]
+    return [name for name, _ in _columns(schema)]
 
 
-def _said(schema: str) -> Iterator[tuple[str, str]]:
+def _columns(schema: str) -> Iterator[tuple[str, str]]:
     """The name of each column, and its type."""
     for part in _BETWEEN.split(schema):
         if found := _FIELD.fullmatch(part):
@@ -63,7 +63,7 @@ def _said(schema: str) -> Iterator[tuple[str, str]]:
 def _fields(schema: str) -> list[pa.Field]:
     import pyarrow as pa
 
-    return [pa.field(name, _type(kind)) for name, kind in _said(schema)]
+    return [pa.field(name, _type(kind)) for name, kind in _columns(schema)]
 
 
 def _type(kind: str) -> pa.DataType:

@@ -295,7 +295,7 @@ class Tables:
             self._contents = self._contents.after(change)
             return
         self._begin()
-        self._contents = self._written = self._said(change)
+        self._contents = self._written = self._committed(change)
         if not _OF_ROWS.isdisjoint(change):
             self._publish()
 
@@ -306,10 +306,10 @@ class Tables:
     def _begin(self) -> None:
         """The first line of the list, before anything lies here that is not known by it."""
         if self._written.serial == 0:
-            self._written = self._said({"kind": KIND, "version": VERSION, "format": _FORMAT})
+            self._written = self._committed({"kind": KIND, "version": VERSION, "format": _FORMAT})
             self._contents = self._contents._replace(serial=self._written.serial)
 
-    def _said(self, change: Mapping[str, Any]) -> CommittedState:
+    def _committed(self, change: Mapping[str, Any]) -> CommittedState:
         """What there is after ``change``, which is the list's next line."""
         serial = self._written.serial + 1
         known = {"serial": serial, "written_ns": time.time_ns()}

@@ -35,17 +35,17 @@ _MOST_PASTED: Final = 1 << 20
 
 def add_question(parser: ArgumentParser) -> None:
     """Add the arguments of a question, a checklist, or many questions."""
-    asked = parser.add_argument_group("question")
-    asked.add_argument(
+    parsed_question = parser.add_argument_group("question")
+    parsed_question.add_argument(
         "question",
         nargs="*",
         metavar="QUESTION",
         help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - for one from stdin",
     )
-    asked.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
-    asked.add_argument("--operation", metavar="NAME", help="in any case")
-    add_resources(asked)
-    asked.add_argument(
+    parsed_question.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
+    parsed_question.add_argument("--operation", metavar="NAME", help="in any case")
+    add_resources(parsed_question)
+    parsed_question.add_argument(
         "--host",
         "--allow-host",
         metavar="ADDRESS",
@@ -95,7 +95,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
         raise InvalidRequest(FORM)
     if len(named) > 1:
         raise InvalidRequest("a question is about one resource; ask about the others by themselves")
-    return asked(principal, operation, named[0], arguments.host)
+    return parsed_question(principal, operation, named[0], arguments.host)
 
 
 def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:
@@ -110,7 +110,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
     return str(parse_principal(principal)), resources(arguments) + list(map(parse_resource, rest))
 
 
-def asked(
+def parsed_question(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
 ) -> ParsedQuestion:
     """The question of these words, with the host as Java writes it."""
@@ -218,7 +218,7 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
         raise InvalidRequest("no resourceName" if name is None else "resourceName is not a string")
     if not isinstance(host, str | None):
         raise InvalidRequest("host is neither a string nor null")
-    return asked(request["principal"], request["operation"], (resource_type, name), host)
+    return parsed_question(request["principal"], request["operation"], (resource_type, name), host)
 
 
 def _pasted(words: list[str]) -> str | None:

@@ -53,7 +53,7 @@ class Ask(Protocol):
     def renew(self) -> None:
         """Bind the tables' names to their newest versions."""
 
-    def error_said(self, error: Exception) -> str | None:
+    def error_text(self, error: Exception) -> str | None:
         """The message of an error of Spark; None for any other error."""
 
 
@@ -97,7 +97,7 @@ class TableQuestions:
         except OSError as error:
             self.complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
         except Exception as error:
-            said = self._ask.error_said(error)
+            said = self._ask.error_text(error)
             if said is None:
                 raise
             self.complain(said)

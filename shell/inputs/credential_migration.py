@@ -30,7 +30,7 @@ class CredentialMove(NamedTuple):
     user: ScramUser
     replaces: bool
 
-    def said(self) -> str:
+    def text(self) -> str:
         user, mechanism, credential = self.user
         another = "another " if self.replaces else ""
         return (
@@ -97,12 +97,12 @@ def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Credentia
 
 def rows(credentials: Sequence[CredentialMove]) -> Iterator[list[Cell | str]]:
     for each in credentials:
-        yield [Cell("~", "bad") if each.replaces else Cell("+", "good"), each.said(), ""]
+        yield [Cell("~", "bad") if each.replaces else Cell("+", "good"), each.text(), ""]
 
 
 def _counted(found: Sequence[CredentialMove]) -> str:
     return counted(len(found), "SCRAM credential is", "SCRAM credentials are")
 
 
-def said_in_summary(credentials: Sequence[CredentialMove]) -> str:
+def summary_text(credentials: Sequence[CredentialMove]) -> str:
     return f"{counted(len(credentials), 'SCRAM credential')} to set"

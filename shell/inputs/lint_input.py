@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
-from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
+from metalog_sources.targets.ownership import added_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.target import KafkaTarget, likely_kafka
 from shell.context import context_over, opened_source, read_config, replayed_source, store_document
 from shell.tasks.command_target import CommandTarget
@@ -94,7 +94,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     outside = added_outside(document)
-    twice = [(each.other.place, overlap_said(each)) for each in owned_twice(document)]
+    twice = [(each.other.place, overlap_text(each)) for each in owned_twice(document)]
     subject = LintSubject(
         tuple(entry.acl for entry in entries),
         config,
@@ -106,7 +106,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         else None,
         outside=None
         if not document.claims
-        else {each.entry.acl: outside_said(each.owner) for each in reversed(outside)},
+        else {each.entry.acl: outside_text(each.owner) for each in reversed(outside)},
         owned_twice=[(str(place), why) for place, why in twice],
     )
     places = {each.acl: each.place for each in entries if each.place}

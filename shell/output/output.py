@@ -80,7 +80,7 @@ class Output:
         self._encode: Callable[[Any], str] | None = None
         self.missing: tuple[str, ...] = ()
         self.missing_fields: tuple[Mapping[str, Any], ...] = ()
-        self._has_said_missing = True
+        self._has_reported_missing = True
         self._progress: ProgressLine | None = None
         self._whole: ProgressLine | None = None
 
@@ -158,7 +158,7 @@ class Output:
             ).encode
         if self.missing_fields:
             record = {**record, "missing": self.missing_fields}
-            self._has_said_missing = True
+            self._has_reported_missing = True
         self.out.write(safe(self._encode(record)) + "\n")
 
     def json_texts(self, texts: Sequence[str]) -> None:
@@ -176,7 +176,7 @@ class Output:
 
     def raw(self, data: bytes) -> None:
         """Write bytes of a foreign format, which itself reports what is ``missing``."""
-        self._has_said_missing = True
+        self._has_reported_missing = True
         self.out.flush()
         self.out.buffer.write(data)
 
@@ -191,12 +191,12 @@ class Output:
             self.warn(f"missing in what follows: {line}")
         self.missing += found
         self.missing_fields += tuple(fields)
-        self._has_said_missing = False
+        self._has_reported_missing = False
 
     def _say_missing_once(self) -> None:
-        if self._has_said_missing:
+        if self._has_reported_missing:
             return
-        self._has_said_missing = True
+        self._has_reported_missing = True
         lead = _MISSING_LEADS.get(self.format)
         for line in self.missing if lead is not None else ():
             self.out.write(f"{lead}{safe(line)}\n")
@@ -294,7 +294,7 @@ class Output:
             self.line(f"| {' | '.join(in_markdown(value) for value in row)} |")
 
     def flush(self) -> None:
-        if self.format == "json" and not self._has_said_missing:
+        if self.format == "json" and not self._has_reported_missing:
             self.record({})
         self._say_missing_once()
         self._out.flush()

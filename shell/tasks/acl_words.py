@@ -19,7 +19,7 @@ def sentence(acl: Acl) -> str:
     pattern = "names that begin with " if acl.pattern_type is PatternType.PREFIXED else ""
     return (
         f"{acl.permission_type.name} {shown(acl.principal)} {acl.operation.name} "
-        f"on {kind} {pattern}{shown(acl.resource_name)} from {host_said(acl.host)}"
+        f"on {kind} {pattern}{shown(acl.resource_name)} from {host_words(acl.host)}"
     )
 
 
@@ -28,5 +28,5 @@ def resource_kind(resource_type: ResourceType) -> str:
     return resource_type.name.lower().replace("_", " ")
 
 
-def host_said(host: str) -> str:
+def host_words(host: str) -> str:
     return "any host" if host == "*" else shown(host)

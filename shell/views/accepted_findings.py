@@ -61,11 +61,11 @@ class AcceptedFindings:
         return left, accepted
 
     def say_idle(self, output: Output) -> None:
-        from metalog_spark.report.triage.accepted import idle_said
+        from metalog_spark.report.triage.accepted import idle_text
 
         for entry in self._entries:
             if entry.place not in self._matched:
-                output.warn(idle_said(entry))
+                output.warn(idle_text(entry))
 
 
 def acl_words(acl: Acl) -> FindingWords:
@@ -82,7 +82,7 @@ def acl_words(acl: Acl) -> FindingWords:
     }
 
 
-def accepted_said(entry: Accepted) -> str:
+def accepted_text(entry: Accepted) -> str:
     return shown(f"accepted until {entry.until}: {entry.reason}")
 
 

@@ -18,7 +18,7 @@ from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.checklist import Checklist, ChecklistLine, check
 from shell.tasks.command_target import place_lines
 from shell.tasks.queries import Queries
-from shell.views.explanation import resource_said, result_cell
+from shell.views.explanation import resource_text, result_cell
 from shell.views.other_kafka import say_other_answers
 from shell.views.pasted_commands import command_lines
 
@@ -54,12 +54,12 @@ def answer_checklist(
 def _row(line: ChecklistLine) -> list[Cell | str]:
     question, decision = line.question, line.decision
     on = (
-        f"any {resource_kind(question.resource_type)}" if line.any_name else resource_said(question)
+        f"any {resource_kind(question.resource_type)}" if line.any_name else resource_text(question)
     )
     why = decision.rule if decision.acl is None else sentence(decision.acl)
     if not decision.result:
-        why += "".join(f"; {_permission_said(each)} is denied too" for each in line.denied)
-        why += "".join(f"; {_permission_said(each)} would do" for each in line.unasked)
+        why += "".join(f"; {_permission_text(each)} is denied too" for each in line.denied)
+        why += "".join(f"; {_permission_text(each)} would do" for each in line.unasked)
     return [
         result_cell(bool(decision.result)),
         f"{question.operation.name} on {on}",
@@ -68,7 +68,7 @@ def _row(line: ChecklistLine) -> list[Cell | str]:
     ]
 
 
-def _permission_said(permission: Permission) -> str:
+def _permission_text(permission: Permission) -> str:
     which = "any" if permission.any_name else "the"
     return f"{permission.operation.name} on {which} {resource_kind(permission.resource_type)}"
 

@@ -19,7 +19,7 @@ from authorizer.trace import Attribute, Candidate, Question, Standing
 from metalog.plurals import counted, plural
 from metalog.visible_text import shown
 from shell.output.output import Cell, Output
-from shell.tasks.acl_words import host_said, resource_kind, sentence
+from shell.tasks.acl_words import host_words, resource_kind, sentence
 from shell.tasks.command_target import CommandLine
 from shell.tasks.questions import ParsedQuestion
 from shell.views.acls import permission_cell
@@ -152,7 +152,7 @@ def headline(question: Question, allowed: bool, output: Output) -> str:
     """The answer and the question in one line."""
     answer = output.paint(*result_cell(allowed))
     who = output.paint(shown(question.principal), "strong")
-    what = f"{question.operation.name} on {resource_said(question)}"
+    what = f"{question.operation.name} on {resource_text(question)}"
     return f"{answer}  {who}  {output.paint(what, 'strong')}  from {asked_from(question)}"
 
 
@@ -160,7 +160,7 @@ def asked_from(question: Question) -> str:
     return "a host that no ACL names" if question.host is None else shown(question.host)
 
 
-def resource_said(question: Question) -> str:
+def resource_text(question: Question) -> str:
     return f"{resource_kind(question.resource_type)} {shown(question.resource_name)}"
 
 
@@ -174,10 +174,10 @@ def because(question: Question, traced: Trace) -> str:
     count = len(traced.candidates)
     if count == 0:
         said = f"allow.everyone.if.no.acl.found is {str(traced.allowed).lower()}"
-        return f"No ACL reaches {resource_said(question)}, and {said} ({decision.rule})."
+        return f"No ACL reaches {resource_text(question)}, and {said} ({decision.rule})."
     reach = "One ACL reaches" if count == 1 else counted(count, "ACL reaches", "ACLs reach")
     match = plural(count, "it does not match", "none of them matches")
-    return f"{reach} {resource_said(question)}, and {match} ({decision.rule})."
+    return f"{reach} {resource_text(question)}, and {match} ({decision.rule})."
 
 
 def render(
@@ -219,7 +219,7 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
     numbered = list(enumerate(candidates, 1))
     kept = numbered if whole else _telling(numbered)
     order = ", in Kafka's order" if len(candidates) > 1 else ""
-    resource = resource_said(explanation.question)
+    resource = resource_text(explanation.question)
     section("considered", [f"the ACLs that reach {resource}{order}:"], output)
     digits = len(str(len(candidates)))
     rows = ([f"{number:>{digits}}", *_candidate_cells(each)] for number, each in kept)
@@ -244,7 +244,7 @@ def _candidate_cells(candidate: Candidate) -> list[Cell | str]:
         Cell(shown(acl.principal), _doubt(candidate, Attribute.PRINCIPAL)),
         Cell(acl.operation.name, _doubt(candidate, Attribute.OPERATION)),
         f"{acl.pattern_type.name} {shown(acl.resource_name)}",
-        Cell(host_said(acl.host), _doubt(candidate, Attribute.HOST)),
+        Cell(host_words(acl.host), _doubt(candidate, Attribute.HOST)),
         _standing(candidate),
     ]
 
@@ -284,7 +284,7 @@ def _near_misses(explanation: Explanation, queries: Queries, output: Output, who
     for miss in kept:
         path = f"  /acl/id/{ids[miss.acl]}" if miss.acl in ids else ""
         lines += [sentence(miss.acl) + output.paint(path, "faint")]
-        lines += [output.paint(f"  {near_said(miss, explanation.question)}", "warn")]
+        lines += [output.paint(f"  {near_text(miss, explanation.question)}", "warn")]
     if len(near) > len(kept):
         lines.append(f"… and {counted(len(near) - len(kept), 'other')} (--all)")
     section("near miss", lines, output)
@@ -301,7 +301,7 @@ def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
     return [miss for miss in near if miss.kind is not NearMissKind.PRINCIPAL][:_OTHERS_SHOWN]
 
 
-def near_said(miss: NearMiss, question: Question) -> str:
+def near_text(miss: NearMiss, question: Question) -> str:
     """Why ``miss`` does not match, in a clause."""
     return _NEAR[miss.kind].format(
         host=asked_from(question),

@@ -15,7 +15,7 @@ from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
-from shell.views.explanation import resource_said
+from shell.views.explanation import resource_text
 
 if TYPE_CHECKING:
     from authorizer.trace import Question
@@ -31,7 +31,7 @@ def print_holders(
     *named, everyone = found.holders
     may = [each for each in named if each.may and each._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
-    what = output.paint(f"{question.operation.name} on {resource_said(question)}", "strong")
+    what = output.paint(f"{question.operation.name} on {resource_text(question)}", "strong")
     where = "" if question.host is None else f" from {shown(question.host)}"
     if found.by_default:
         output.line(f"Everyone may {what}{where}: no ACL reaches it (DefaultAllow).")

@@ -16,8 +16,8 @@ from metalog.plurals import counted
 from metalog.visible_text import shown
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandLine
-from shell.views.explanation import asked_from, resource_said
-from shell.views.proofs import explain_command, joined, pattern_said
+from shell.views.explanation import asked_from, resource_text
+from shell.views.proofs import explain_command, joined, pattern_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -45,24 +45,24 @@ _STILL: Final = {
 }
 
 
-def change_said(change: AccessChange) -> str:
+def change_text(change: AccessChange) -> str:
     """``User:b may READ topics that begin with pay-, but not topic pay-eu``."""
     operations = joined([each.name for each in change.operations], "and")
-    names = pattern_said(change.kind, change.pattern)
+    names = pattern_text(change.kind, change.pattern)
     where = "" if change.host is None else f" from {shown(change.host)}"
-    who = joined([_principal_said(each) for each in change.principals], "and")
+    who = joined([_principal_text(each) for each in change.principals], "and")
     if change.change is AccessTurn.KEEPS:
         may = "still may" if change.after else "still may not"
         return f"{who} {may} {operations} {names}{where}"
     may = "may" if change.after else "may no longer"
-    exceptions = _exceptions_said(change)
+    exceptions = _exceptions_text(change)
     return ", ".join([f"{who} {may} {operations} {names}{where}", *exceptions])
 
 
-def _exceptions_said(change: AccessChange) -> list[str]:
+def _exceptions_text(change: AccessChange) -> list[str]:
     groups: dict[tuple[bool, bool], list[str]] = {}
     for pattern, before, after in change.exceptions:
-        groups.setdefault((before, after), []).append(pattern_said(change.kind, pattern))
+        groups.setdefault((before, after), []).append(pattern_text(change.kind, pattern))
     phrases = _EXCEPTED if change.after else {**_EXCEPTED, **_STILL}
     return [phrases[turn].format(_listed(names)) for turn, names in sorted(groups.items())]
 
@@ -74,13 +74,13 @@ def _listed(names: list[str]) -> str:
     return joined(names, "and")
 
 
-def _principal_said(principal: str | None) -> str:
+def _principal_text(principal: str | None) -> str:
     return "everybody" if principal is None else shown(principal)
 
 
-def _type_change_said(change: TypeChange) -> str:
+def _type_change_text(change: TypeChange) -> str:
     operation, kind = BY_TYPE
-    who = _principal_said(change.session.principal if change.session.is_named else None)
+    who = _principal_text(change.session.principal if change.session.is_named else None)
     where = change.session.clients.host
     may = "may" if change.allowed else "may no longer"
     said = f"{who} {may} {operation.name} some {kind.name.lower()}, for which InitProducerId asks"
@@ -91,7 +91,7 @@ def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
     """Print the differences. ``arguments`` name the SOURCE on which ``explain`` shows the answers
     after the change."""
     for change in found.changes:
-        output.aligned([[_SIGNS[change.change], change_said(change)]])
+        output.aligned([[_SIGNS[change.change], change_text(change)]])
         command = explain_command(change.witness, arguments)
         output.line(CommandLine(f"  {output.paint(command, 'faint')}"))
     _print_by_type(found, output)
@@ -101,9 +101,9 @@ def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
 def print_changes(found: Meaning, output: Output) -> None:
     """The same where no SOURCE has the ACLs after the change: each witness in words."""
     for change in found.changes:
-        output.aligned([[_SIGNS[change.change], change_said(change)]])
+        output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
-        what = f"{question.operation.name} {resource_said(question)}"
+        what = f"{question.operation.name} {resource_text(question)}"
         asked = f"{shown(question.principal)} {what} from {asked_from(question)}"
         output.line(f"  {output.paint(f'such as {asked}', 'faint')}")
     _print_by_type(found, output)
@@ -112,13 +112,13 @@ def print_changes(found: Meaning, output: Output) -> None:
 def _print_by_type(found: Meaning, output: Output) -> None:
     for each in found.by_type:
         sign = _SIGNS[AccessTurn.GAINS if each.allowed else AccessTurn.LOSES]
-        output.aligned([[sign, _type_change_said(each)]])
+        output.aligned([[sign, _type_change_text(each)]])
 
 
 def markdown_of_meaning(found: Meaning, output: Output) -> None:
     output.line(f"**metalog diff --meaning**: {meaning_summary(found)}")
-    lines = [f"{_SIGNS[each.change].text} {change_said(each)}" for each in found.changes]
-    lines += [_type_change_said(each) for each in found.by_type]
+    lines = [f"{_SIGNS[each.change].text} {change_text(each)}" for each in found.changes]
+    lines += [_type_change_text(each) for each in found.by_type]
     if lines:
         output.line()
     for line in lines:
@@ -157,7 +157,7 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "exceptions": _exception_fields(change.exceptions),
             "before": _result(change.before),
             "after": _result(change.after),
-            "said": change_said(change),
+            "said": change_text(change),
             "witness": {
                 "principal": question.principal,
                 "host": question.host,
@@ -179,7 +179,7 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "patternType": None,
             "before": _result(not each.allowed),
             "after": _result(each.allowed),
-            "said": _type_change_said(each),
+            "said": _type_change_text(each),
         }
 
 

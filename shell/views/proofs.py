@@ -21,7 +21,7 @@ from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.command_target import CommandLine, place_lines
 from shell.tasks.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
-from shell.views.explanation import asked_from, because, resource_said
+from shell.views.explanation import asked_from, because, resource_text
 from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _MOST_LOOKED_UP: Final = 100
 """So many principals are looked for among those that are known."""
 
 
-def claim_said(stated: StatedClaim) -> str:
+def claim_text(stated: StatedClaim) -> str:
     """The claim as a sentence without the period: ``nobody but User:a may READ topic
     payments``."""
     names = sorted(stated.principals.names - {SUPER_USERS})
@@ -56,18 +56,18 @@ def claim_said(stated: StatedClaim) -> str:
     is_any = Operation.ALL in stated.operations
     operations = joined([each.name for each in stated.operations], "or")
     operations = "do anything on" if is_any else operations
-    resources = _resources_said(stated)
-    return f"{who} {operations} {resources}{_hosts_said(stated.hosts)}"
+    resources = _resources_text(stated)
+    return f"{who} {operations} {resources}{_hosts_text(stated.hosts)}"
 
 
-def _resources_said(stated: StatedClaim) -> str:
-    excluded = joined([pattern_said(*each) for each in stated.excluded], "and")
+def _resources_text(stated: StatedClaim) -> str:
+    excluded = joined([pattern_text(*each) for each in stated.excluded], "and")
     if len(stated.resources) > 1 and all(not each.name for _, each in stated.resources[:2]):
         return f"anything but {excluded}" if excluded else "any resource"
-    return joined([pattern_said(*each) for each in stated.resources], "or")
+    return joined([pattern_text(*each) for each in stated.resources], "or")
 
 
-def pattern_said(kind: ResourceType, pattern: NamePattern) -> str:
+def pattern_text(kind: ResourceType, pattern: NamePattern) -> str:
     """``topics that begin with pii-``."""
     noun = resource_kind(kind)
     if kind is ResourceType.CLUSTER:
@@ -77,7 +77,7 @@ def pattern_said(kind: ResourceType, pattern: NamePattern) -> str:
     return f"{noun}s that begin with {shown(pattern.name)}" if pattern.name else f"any {noun}"
 
 
-def _hosts_said(hosts: HostSet) -> str:
+def _hosts_text(hosts: HostSet) -> str:
     if not hosts.hosts:
         return ""
     listed = joined(sorted(map(shown, hosts.hosts)), "or")
@@ -97,7 +97,7 @@ def print_proofs(
         cells = counted(proof.result.cells, "cell")
         comment = proof.stated.comment
         remark = [] if comment is None else [Cell(safe(comment), "faint")]
-        output.aligned([[result, Cell(claim_said(proof.stated), "strong"), f"({cells})", *remark]])
+        output.aligned([[result, Cell(claim_text(proof.stated), "strong"), f"({cells})", *remark]])
         for line in witness_lines(proof, queries, arguments, output):
             output.line(f"  {line}")
         has_commands = has_commands or bool(closing_commands(proof.closing))
@@ -113,37 +113,37 @@ def witness_lines(
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return
-    yield f"{safe(str(proof.stated.place))}: {witness_said(proof)}"
+    yield f"{safe(str(proof.stated.place))}: {witness_text(proof)}"
     yield because(witness.question, proof.traced)
     yield CommandLine(output.paint(explain_command(witness.question, arguments), "faint"))
-    yield closing_said(proof)
+    yield closing_text(proof)
     lines = closing_commands(proof.closing)
     if lines:
         yield from command_lines(lines, queries.place, output, own=False)
 
 
-def witness_said(proof: ClaimOutcome) -> str:
+def witness_text(proof: ClaimOutcome) -> str:
     witness = proof.result.witness
     assert witness is not None
     question = witness.question
     may = "may" if witness.is_allowed else "may not"
     return (
         f"{shown(question.principal)} {may} {question.operation.name}"
-        f" {resource_said(question)} from {asked_from(question)}"
+        f" {resource_text(question)} from {asked_from(question)}"
     )
 
 
-def broken_said(proof: ClaimOutcome) -> str:
+def broken_text(proof: ClaimOutcome) -> str:
     """The witness with the reason; empty for a proven claim."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return ""
     acl = proof.traced.decision.acl
     by = proof.traced.decision.rule if acl is None else sentence(acl)
-    return f"{witness_said(proof)}, by {by}"
+    return f"{witness_text(proof)}, by {by}"
 
 
-def closing_said(proof: ClaimOutcome) -> str:
+def closing_text(proof: ClaimOutcome) -> str:
     """The change that would fix it, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
     change = proof.closing
@@ -202,7 +202,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
     stated, result = proof.stated, proof.result
     record: dict[str, Any] = {
         "claim": stated.word,
-        "said": claim_said(stated),
+        "said": claim_text(stated),
         "proven": result.is_proven,
         "cells": result.cells,
         "witness": None,

@@ -12,7 +12,7 @@ from authorizer.trace import Attribute, Question, is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog.visible_text import shown
 from shell.output.output import Output
-from shell.tasks.acl_words import host_said, resource_kind
+from shell.tasks.acl_words import host_words, resource_kind
 from shell.tasks.command_target import CommandLine, CommandTarget, place_lines
 from shell.views.pasted_commands import command_lines
 
@@ -60,7 +60,7 @@ def remedy_lines(
         if checklists and remedy.use is None and number and shown_ones[number - 1].use is not None:
             yield "every permission that a consumer or a producer needs, in one set of commands:"
             yield from (CommandLine(f"  {output.paint(each, 'strong')}") for each in checklists)
-        yield f"{_change_said(remedy)}{_caution(remedy, question)}"
+        yield f"{_change_text(remedy)}{_caution(remedy, question)}"
         for power in remedy.powers:
             yield f"  beware: {power}"
         if remedy.commands is None:
@@ -75,7 +75,7 @@ def _added(remedies: Iterable[Remedy]) -> Iterator[Acl]:
     return (acl for remedy in remedies for acl in remedy.add)
 
 
-def _change_said(remedy: Remedy) -> str:
+def _change_text(remedy: Remedy) -> str:
     if remedy.use is not None and remedy.mends is None:
         return f"{_USES[remedy.use, remedy.add[0].resource_type]}: add one ALLOW"
     if remedy.mends is not None and remedy.remove:
@@ -108,7 +108,7 @@ def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:
     acls = (*remedy.add, *remedy.remove)
     if attribute is Attribute.HOST:
         hosts = {acl.host for acl in acls} - {question.host}
-        return f"is for {' and '.join(sorted(map(host_said, hosts)))}"
+        return f"is for {' and '.join(sorted(map(host_words, hosts)))}"
     if attribute is Attribute.PATTERN:
         reach = {_reach(acl) for acl in acls if not _is_exact(acl)}
         return f"reaches {' and '.join(sorted(reach))}"

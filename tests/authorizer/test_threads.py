@@ -44,7 +44,7 @@ def _threads_take_turns_often() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def _said_by(acls: frozenset[Acl]) -> Said:
+def _answers_of(acls: frozenset[Acl]) -> Said:
     return (
         acls,
         tuple(
@@ -104,7 +104,7 @@ def _expected(image: Said, question: int) -> object:
 
 def test_every_answer_is_that_of_an_image_published_while_it_was_asked_for() -> None:
     images = [{}, *_histories(random.Random(5))]
-    said = [_said_by(frozenset(image.values())) for image in images]
+    said = [_answers_of(frozenset(image.values())) for image in images]
     authorizer = StandardAuthorizer()
     authorizer.complete_initial_load()
     published = 0

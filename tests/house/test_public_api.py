@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.kafka.cases import REPOSITORY
-from tests.support.pages.public_api import FRONTS, PACKAGES, PAGE, exported, page, told
+from tests.support.pages.public_api import FRONTS, PACKAGES, PAGE, api_line, exported, page
 
 PAGES = [
     REPOSITORY / "README.md",
@@ -84,4 +84,4 @@ def test_the_page_lists_what_the_fronts_export() -> None:
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_a_line_says_what_each_name_is(front: str) -> None:
-    assert [name for name, value in exported(front) if not told(front, name, value)] == []
+    assert [name for name, value in exported(front) if not api_line(front, name, value)] == []

@@ -36,14 +36,14 @@ def test_interrupted_and_run_again(current: list[Acl], wanted: list[Acl], fails_
     try:
         carry_out(target, plan.steps)
     except InvalidTarget as error:
-        assert_said(str(error), len(plan.steps))
+        assert_message(str(error), len(plan.steps))
     again = MemoryTarget(sorted(target.acls))
     carry_out(again, remaining(kept, again.acls))
     assert again.acls == set(wanted)
     assert len(target.requests) <= 4
 
 
-def assert_said(said: str, total: int) -> None:
+def assert_message(said: str, total: int) -> None:
     assert said.startswith("memory: cannot: it broke; ")
     assert re.search(rf"of {total:,} changes? (was|were) made before", said)
     assert said.endswith("run it again to finish")

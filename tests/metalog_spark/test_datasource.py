@@ -133,7 +133,7 @@ def as_kafka_says(row: Mapping[str, Any]) -> Row:
     return line | {"type": row["type"], "version": row["version"], "data": data}
 
 
-def said_by_kafka(case: KafkaCase, name: str = "records.jsonl") -> Iterator[Row]:
+def printed_by_kafka(case: KafkaCase, name: str = "records.jsonl") -> Iterator[Row]:
     for line in case.json_lines(name):
         if line.get("type") in STRUCTS.values():
             line["data"] = {name: in_words(name, value) for name, value in line["data"].items()}
@@ -160,7 +160,7 @@ def reader(
 @pytest.mark.shows_credentials
 def test_every_record_of_every_log(kafka_case: KafkaCase) -> None:
     found = rows_of(reader(kafka_case.log_dir, secrets="true"))
-    assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case))
+    assert list(map(as_kafka_says, found)) == list(printed_by_kafka(kafka_case))
 
 
 @pytest.mark.shows_credentials
@@ -168,7 +168,7 @@ def test_every_record_of_a_snapshot(kafka_case: KafkaCase) -> None:
     for expected in kafka_case.expected.glob("snapshot-*.records.jsonl"):
         name = expected.name.removeprefix("snapshot-").removesuffix(".records.jsonl")
         found = rows_of(reader(kafka_case.metadata_dir / f"{name}.checkpoint", secrets="true"))
-        assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case, expected.name))
+        assert list(map(as_kafka_says, found)) == list(printed_by_kafka(kafka_case, expected.name))
 
 
 def test_secrets_are_left_out_unless_asked_for() -> None:

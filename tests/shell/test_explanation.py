@@ -21,7 +21,7 @@ from shell.output.output import Output
 from shell.tasks.broker_context import Context
 from shell.tasks.command_target import ANY_PLACE
 from shell.tasks.queries import Queries
-from shell.views.explanation import near_said, render
+from shell.views.explanation import near_text, render
 
 READ_PAYMENTS = Question("User:app", Operation.READ, ResourceType.TOPIC, "payments", "10.0.0.1")
 
@@ -38,7 +38,7 @@ def acl(
     return Acl(ResourceType.TOPIC, name, pattern_type, principal, host, operation, permission_type)
 
 
-class _Judge(Queries):
+class _FileQueries(Queries):
     """Queries on ACLs that come from no log."""
 
     place = ANY_PLACE
@@ -56,14 +56,14 @@ def explained(acls: list[Acl], question: Question = READ_PAYMENTS, *, whole: boo
     out = io.StringIO()
     output = Output(out, io.StringIO())
     explanation = explain(acls, AuthorizerConfig(), question)
-    render(explanation, _Judge(acls), output, whole=whole)
+    render(explanation, _FileQueries(acls), output, whole=whole)
     return out.getvalue()
 
 
 @pytest.mark.parametrize("kind", NearMissKind)
 def test_every_near_miss_can_be_said(kind: NearMissKind) -> None:
     miss = NearMiss(kind, None, acl(host="::1"), acl())
-    said = near_said(miss, READ_PAYMENTS)
+    said = near_text(miss, READ_PAYMENTS)
     assert said
     assert "{" not in said
 

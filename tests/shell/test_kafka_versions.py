@@ -220,9 +220,9 @@ def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
         for kafka in ((), ("--kafka", "4.3")):
             done = run_here(capsys, "plan", held, wanted, *options, *kafka)
             assert done.returncode == 0, done.stderr
-            is_said = bool(said) and not kafka
-            assert ("would answer otherwise" in done.stderr) is is_said, (before, after, options)
-            assert said in done.stderr or not is_said
+            is_warned = bool(said) and not kafka
+            assert ("would answer otherwise" in done.stderr) is is_warned, (before, after, options)
+            assert said in done.stderr or not is_warned
     log = formatted(tmp_path / "node")
     wanted.write_text(block)
     assert by_block in run_here(capsys, "apply", log, wanted, "--yes").stderr

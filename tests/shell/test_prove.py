@@ -13,7 +13,7 @@ import pytest
 from metalog.errors import InvalidRequest
 from shell.arguments.claims import read_claims
 from shell.main import main
-from shell.views.proofs import claim_said
+from shell.views.proofs import claim_text
 from tests.support.command.runs import Run
 from tests.support.kafka.cases import DEMO, REPOSITORY
 
@@ -119,7 +119,7 @@ def test_a_proof_has_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
     [stated] = read_claims([text])
-    assert claim_said(stated).startswith(said)
+    assert claim_text(stated).startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -245,4 +245,4 @@ def test_a_claim_may_be_longer_than_the_name_of_a_file() -> None:
     [claim] = read_claims([PII.replace("User:x, User:y", names)])
     assert len(claim.principals.names) == 40
     [claim] = read_claims([PII.replace("pii-", "x" * 248)])
-    assert claim_said(claim).endswith("x" * 248)
+    assert claim_text(claim).endswith("x" * 248)

@@ -42,7 +42,7 @@ def plan() -> SavedPlan:
     return plan_to_save("memory", current, made, AuthorizerConfig())
 
 
-def said_since(plan: SavedPlan, now: set[Acl]) -> Sequence[str]:
+def changes_since(plan: SavedPlan, now: set[Acl]) -> Sequence[str]:
     return [str(each) for each in changed_since(plan, now, AuthorizerConfig())]
 
 
@@ -60,10 +60,10 @@ def said_since(plan: SavedPlan, now: set[Acl]) -> Sequence[str]:
 )
 def test_what_others_do_is_no_concern_of_it(plan: SavedPlan, other: set[Acl]) -> None:
     current = acls_of(CURRENT)
-    assert said_since(plan, current | other) == []
-    assert said_since(plan, current - acl("User:other", "Read", "orders") | other) == []
+    assert changes_since(plan, current | other) == []
+    assert changes_since(plan, current - acl("User:other", "Read", "orders") | other) == []
     for taken in range(len(plan.steps) + 1):
-        assert said_since(plan, after(current, plan.steps[:taken]) | other) == []
+        assert changes_since(plan, after(current, plan.steps[:taken]) | other) == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_others_do_is_no_concern_of_it(plan: SavedPlan, other: set[Acl]) ->
 def test_what_changes_what_it_owns_or_its_effect_is_named(
     plan: SavedPlan, came: set[Acl], went: set[Acl], said: str
 ) -> None:
-    assert said_since(plan, (acls_of(CURRENT) | came) - went)[0] == said
+    assert changes_since(plan, (acls_of(CURRENT) | came) - went)[0] == said
 
 
 def test_a_plan_that_would_take_a_last_grant_is_refused() -> None:
@@ -99,7 +99,7 @@ def test_a_plan_that_would_take_a_last_grant_is_refused() -> None:
     current = acl("User:app", "Read", "pay-eu") | acl("User:app", "Read", "*")
     made = make_plan(current, read_yaml(WANTED.partition("acls:")[0], "w"), prune=True)
     plan = plan_to_save("memory", current, made, AuthorizerConfig())
-    (said,) = said_since(plan, acl("User:app", "Read", "pay-eu"))
+    (said,) = changes_since(plan, acl("User:app", "Read", "pay-eu"))
     assert said.startswith("ALLOW User:app READ on topic * from any host was removed: ")
     assert said.endswith(" on topic pay-eu for User:app would become DENIED, which was not planned")
 

@@ -45,7 +45,7 @@ class NoSpark:
     def renew(self) -> None:
         pass
 
-    def error_said(self, error: Exception) -> str | None:
+    def error_text(self, error: Exception) -> str | None:
         return "Spark: no column nope" if isinstance(error, BrokenInSpark) else None
 
 

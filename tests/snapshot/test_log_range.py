@@ -20,7 +20,7 @@ FIRST, LAST = Appended(batch(0, ace(1))), Appended(batch(2, ace(2)))
 GAP = Gap(1, 2, lost=False)
 
 
-class Told(MemoryLog):
+class ScriptedLog(MemoryLog):
     """A log of three offsets, of which these events are told."""
 
     path, problems, damage, missing = "told", (), None, None
@@ -34,7 +34,7 @@ class Told(MemoryLog):
 
 
 def test_it_ends_where_it_should_and_has_the_gaps() -> None:
-    log = Told(HighWatermark(3), FIRST, GAP, LAST, SnapshotNeeded(SnapshotId(9, 1)))
+    log = ScriptedLog(HighWatermark(3), FIRST, GAP, LAST, SnapshotNeeded(SnapshotId(9, 1)))
     assert list(read_range(log, 0, 3)) == [FIRST, GAP, LAST]  # type: ignore[arg-type]
     assert list(read_range(log, 0, 2)) == [FIRST, GAP]  # type: ignore[arg-type]
     assert list(read_range(log, 3, 3)) == []  # type: ignore[arg-type]
@@ -44,7 +44,7 @@ def test_it_ends_where_it_should_and_has_the_gaps() -> None:
     "cut", [(), (Truncated(1), LAST), (SnapshotNeeded(SnapshotId(2, 1)), LAST)]
 )
 def test_a_log_that_is_cut_meanwhile_has_no_range(cut: tuple[LogEvent, ...]) -> None:
-    log = Told(FIRST, *cut)
+    log = ScriptedLog(FIRST, *cut)
     with pytest.raises(InvalidSource, match="between offsets 1 and 3 is not there any more"):
         list(read_range(log, 0, 3))  # type: ignore[arg-type]
     if cut:
@@ -54,7 +54,10 @@ def test_a_log_that_is_cut_meanwhile_has_no_range(cut: tuple[LogEvent, ...]) -> 
 
 def test_a_split_of_a_live_log_is_whole_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker opens the log anew, when another leader may have begun its log later."""
-    told = [Told(FIRST, GAP, LAST), Told(FIRST, SnapshotNeeded(SnapshotId(2, 1)), LAST)]
+    told = [
+        ScriptedLog(FIRST, GAP, LAST),
+        ScriptedLog(FIRST, SnapshotNeeded(SnapshotId(2, 1)), LAST),
+    ]
     monkeypatch.setattr(splits, "open_source", lambda *_, **__: SimpleNamespace(log=told.pop(0)))
     split = splits.WholeSplit("quorum://a:1", None, 0, 3)
     assert list(split.read()) == [FIRST.batch, LAST.batch]

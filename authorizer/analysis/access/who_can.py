@@ -119,7 +119,7 @@ class _Resource:
         self._for_everyone: dict[bool, tuple[HostAnswer, ...]] = {}
 
     def holder(self, principal: str | None, own: _ByHost) -> Holder:
-        denies, allows = _said((own, self._everyones), self._hosts)
+        denies, allows = _denies_and_allows((own, self._everyones), self._hosts)
         place = min(denies) if denies else max(allows, default=None)
         return Holder(
             principal,
@@ -142,7 +142,7 @@ class _Resource:
         found: list[tuple[int, HostAnswer]] = []
         named = dict.fromkeys(host for side in sides for host in side.places)
         for region in host_regions(named, self._kafka):
-            denies, allows = _said(sides, region.matching)
+            denies, allows = _denies_and_allows(sides, region.matching)
             is_allowed = not denies and (allowed or bool(allows))
             answers[region.host] = is_allowed
             if is_allowed is not answers[region.around]:
@@ -152,7 +152,9 @@ class _Resource:
         return tuple(answer for _, answer in sorted(found))
 
 
-def _said(sides: Iterable[_ByHost], hosts: Collection[str]) -> tuple[list[int], list[int]]:
+def _denies_and_allows(
+    sides: Iterable[_ByHost], hosts: Collection[str]
+) -> tuple[list[int], list[int]]:
     """The positions of the first DENYs and of the last ALLOWs with one of ``hosts``."""
     denies = [side.denies[host] for side in sides for host in hosts if host in side.denies]
     allows = [side.allows[host] for side in sides for host in hosts if host in side.allows]

@@ -65,7 +65,7 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
     return sorted(_of_several(_of_operations(found)), key=_order)
 
 
-class _Place(NamedTuple):
+class _CellTurn(NamedTuple):
     """A cell with one operation and its answers before and after. ``is_own``: it needs a statement,
     since it changes otherwise than a session around it, or changes and there is none around it."""
 
@@ -88,7 +88,7 @@ def _of_session(
     for operation in Operation:
         if turned >> operation & 1:
             places = {
-                cell.names: _place(cell, 1 << operation, others)
+                cell.names: _cell_turn(cell, 1 << operation, others)
                 for cell, others in zip(cells, around, strict=True)
             }
             yield from _of_operation(session, operation, places, parents)
@@ -97,7 +97,7 @@ def _of_session(
 def _of_operation(
     session: Session,
     operation: Operation,
-    places: Mapping[NameClass, _Place],
+    places: Mapping[NameClass, _CellTurn],
     parents: Mapping[NameClass, NameClass | None],
 ) -> Iterator[AccessChange]:
     """Names are put under the shortest prefix that changes as they do."""
@@ -133,9 +133,9 @@ def _of_operation(
         )
 
 
-def _place(
+def _cell_turn(
     cell: CellChange, bit: int, others: Iterable[tuple[AllowedTurn, AllowedTurn | None]]
-) -> _Place:
+) -> _CellTurn:
     before, after = bool(cell.before & bit), bool(cell.after & bit)
     change = _change(before, after)
     said = [
@@ -144,7 +144,7 @@ def _place(
         if unless is None or _change_of(around, bit) is not _change_of(unless, bit)
     ]
     is_own = any(each is not change for each in said) if said else before is not after
-    return _Place(change, is_own, before, after, cell.name)
+    return _CellTurn(change, is_own, before, after, cell.name)
 
 
 def _change_of(turn: AllowedTurn, bit: int) -> AccessTurn:

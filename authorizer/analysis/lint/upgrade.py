@@ -40,7 +40,7 @@ def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
     does = "starts to match" if to.matches_blocks else "stops matching"
     for acl, turned in found.turned.items():
         if turned:
-            yield Finding(Severity.ERROR, f"{does}: {_said(turned)}", acl, turned=turned)
+            yield Finding(Severity.ERROR, f"{does}: {_text(turned)}", acl, turned=turned)
         elif found.is_whole:
             yield Finding(Severity.INFO, f"{does}, but changes no answer", acl)
     if not found.is_whole:
@@ -51,7 +51,7 @@ def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
         )
 
 
-def _said(turned: tuple[TurnedAnswer, ...]) -> str:
+def _text(turned: tuple[TurnedAnswer, ...]) -> str:
     more = len(turned) - _SHOWN
     said = "; ".join(map(_one, turned[:_SHOWN]))
     return f"{said}; and {more:,} more such" if more > 0 else said

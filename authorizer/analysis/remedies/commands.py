@@ -109,13 +109,13 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
 
 
 class Commands(NamedTuple):
-    """Command lines; ``unsayable`` are the changes without a command.
+    """Command lines; ``inexpressible`` are the changes without a command.
 
     ``held_back`` counts the changes that have a command, but are left out of ``lines``.
     """
 
     lines: tuple[str, ...]
-    unsayable: tuple[tuple[CommandKind, Acl], ...]
+    inexpressible: tuple[tuple[CommandKind, Acl], ...]
     held_back: int
 
 
@@ -127,14 +127,14 @@ def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
     is; if an ALLOW cannot be removed, no DENY is.
     """
     said = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
-    unsayable = tuple((change, acl) for change, acl, line in said if line is None)
-    lacking = {(change, acl.permission_type) for change, acl in unsayable}
+    inexpressible = tuple((change, acl) for change, acl, line in said if line is None)
+    lacking = {(change, acl.permission_type) for change, acl in inexpressible}
     lines = tuple(
         line
         for change, acl, line in said
         if line is not None and lacking.isdisjoint(_NEEDED[change, acl.permission_type])
     )
-    return Commands(lines, unsayable, len(said) - len(unsayable) - len(lines))
+    return Commands(lines, inexpressible, len(said) - len(inexpressible) - len(lines))
 
 
 def quoted(value: str) -> str:

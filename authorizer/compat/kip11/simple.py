@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GRANTED_BY: Final = {Operation.DESCRIBE: (Operation.READ, Operation.WRITE)}
-_NOT_SAID: Final = RequestContext(principal="", host="")
+_UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
 """The context of a change: KIP-11's interface does not name the caller."""
 
 
@@ -168,7 +168,7 @@ class SimpleAclAuthorizer(Authorizer):
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
         """Add ACLs; returns when they are durable and in force."""
         entries = entries_of(acls, resource)
-        for outcome in _all(self.standard.create_acls(_NOT_SAID, entries)):
+        for outcome in _all(self.standard.create_acls(_UNKNOWN_CALLER, entries)):
             _raise_if(outcome)
 
     @overload
@@ -183,7 +183,7 @@ class SimpleAclAuthorizer(Authorizer):
             raise InvalidRequest("remove_acls: name a resource")
         else:
             filters = [_exactly(entry) for entry in entries_of(acls, resource)]
-        results = _all(self.standard.delete_acls(_NOT_SAID, filters))
+        results = _all(self.standard.delete_acls(_UNKNOWN_CALLER, filters))
         for result in results:
             _raise_if(result.error)
         return any(result.deleted for result in results)

@@ -57,7 +57,7 @@ class ControllerConnection:
         """The cluster's id, requested once; None if the controllers do not send it."""
         if self.cluster_id is None and not self._asks_id:
             self._asks_id = True
-            self.cluster_id = self._asked_id()
+            self.cluster_id = self._requested_id()
         return self.cluster_id
 
     def ask(
@@ -120,7 +120,7 @@ class ControllerConnection:
         except InvalidRequest as error:
             raise InvalidSource(f"{self._path}: {error}") from None
 
-    def _asked_id(self) -> str | None:
+    def _requested_id(self) -> str | None:
         controller = self._follower.target
         with self._failing_as_source(controller):
             try:

@@ -58,13 +58,13 @@ def quorum_at(log: Log, end: int) -> Quorum:
     found, start = Quorum(), log.bounds().start
     for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
         try:
-            found = _said_by(Quorum(), takewhile(_before_data, log.open_snapshot(snapshot)))
+            found = _applied(Quorum(), takewhile(_before_data, log.open_snapshot(snapshot)))
         except CorruptLog:
             continue
         start = snapshot.end_offset
         found = found._replace(is_in_log=start > 0 and found.voters is not None)
         break
-    after = _said_by(Quorum(), _control_batches(log, start, end))
+    after = _applied(Quorum(), _control_batches(log, start, end))
     if after.voters is not None:
         return Quorum(after.kraft_version or found.kraft_version, after.voters, is_in_log=True)
     return found
@@ -89,7 +89,7 @@ def _control_batches(log: Log, start: int, end: int) -> Iterator[Batch]:
                 yield event.batch
 
 
-def _said_by(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
+def _applied(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
     for batch in batches:
         for message in batch.messages():
             if isinstance(message, KRaftVersionRecord):

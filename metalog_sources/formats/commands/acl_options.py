@@ -122,7 +122,7 @@ class EntriesByResource(NamedTuple):
         ]
 
 
-def asked(options: CommandOptions) -> EntriesByResource:
+def entries_of(options: CommandOptions) -> EntriesByResource:
     """The action and entries of a command; ``InvalidRequest`` if kafka-acls refuses it."""
     action = _action(options)
     _check(options)

@@ -18,7 +18,7 @@ from metalog_sources.formats.commands.acl_options import (
     VALUED,
     AclAction,
     CommandOptions,
-    asked,
+    entries_of,
 )
 from metalog_sources.formats.commands.shell_words import Command, commands
 from metalog_sources.formats.document import (
@@ -54,7 +54,7 @@ def _entries(command: Command) -> Iterator[AclEntry]:
     if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
         raise fault(place, f"a command expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
     try:
-        acls = tuple(asked(options).to_add())
+        acls = tuple(entries_of(options).to_add())
     except InvalidRequest as error:
         raise fault(place, str(error)) from None
     for acl in acls:

@@ -20,7 +20,7 @@ from metalog.ids import parse_uuid
 from metalog_sources.formats.document import acl_order
 from metalog_spark.history.state import unpacked_lifetimes
 
-Asked = tuple[str, str, str, str, str]
+RequestKey = tuple[str, str, str, str, str]
 """A question: principal, host, and Kafka's words for operation, resource type and name."""
 
 _REMEMBERED: Final = 1 << 16
@@ -63,7 +63,7 @@ class AclLifetimes:
         self.acls = tuple(self.by_acl)
         self._numbers = {acl: number for number, acl in enumerate(self.acls)}
         self._index = AclIndex.of(self.acls)
-        self._known: dict[tuple[Asked, bool], list[Acl]] = {}
+        self._known: dict[tuple[RequestKey, bool], list[Acl]] = {}
         self._names = {
             kind: frozenset(acl.resource_name for acl in self.acls if acl.resource_type is kind)
             for kind in ResourceType
@@ -86,7 +86,7 @@ class AclLifetimes:
             return any(lifetime.end is None for lifetime in self.by_acl[acl])
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
-    def could_match(self, asked: Asked, *, begins: bool = False) -> list[Acl]:
+    def could_match(self, asked: RequestKey, *, begins: bool = False) -> list[Acl]:
         """The ACLs that match the question at any time. With ``begins``, the question's name is a
         beginning: the ACLs that match any name with it, or a name that it begins with."""
         found = self._known.get((asked, begins))
@@ -98,10 +98,10 @@ class AclLifetimes:
             found = self._known[asked, begins] = [*dict.fromkeys(acls)]
         return found
 
-    def _matching(self, asked: Asked) -> list[Acl]:
+    def _matching(self, asked: RequestKey) -> list[Acl]:
         return matching(self._index, asked, self._kafka)
 
-    def _begun(self, asked: Asked) -> Iterator[str]:
+    def _begun(self, asked: RequestKey) -> Iterator[str]:
         """Names such that each ACL that matches any of the meant names matches one of these."""
         *_, kind, begin = asked
         yield begin
@@ -109,7 +109,7 @@ class AclLifetimes:
             if name.startswith(begin) or begin.startswith(name):
                 yield name
 
-    def matching(self, asked: Asked, offset: int) -> list[Acl]:
+    def matching(self, asked: RequestKey, offset: int) -> list[Acl]:
         """The ACLs that match the question and are in force at ``offset``."""
         return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
 
@@ -133,7 +133,7 @@ def _order(lifetime: AclLifetime) -> tuple[object, ...]:
     return acl_order(lifetime.acl), -1 if lifetime.begin is None else lifetime.begin.at, lifetime.id
 
 
-def matching(index: AclIndex, asked: Asked, kafka: KafkaVersion) -> list[Acl]:
+def matching(index: AclIndex, asked: RequestKey, kafka: KafkaVersion) -> list[Acl]:
     """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
     principal, host, operation, kind, name = asked
     who = subject(host, principal, kafka=kafka)

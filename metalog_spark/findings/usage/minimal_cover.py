@@ -119,7 +119,7 @@ class _Group:
             by
             for operation, done in self._did.items()
             for name, by in done.items()
-            if not can_be_said(self._literal(operation, name))
+            if not is_expressible(self._literal(operation, name))
         }
 
     def _literal(self, operation: Operation, name: str) -> Acl:
@@ -153,9 +153,9 @@ class _Group:
             prefix = self._prefix_for(operation, name, wanted, used, known)
             if prefix is None:
                 acl = self._literal(operation, name)
-                sayable = acl if can_be_said(acl) else done[name]
-                if sayable is not None:
-                    yield sayable
+                expressible = acl if is_expressible(acl) else done[name]
+                if expressible is not None:
+                    yield expressible
             elif prefix not in written:
                 written.add(prefix)
                 yield self._prefixed(operation, prefix)
@@ -209,7 +209,7 @@ class _Group:
         }
 
 
-def can_be_said(acl: Acl) -> bool:
+def is_expressible(acl: Acl) -> bool:
     """Whether Kafka accepts the LITERAL ``acl``, and it matches only its name: ``*`` matches all
     names."""
     return acl.resource_name != WILDCARD and not why_not(acl)

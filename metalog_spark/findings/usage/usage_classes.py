@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from authorizer.history.timeline import AclLifetime
 from authorizer.trace import is_allow
 from metalog.acl import Acl
-from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes, Asked
+from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes, RequestKey
 from metalog_spark.ingest.controllers import may_decide_by
 
 ALLOWED: Final = "ALLOWED"
@@ -89,7 +89,7 @@ class Request(NamedTuple):
     this beginning.
     """
 
-    asked: Asked
+    asked: RequestKey
     result: str
     log_offset: int
     decided: str
@@ -129,13 +129,13 @@ def tally(lifetimes: AclLifetimes, requests: Iterable[Request]) -> Tally:
     found: Tally = {}
     for request in requests:
         count = Count(request.requests, request.first_us, request.last_us)
-        for key in _said(lifetimes, request):
+        for key in _usages(lifetimes, request):
             before = found.get(key)
             found[key] = count if before is None else before.plus(count)
     return found
 
 
-def _said(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
+def _usages(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
     allowed = request.result == ALLOWED
     doubt = _doubt(request)
     if doubt is not None:

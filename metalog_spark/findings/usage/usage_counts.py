@@ -15,9 +15,9 @@ from metalog.acl import Acl
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import Count, Request, Tally, UsageKind, tally
 from metalog_spark.findings.windows.answers import askable
-from metalog_spark.findings.windows.pending import with_waiting
+from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.possible import with_possible
-from metalog_spark.findings.windows.questions import ASKED
+from metalog_spark.findings.windows.questions import QUESTION_COLUMNS
 from metalog_spark.findings.windows.state import config_now, packed_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _COLUMNS: Final = (
-    *ASKED,
+    *QUESTION_COLUMNS,
     "result",
     "log_offset",
     "decided",
@@ -74,7 +74,7 @@ def counted(tables: Tables, window: Window) -> Counted:
     kafka, super_users = config.kafka, sorted(config.super_users)
     was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
     by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
-    asked = askable(with_waiting(usage_in(tables, window), tables))
+    asked = askable(with_pending(usage_in(tables, window), tables))
     asked = with_possible(asked, tables, window).na.fill(False, ["possible", "begins"])
     by_acls |= f.col("possible")
     telling = asked.where(by_acls | was_super)

@@ -25,7 +25,7 @@ UNCOUNTED: Final = "uncounted"
 since 1970; null if all are counted."""
 
 
-class Waiting(NamedTuple):
+class PendingRequests(NamedTuple):
     """The number of waiting requests, and the first one's time ``first_us``; the log is known up
     to ``known_ms``."""
 
@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
     first_us: int
     known_ms: int | None
 
-    def said(self) -> str:
+    def text(self) -> str:
         """``2 requests wait: the log is known up to …, and later ACLs are unknown``."""
         wait = counted(self.requests, "request waits", "requests wait")
         if self.known_ms is None:
@@ -41,9 +41,9 @@ class Waiting(NamedTuple):
         upto = time_text(self.known_ms)
         return f"{wait}: the log is known up to {upto}, and later ACLs are unknown"
 
-    def said_of_uses(self) -> str:
+    def uses_text(self) -> str:
         """The same, with what it means for the use of ACLs."""
-        return f"{self.said()}; {plural(self.requests, 'it', 'each')} may be a use"
+        return f"{self.text()}; {plural(self.requests, 'it', 'each')} may be a use"
 
 
 class Uncounted(NamedTuple):
@@ -51,24 +51,24 @@ class Uncounted(NamedTuple):
 
     first_us: int
 
-    def said(self) -> str:
+    def text(self) -> str:
         """``metalog pipeline follow decided requests of … and later since its last …``."""
         return (
             f"metalog pipeline follow decided requests of {time_text(self.first_us // 1000)} and"
             " later since its last orderly end, and counts them at the next"
         )
 
-    def said_of_uses(self) -> str:
+    def uses_text(self) -> str:
         """The same, with what it means for the use of ACLs."""
-        return f"{self.said()}; each may be a use"
+        return f"{self.text()}; each may be a use"
 
 
-def waiting_in(tables: Tables) -> Waiting | None:
+def pending_in(tables: Tables) -> PendingRequests | None:
     """The waiting requests; None without any, as in every folder that ``build`` made."""
     if not tables.has(WAITING):
         return None
     requests, first_us = tables.once(WAITING, _counted)
-    return Waiting(requests, first_us, known_until_ms(tables)) if requests else None
+    return PendingRequests(requests, first_us, known_until_ms(tables)) if requests else None
 
 
 def uncounted_in(tables: Tables) -> Uncounted | None:
@@ -77,14 +77,14 @@ def uncounted_in(tables: Tables) -> Uncounted | None:
     return None if first_us is None else Uncounted(first_us)
 
 
-def with_waiting(usage: DataFrame, tables: Tables) -> DataFrame:
+def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
     """Rows of USAGE, and one row for each question that waits or is not counted; those have no
     decision, and ``waits`` is true."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))
     uncounted = uncounted_in(tables)
-    if waiting_in(tables) is None and uncounted is None:
+    if pending_in(tables) is None and uncounted is None:
         return rows
     asked = [name for name in USAGE.columns if name in WAITING.columns]
     behind = tables.read(WAITING).select("time", *asked)

@@ -11,7 +11,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from metalog.acl import PatternType
-from metalog_spark.findings.windows.pending import uncounted_in, waiting_in
+from metalog_spark.findings.windows.pending import pending_in, uncounted_in
 from metalog_spark.findings.windows.repeated import repeated_in, with_a_change
 from metalog_spark.store.tables import POSSIBLE, USAGE
 
@@ -36,7 +36,7 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     spans = with_a_change(tables, repeated_in(tables, *window))
     asked = [name for name in USAGE.columns if name in POSSIBLE.columns]
     time, found = f.unix_micros("time"), tables.read(POSSIBLE)
-    if waiting_in(tables) is None and uncounted_in(tables) is None:
+    if pending_in(tables) is None and uncounted_in(tables) is None:
         is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
         found = found.where(f.col("time").isNull() | is_inside)
     changed = ((time >= f.lit(span.turn_us)) & (time < f.lit(span.end_us)) for span in spans)

@@ -19,7 +19,7 @@ from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.usage.acl_lifetimes import acl_of
 from metalog_spark.findings.windows.answers import askable
-from metalog_spark.findings.windows.pending import with_waiting
+from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.window import usage_in
 
 if TYPE_CHECKING:
@@ -29,18 +29,20 @@ if TYPE_CHECKING:
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
-ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")
+QUESTION_COLUMNS: Final = ("principal", "host", "operation", "resource_type", "resource_name")
 
 
 def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> DataFrame:
-    """``ASKED``, the broker's ``result``, and the ``requests`` and times of each; with those that
-    wait to be decided, which are of no window, if asked."""
+    """``QUESTION_COLUMNS``, the broker's ``result``, and the ``requests`` and times of each.
+
+    With ``waiting``, also requests that wait to be decided, which belong to no window.
+    """
     from pyspark.sql import functions as f
 
     usage = usage_in(tables, window)
     return (
-        askable(with_waiting(usage, tables) if waiting else usage)
-        .groupBy(*ASKED, "result")
+        askable(with_pending(usage, tables) if waiting else usage)
+        .groupBy(*QUESTION_COLUMNS, "result")
         .agg(
             f.sum("requests").alias("requests"),
             f.unix_micros(f.min("first_time")).alias("first_us"),
@@ -96,5 +98,7 @@ def _opened(of: Rules) -> Opened:
 
 
 def asked_columns(batch: pa.RecordBatch) -> RequestColumns:
-    """The first columns of ``batch``, which are ``ASKED``."""
-    return RequestColumns(*(batch.column(place).to_pylist() for place in range(len(ASKED))))
+    """The first columns of ``batch``, which are ``QUESTION_COLUMNS``."""
+    return RequestColumns(
+        *(batch.column(place).to_pylist() for place in range(len(QUESTION_COLUMNS)))
+    )

@@ -16,7 +16,7 @@ from authorizer.audit.layouts import RepeatedSpan, Zone
 from metalog.plurals import counted, plural
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.history.archive_history import KNOWN
-from metalog_spark.ingest.set_back import SET_BACK, said
+from metalog_spark.ingest.set_back import SET_BACK, set_back_texts
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY, POSSIBLE
 
@@ -36,7 +36,7 @@ class RepeatedHours(NamedTuple):
     span: RepeatedSpan
     lines: tuple[tuple[str, int], ...]
 
-    def said(self) -> str:
+    def text(self) -> str:
         """``2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 4 lines of …``."""
         first, last = (Zone(self.zone).clock(edge) for edge in self._edges())
         lines = sum(number for _, number in self.lines)
@@ -86,11 +86,13 @@ def with_repeated(
     return joined, f.coalesce("is_repeated", f.lit(False))
 
 
-def clocks_said(
+def clocks_text(
     facts: Mapping[str, Any], repeated: Sequence[RepeatedHours], start_us: int, end_us: int
 ) -> tuple[str, ...]:
     """What to say of clocks that were set back within a window."""
-    return *(each.said() for each in repeated), *said(facts.get(SET_BACK, {}), start_us, end_us)
+    return *(each.text() for each in repeated), *set_back_texts(
+        facts.get(SET_BACK, {}), start_us, end_us
+    )
 
 
 def second_times(possible: DataFrame) -> DataFrame:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_spark.findings.usage.minimal_cover import can_be_said
-from metalog_spark.findings.windows.questions import ASKED, Rules, asked_columns
+from metalog_spark.findings.usage.minimal_cover import is_expressible
+from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, Rules, asked_columns
 from metalog_spark.store.arrow import Mapped, batch_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.usage.acl_lifetimes import Asked
+    from metalog_spark.findings.usage.acl_lifetimes import RequestKey
 
 ALLOWED: Final = "ALLOWED"
 
@@ -26,7 +26,7 @@ class Proof(NamedTuple):
     """The numbers of requests when today's ACLs and the least set decide the window.
 
     ``allowed``: brokers allowed them. Of these, super users made some, and ``revoked`` are not
-    allowed today. ``unsayable``: the default rule allows them, on names that no ACL can name
+    allowed today. ``inexpressible``: the default rule allows them, on names that no ACL can name
     alone. ``lost``: the least set would deny them. ``gained``: the least set allows them and
     today's ACLs do not. Both must be zero for a least set.
     """
@@ -35,7 +35,7 @@ class Proof(NamedTuple):
     allowed: int = 0
     by_super_users: int = 0
     revoked: int = 0
-    unsayable: int = 0
+    inexpressible: int = 0
     lost: int = 0
     gained: int = 0
 
@@ -45,7 +45,7 @@ _COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
 
 def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
     """Decide every question of the window by both."""
-    counted = questions.select(*ASKED, "result", "requests").mapInArrow(
+    counted = questions.select(*QUESTION_COLUMNS, "result", "requests").mapInArrow(
         _replaying(now, then), _COUNTS
     )
     sums = [f"coalesce(sum({name}), 0)" for name in Proof._fields]
@@ -57,7 +57,9 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
         total = [0] * len(Proof._fields)
         for batch in batches:
             asked = asked_columns(batch)
-            results, requests = (batch.column(len(ASKED) + place).to_pylist() for place in range(2))
+            results, requests = (
+                batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)
+            )
             before = now.opened.decider.allowed(asked)
             after = then.opened.decider.allowed(asked)
             for question, result, times, was, is_still in zip(
@@ -66,14 +68,14 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
                 allowed = result == ALLOWED
                 by_super_user = allowed and question[0] in now.super_users
                 loses = allowed and was and not is_still
-                unsayable = loses and not _can_be_said(question)
+                inexpressible = loses and not _is_expressible(question)
                 facts = Proof(
                     True,
                     allowed,
                     by_super_user,
                     allowed and not was,
-                    unsayable,
-                    loses and not unsayable,
+                    inexpressible,
+                    loses and not inexpressible,
                     is_still and not was,
                 )
                 total = [sum_ + times * fact for sum_, fact in zip(total, facts, strict=True)]
@@ -82,10 +84,10 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
     return replaying
 
 
-def _can_be_said(asked: Asked) -> bool:
+def _is_expressible(asked: RequestKey) -> bool:
     """Whether an ALLOW for only this question can exist."""
     principal, _, operation, kind, name = asked
-    return can_be_said(
+    return is_expressible(
         Acl(
             ResourceType[kind],
             name,

@@ -16,7 +16,7 @@ from metalog.ids import parse_uuid
 from metalog_sources.moment import time_text
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.windows.answers import askable
-from metalog_spark.findings.windows.questions import ASKED, rules
+from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, rules
 from metalog_spark.findings.windows.state import config_now, lifetimes_in
 from metalog_spark.findings.windows.window import DAY_US
 from metalog_spark.store.arrow import frame_of
@@ -118,7 +118,7 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
             found.append(known[asked])
         return pa.array(found, pa.bool_())
 
-    return arrow_udf(is_matched, "BOOLEAN")(*ASKED)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
+    return arrow_udf(is_matched, "BOOLEAN")(*QUESTION_COLUMNS)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
 
 
 def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:

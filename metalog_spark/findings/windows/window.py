@@ -17,14 +17,14 @@ from metalog_sources.moment import AtOffset, AtTime, BeforeLast, Moment, parse_m
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
 from metalog_spark.findings.windows.pending import (
+    PendingRequests,
     Uncounted,
-    Waiting,
+    pending_in,
     uncounted_in,
-    waiting_in,
 )
 from metalog_spark.findings.windows.repeated import (
     RepeatedHours,
-    clocks_said,
+    clocks_text,
     repeated_in,
     with_repeated,
 )
@@ -100,7 +100,7 @@ class WindowCoverage(NamedTuple):
     clock_hours: int = 0
     without_controller: int = 0
     broken: int = 0
-    waiting: Waiting | None = None
+    waiting: PendingRequests | None = None
     uncounted: Uncounted | None = None
     later: PastLogEnd | None = None
     ambiguous: int = 0
@@ -125,16 +125,16 @@ class WindowCoverage(NamedTuple):
     def _share(self, hours: int) -> float:
         return hours / self.hours if self.hours else 1.0
 
-    def said(self) -> str:
+    def text(self) -> str:
         """``31 of 26,280 broker-hours have no unambiguous allowed line (broker 2: 31)``."""
         return (
             f"{self.without_allowed:,} of"
             f" {counted(self.hours, 'broker-hour')}"
             f" {plural(self.without_allowed, 'has', 'have')} no unambiguous allowed"
-            f" line ({broker_said(self.worst)}: {self.worst_hours:,})"
+            f" line ({broker_text(self.worst)}: {self.worst_hours:,})"
         )
 
-    def said_controllers(self) -> str:
+    def controllers_text(self) -> str:
         """``24 of 24 hours have no unambiguous allowed line of a controller, which alone …``."""
         return (
             f"{self.without_controller:,} of"
@@ -144,25 +144,25 @@ class WindowCoverage(NamedTuple):
             " ALTER_CONFIGS and the like"
         )
 
-    def said_of_kept(self) -> str:
+    def kept_text(self) -> str:
         """With what that means for whoever looks for uses, and what helps."""
-        kept = f"{self.said_controllers()}, so no grant of these is called unused or left out"
+        kept = f"{self.controllers_text()}, so no grant of these is called unused or left out"
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
         return f"{kept}; give the controllers' logs of then, or --tolerate {tolerance(self.unled)}"
 
-    def said_ambiguous(self) -> str:
+    def ambiguous_text(self) -> str:
         """``1 audit line can be read in several ways, and each of them may be a use``."""
         lines = counted(self.ambiguous, "audit line")
         return f"{lines} can be read in several ways, and each way may be a use"
 
-    def said_broken(self) -> str:
+    def broken_text(self) -> str:
         """``1 audit line could not be read, and it may be a use``."""
         it = plural(self.broken, "it", "each")
         return f"{counted(self.broken, 'audit line')} could not be read, and {it} may be a use"
 
 
-def broker_said(name: str) -> str:
+def broker_text(name: str) -> str:
     """A number is called a broker's; another name may say so itself."""
     return f"broker {name}" if name.isdigit() else name
 
@@ -205,10 +205,10 @@ def window_of(
     if window.end_us <= row["first"] or window.start_us >= last_us:
         whole = Window(row["first"], last_us)
         raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
-    if (waiting := waiting_in(tables)) is not None:
-        window = _before(window, waiting.first_us, f"decided yet; {waiting.said()}")
+    if (waiting := pending_in(tables)) is not None:
+        window = _before(window, waiting.first_us, f"decided yet; {waiting.text()}")
     if (uncounted := uncounted_in(tables)) is not None:
-        window = _before(window, uncounted.first_us, f"counted yet; {uncounted.said()}")
+        window = _before(window, uncounted.first_us, f"counted yet; {uncounted.text()}")
     return window
 
 
@@ -220,7 +220,7 @@ def _before(window: Window, first_us: int, why: str) -> Window:
 
 def _why_nothing(tables: Tables) -> str:
     if (uncounted := uncounted_in(tables)) is not None:
-        return f"no request is counted yet; {uncounted.said()}"
+        return f"no request is counted yet; {uncounted.text()}"
     if FOLLOWED in tables.facts:
         return (
             "no request is decided yet; metalog pipeline follow decides one when the log is known"
@@ -274,12 +274,12 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
         clock_hours=expected,
         without_controller=expected - led,
         broken=_broken(tables),
-        waiting=waiting_in(tables),
+        waiting=pending_in(tables),
         uncounted=uncounted_in(tables),
         later=later_in(tables, *window),
         ambiguous=max(0, ambiguous - twice),
         repeated=tuple(repeated),
-        clocks=clocks_said(tables.facts, repeated, *window),
+        clocks=clocks_text(tables.facts, repeated, *window),
     )
 
 

@@ -109,7 +109,7 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
         last = max(matching, key=lambda entry: entry.until, default=None)
         is_accepted = last is not None and last.until >= today
         found += is_accepted and is_finding(section, row)
-        (behind if is_accepted else left).append((*row, _said(last, today)))
+        (behind if is_accepted else left).append((*row, _cell(last, today)))
     says = [section.says, *_says(len(behind), left)]
     unmatched = [entry for entry in own if entry.place not in used]
     if unmatched:
@@ -120,7 +120,7 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
     return Marked(made, found, unmatched)
 
 
-def _said(entry: Accepted | None, today: date) -> Cell:
+def _cell(entry: Accepted | None, today: date) -> Cell:
     if entry is None:
         return None
     if entry.until >= today:
@@ -160,7 +160,7 @@ def _without(number: Number, found: dict[str, Marked]) -> Number:
     )
 
 
-def idle_said(entry: Accepted) -> str:
+def idle_text(entry: Accepted) -> str:
     """What to do about an entry that matches nothing."""
     return f"{entry.place}: no finding of {entry.section} matches; take the entry out or mend it"
 

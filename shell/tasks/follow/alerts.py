@@ -44,7 +44,7 @@ class Alerts:
         self._tell_trouble = warn
         self._webhook = webhook
         self._told = _or_none_yet(tables.marked(TOLD))
-        self._said: str | None = None
+        self._reported: str | None = None
         self._posted = -1 if webhook is None else webhook.delivered
 
     def tell(self, now: Tables) -> None:
@@ -91,9 +91,9 @@ class Alerts:
 
     def _warn(self, trouble: str | None) -> None:
         """Report each fault once, until it is over."""
-        if trouble is not None and trouble != self._said:
+        if trouble is not None and trouble != self._reported:
             self._tell_trouble(f"{trouble}; the alert is posted again until it is accepted")
-        self._said = trouble
+        self._reported = trouble
 
 
 def posted_to(tables: Tables) -> int:

@@ -46,7 +46,7 @@ class Audit(NamedTuple):
         """The requests that are allowed now and would be denied."""
         return [each for each in self.turned if each.was]
 
-    def said(self) -> str:
+    def text(self) -> str:
         times = sum(each.group.times for each in self.turned)
         return f"{times:,} of {counted(self.requests, 'request')} would get another answer."
 

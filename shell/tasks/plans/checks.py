@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
 from metalog.plurals import counted
-from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
+from metalog_sources.targets.ownership import added_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import refused_steps
 from shell.tasks.acl_words import resource_kind, sentence
@@ -88,18 +88,18 @@ def _too_many(made: Planned, limits: PlanLimits) -> Refusal | None:
 
 
 def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
-    from shell.tasks.plans.lockout import lockout_said
+    from shell.tasks.plans.lockout import lockout_text
 
     if limits.allow_lockout:
         return None
     caller = limits.caller
-    said = lockout_said(made.current, made.after, made.config, caller)
+    said = lockout_text(made.current, made.after, made.config, caller)
     if said is None:
         return None
     acls = set(made.current)
     for step in made.plan.steps:
         acls = after(acls, [step]) if step.acl.resource_type is ResourceType.CLUSTER else acls
-        if lockout_said(made.current, acls, made.config, caller) is not None:
+        if lockout_text(made.current, acls, made.config, caller) is not None:
             return Refusal(said, (step,))
     return Refusal(said, ())
 
@@ -127,9 +127,9 @@ def findings_of(
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in added_outside(wanted):
         if entry.acl in added:
-            yield PlanFinding(outside_said(owner), entry.acl, entry.place)
+            yield PlanFinding(outside_text(owner), entry.acl, entry.place)
     for overlap in owned_twice(wanted):
-        yield PlanFinding(overlap_said(overlap), None, overlap.other.place)
+        yield PlanFinding(overlap_text(overlap), None, overlap.other.place)
     for step in steps:
         if why := _never_asked(step):
             yield PlanFinding(why, step.acl)

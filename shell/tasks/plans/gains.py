@@ -57,7 +57,7 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
     if not proof.witnesses:
         return None
     said = "no new access is to be given" if not limit.claims else "no more is to be gained"
-    return f"{said}, but {questions_said(proof.witnesses, 'would gain')}"
+    return f"{said}, but {questions_text(proof.witnesses, 'would gain')}"
 
 
 def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
@@ -70,18 +70,18 @@ def losses_refused(
 ) -> str | None:
     """Who would lose what the plan was not to take when it was made; None where nobody would."""
     found = list(unplanned_losses(made.current, made.after, planned, config))
-    return f"{questions_said(found, 'would lose')}, which was not planned" if found else None
+    return f"{questions_text(found, 'would lose')}, which was not planned" if found else None
 
 
-def questions_said(questions: Sequence[Question], does: str) -> str:
+def questions_text(questions: Sequence[Question], does: str) -> str:
     """The first of them, and how many more there are."""
-    said = [_said(question, does) for question in questions[:_NAMED]]
+    said = [_text(question, does) for question in questions[:_NAMED]]
     if more := len(questions) - len(said):
         said.append(counted(more, "more such cell"))
     return "; ".join(said)
 
 
-def _said(question: Question, does: str) -> str:
+def _text(question: Question, does: str) -> str:
     kind = resource_kind(question.resource_type)
     what = f"{kind} {shown(question.resource_name)}" if question.resource_name else f"some {kind}"
     return (

@@ -50,7 +50,7 @@ def _lost_by(
     return [could[client] for client in could if client not in can]
 
 
-def lockout_said(
+def lockout_text(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
     """Why a change is refused that takes somebody the right to alter ACLs, or None."""

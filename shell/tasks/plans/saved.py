@@ -94,8 +94,8 @@ def refuse_other_config(
     before = made_with(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
-            f"this plan was made with {config_said(before)}, and now there is "
-            f"{config_said(config)}; make a new one with metalog plan"
+            f"this plan was made with {config_text(before)}, and now there is "
+            f"{config_text(config)}; make a new one with metalog plan"
         )
     if before.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
         raise InvalidRequest(
@@ -109,7 +109,7 @@ def _has_blocks(acls: Iterable[Acl]) -> bool:
     return any(host_block(host) is not None for host in {acl.host for acl in acls})
 
 
-def config_said(config: AuthorizerConfig) -> str:
+def config_text(config: AuthorizerConfig) -> str:
     """The super users and the default rule."""
     users = shown(";".join(sorted(config.super_users))) if config.super_users else "none"
     return f"super.users {users} and the default {_ANSWERS[config.allow_everyone]}"
@@ -134,10 +134,10 @@ def changed_since(
         yield ChangeSincePlan(acl, acl in owned, "the plan's files own it")
     unowned = {*reached_by(now, steps)} - owned
     for effect in other_effects(before, owned_before | unowned, change, config):
-        yield ChangeSincePlan(effect.acl, effect.acl in now, _said(effect))
+        yield ChangeSincePlan(effect.acl, effect.acl in now, _text(effect))
 
 
-def _said(effect: OtherEffect) -> str:
+def _text(effect: OtherEffect) -> str:
     question, (name, is_literal) = effect.question, effect.names
     who = shown(question.principal) if effect.is_named else "others"
     prefixed = f"names that begin with {shown(name)}" if name else "any other name"

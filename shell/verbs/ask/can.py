@@ -32,7 +32,7 @@ from shell.views.explanation import (
     doubted,
     headline,
     point_out,
-    resource_said,
+    resource_text,
     result_cell,
 )
 from shell.views.other_kafka import say_other_answer, say_other_answers
@@ -148,7 +148,7 @@ def _row(group: QuestionGroup, decision: Decision, counted: bool) -> list[Cell |
         *([f"{group.times:>6,}"] if counted else ()),
         result_cell(allowed),
         shown(question.principal),
-        f"{question.operation.name} on {resource_said(question)}",
+        f"{question.operation.name} on {resource_text(question)}",
         f"from {asked_from(question)}",
         *([Cell(", ".join(filter(None, remarks)), "warn")] if counted else ()),
         Cell(decision.rule if decision.acl is None else sentence(decision.acl), "faint"),

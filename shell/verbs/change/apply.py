@@ -30,10 +30,10 @@ from shell.output.output import Output
 from shell.tasks.plans.checks import checked, default_findings
 from shell.tasks.plans.gains import losses_refused
 from shell.tasks.plans.planned import Planned
-from shell.tasks.plans.saved import changed_since, config_said, plan_to_save, saved_plan
+from shell.tasks.plans.saved import changed_since, config_text, plan_to_save, saved_plan
 from shell.views.other_kafka import say_other_plan
 from shell.views.plans.plan import print_steps
-from shell.views.proofs import claim_said, joined
+from shell.views.proofs import claim_text, joined
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -95,7 +95,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
         _refuse_changed(plan, made.current, made.config, output)
     _refuse(refusal)
     if plan is not None and limits.gains:
-        output.note(_proven_said(limits.gains, made.config))
+        output.note(_proven_text(limits.gains, made.config))
     count = len(steps) + len(credentials)
     if not count:
         return 0
@@ -139,12 +139,12 @@ def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
         )
 
 
-def _proven_said(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
+def _proven_text(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
     """Which limits held, and with which super users: a saved plan is a file that may be edited."""
-    claims = [[claim_said(each) for each in limit.claims] for limit in limits]
+    claims = [[claim_text(each) for each in limit.claims] for limit in limits]
     said = [f"but {joined(each, 'and')}" if each else "" for each in claims]
     gained = " and ".join(f"nobody gains access {each}".rstrip() for each in dict.fromkeys(said))
-    return f"proven for the target as it is: {gained}; with {config_said(config)}"
+    return f"proven for the target as it is: {gained}; with {config_text(config)}"
 
 
 def _refuse(refusal: Refusal | None) -> None:

@@ -83,12 +83,12 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     _check(arguments, output)
-    with _for_who_asked(arguments):
+    with _note_for_user(arguments):
         return _export(arguments, output)
 
 
 @contextmanager
-def _for_who_asked(arguments: Namespace) -> Iterator[None]:
+def _note_for_user(arguments: Namespace) -> Iterator[None]:
     """A context in which new files are readable only by their owner, if they contain
     credentials."""
     if not arguments.include_credentials:
@@ -153,13 +153,13 @@ def _refuse_nothing(document: Document, output: Output) -> None:
     acls = document.acls
     if not acls and document.users and output.format in _ACLS_ALONE:
         raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
-    if (acls or document.users) and not _has_something_sayable(document, output):
+    if (acls or document.users) and not _has_expressible_acl(document, output):
         users = f" and {counted(len(document.users), 'SCRAM user')}" if document.users else ""
         what = f"{counted(len(acls), 'ACL')}{users}"
         raise InvalidRequest(f"-o {output.format} cannot express any of the {what}")
 
 
-def _has_something_sayable(document: Document, output: Output) -> bool:
+def _has_expressible_acl(document: Document, output: Output) -> bool:
     if output.format == "strimzi":
         from metalog_sources.formats.strimzi import has_resources
 

@@ -28,7 +28,7 @@ from metalog_sources.formats.commands.acl_options import (
     AclAction,
     CommandOptions,
     EntriesByResource,
-    asked,
+    entries_of,
 )
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
@@ -136,7 +136,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     _check_target(arguments)
-    wanted = asked(with_draft(_options(arguments), arguments, output))
+    wanted = entries_of(with_draft(_options(arguments), arguments, output))
     if wanted.action is AclAction.LIST:
         source = opened_text(arguments.source, arguments, output)
         if wanted.entries:
@@ -295,7 +295,7 @@ def _refuse_lockout(
     Raises:
         InvalidRequest: after them the caller, or everyone, could not alter ACLs.
     """
-    from shell.tasks.plans.lockout import lockout_said
+    from shell.tasks.plans.lockout import lockout_text
 
     if arguments.allow_lockout or not any(
         step.acl.resource_type is ResourceType.CLUSTER for step in steps
@@ -304,7 +304,7 @@ def _refuse_lockout(
     source = opened_source(arguments, output)
     before = _acls_on([_CLUSTER], target, arguments, output)
     config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
-    said = lockout_said(before, after(before, steps), config, caller_of(source, arguments))
+    said = lockout_text(before, after(before, steps), config, caller_of(source, arguments))
     if said is not None:
         raise InvalidRequest(said)
 

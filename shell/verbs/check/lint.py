@@ -208,8 +208,8 @@ def _print(
             continue
         output.line(f"{output.paint(check.id, 'name')}: {output.paint(check.title, 'strong')}")
         kept = found if whole else found[:_SHOWN]
-        for said, findings in groupby(kept, key=_said):
-            _print_said(said, output)
+        for said, findings in groupby(kept, key=_group_key):
+            _print_group(said, output)
             for finding in findings:
                 _print_subject(finding, looked, output)
         if len(kept) < len(found):
@@ -218,12 +218,12 @@ def _print(
     output.line(_summary(results, len(looked.subject.acls)))
 
 
-def _said(finding: Finding) -> tuple[Severity, str, str]:
+def _group_key(finding: Finding) -> tuple[Severity, str, str]:
     """The parts that findings of one group have in common."""
     return finding.severity, finding.message, finding.advice
 
 
-def _print_said(said: tuple[Severity, str, str], output: Output) -> None:
+def _print_group(said: tuple[Severity, str, str], output: Output) -> None:
     severity, message, advice = said
     word = severity.name.lower()
     output.line(f"  {output.paint(word, _STYLES[severity])}{' ' * (8 - len(word))} {safe(message)}")

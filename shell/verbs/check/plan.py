@@ -149,7 +149,7 @@ def _audited(
 
 def _print_audit(audit: Audit, output: Output) -> None:
     output.line()
-    output.line(audit.said())
+    output.line(audit.text())
     output.aligned(
         [
             f"{each.group.times:>8,}",
@@ -197,7 +197,7 @@ def _as_markdown(
         output.line(f"**warning**: {in_markdown(str(finding))}")
     if audit is not None:
         output.line()
-        output.line(audit.said())
+        output.line(audit.text())
     if made.plan.steps:
         output.line()
         print_table(made.plan.steps, output)
@@ -222,4 +222,4 @@ def _as_commands(
     """In the plan's order."""
     print_commands(made.plan.steps, CommandTarget.of(made.source), output)
     if audit is not None:
-        output.note(audit.said())
+        output.note(audit.text())

@@ -22,11 +22,11 @@ from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.proofs import ClaimOutcome, StatedClaim, proofs
 from shell.tasks.queries import Queries
-from shell.views.explanation import asked_from, because, resource_said
+from shell.views.explanation import asked_from, because, resource_text
 from shell.views.other_kafka import say_other_answers
 from shell.views.proofs import (
-    broken_said,
-    claim_said,
+    broken_text,
+    claim_text,
     explain_command,
     point_out_unknown,
     print_proofs,
@@ -133,7 +133,7 @@ def _print(
         comment = each.expected.comment
         remark = "" if comment is None else f"  {output.paint(safe(comment), 'faint')}"
         output.line(f"{output.paint(_asked(each.question), 'strong')}{remark}")
-        output.line(f"  {safe(str(each.expected.place))}: {_expected_said(each)}")
+        output.line(f"  {safe(str(each.expected.place))}: {_expected_text(each)}")
         output.line(f"  {because(each.question, queries.trace(each.question))}")
         output.line(f"  {output.paint(explain_command(each.question, arguments), 'faint')}")
 
@@ -149,12 +149,12 @@ def _print_summary(number: int, failed: int, output: Output) -> None:
 
 def _asked(question: Question) -> str:
     return (
-        f"{shown(question.principal)} {question.operation.name} on {resource_said(question)} "
+        f"{shown(question.principal)} {question.operation.name} on {resource_text(question)} "
         f"from {asked_from(question)}"
     )
 
 
-def _expected_said(each: ExpectationResult) -> str:
+def _expected_text(each: ExpectationResult) -> str:
     expectation, decision = each.outcome
     wanted = "ALLOWED" if expectation.allowed else "DENIED"
     if bool(decision.result) is expectation.allowed:
@@ -180,10 +180,10 @@ def _print_annotations(
     from shell.output.ci_reports import annotation
 
     for each in failed:
-        message = f"{_asked(each.question)}: {_expected_said(each)}{_by(each)}"
+        message = f"{_asked(each.question)}: {_expected_text(each)}{_by(each)}"
         output.line(annotation("error", "metalog test", message, *each.expected.place))
     for proof in broken:
-        message = f"{claim_said(proof.stated)}: {broken_said(proof)}"
+        message = f"{claim_text(proof.stated)}: {broken_text(proof)}"
         output.line(annotation("error", "metalog test", message, *proof.stated.place))
 
 
@@ -195,11 +195,11 @@ def _print_junit(
     cases = []
     for each in held:
         place = each.expected.place
-        failure = f"{place}: {_expected_said(each)}{_by(each)}"
+        failure = f"{place}: {_expected_text(each)}{_by(each)}"
         cases.append(Case(_asked(each.question), () if each.outcome.is_met else (failure,)))
     for proof in proved:
-        failure = f"{proof.stated.place}: {broken_said(proof)}"
-        cases.append(Case(claim_said(proof.stated), () if proof.result.is_proven else (failure,)))
+        failure = f"{proof.stated.place}: {broken_text(proof)}"
+        cases.append(Case(claim_text(proof.stated), () if proof.result.is_proven else (failure,)))
     print_junit("metalog test", cases, output)
 
 
@@ -207,5 +207,5 @@ def _by(each: ExpectationResult) -> str:
     decision = each.outcome.decision
     if decision.acl is not None:
         return f" by {sentence(decision.acl)}"
-    is_said = bool(decision.result) is each.outcome.expectation.allowed
-    return "" if is_said else f" ({decision.rule})"
+    is_as_expected = bool(decision.result) is each.outcome.expectation.allowed
+    return "" if is_as_expected else f" ({decision.rule})"

@@ -206,7 +206,7 @@ def _difference(one: _State, other: _State, output: Output) -> Difference:
 
 def _print(steps: list[PlanStep], found: Difference, output: Output) -> None:
     output.aligned([SIGNS[step.change], sentence(step.acl)] for step in steps)
-    output.aligned([_sign(each), _user_said(each)] for each in found.users)
+    output.aligned([_sign(each), _user_text(each)] for each in found.users)
     output.line(_summary(found))
 
 
@@ -216,7 +216,7 @@ def _sign(change: UserDifference) -> Cell:
     return SIGNS[ChangeKind.REMOVE] if change.after is None else Cell("~", "warn")
 
 
-def _user_said(change: UserDifference) -> str:
+def _user_text(change: UserDifference) -> str:
     mechanism = change.mechanism.mechanism_name
     said = f"user {shown(change.user)} {mechanism}"
     if change.before is None or change.after is None:

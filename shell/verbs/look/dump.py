@@ -20,7 +20,7 @@ from metalog.records.message import ControlMessage
 from metalog.records.primitives.json_fields import json_bytes, json_string
 from metalog.visible_text import safe
 from metalog_sources.source_kinds import LOGS
-from shell.context import BOOTSTRAP_SAID, add_source, opened_source, resolved_moment
+from shell.context import BOOTSTRAP_NOTE, add_source, opened_source, resolved_moment
 from shell.output.output import Cell, Output
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _batches(
     for problem in log.problems:
         output.warn(problem)
     if bounds.end == 0 and (bootstrap := log.bootstrap()) is not None:
-        output.note(BOOTSTRAP_SAID)
+        output.note(BOOTSTRAP_NOTE)
         return bootstrap, None
     return _log_batches(log, bounds.start, end), end
 

@@ -148,7 +148,7 @@ def run(arguments: Namespace, output: Output) -> int:
     refuse_doubts_about(doubts, arguments, output)
     if history.start > max(first, 0):
         output.note(f"the log has no history before offset {history.start:,}")
-    of_interest = _Asked(history, replayed, first, arguments.follow, arguments.salvage)
+    of_interest = _Question(history, replayed, first, arguments.follow, arguments.salvage)
     if asked is not None and context is not None:
         if replayed.ready:
             say_other_answer(asked.question, Queries(replayed, context, lambda: None), output)
@@ -158,7 +158,7 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """The history up to the end of the replay. Changes from offset ``first`` on are shown; with
     ``follows`` and a negative ``first``, only new ones."""
 
@@ -196,7 +196,7 @@ def _filter(arguments: Namespace) -> Filter:
     )
 
 
-def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
+def _changes(wanted: Filter, within: _Question, output: Output) -> None:
     bound = dict(within.history.base)
     passing = _lines(within.history.changes, bound, wanted)
     lines = [line for line in passing if line.change.at > within.first]
@@ -211,7 +211,7 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
         _print(_lines(changes, bound, wanted), output)
 
 
-def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
+def _following(within: _Question, output: Output) -> Iterator[list[Change]]:
     """Print the changes that have arrived before waiting for more."""
     from shell.tasks.follow.changes import follow
 
@@ -291,7 +291,9 @@ def _as_json(line: HistoryLine) -> dict[str, Any]:
     )
 
 
-def _answers(question: Question, config: AuthorizerConfig, within: _Asked, output: Output) -> None:
+def _answers(
+    question: Question, config: AuthorizerConfig, within: _Question, output: Output
+) -> None:
     history = within.history
     turns = DecisionChanges(history.base.items(), config, question)
     began = turns.allowed

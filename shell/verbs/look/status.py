@@ -70,13 +70,13 @@ def _print(
         ("source", [safe(replayed.source.describe)]),
         ("cluster", [shown(cluster) + node]),
         ("metadata.version", [image.features.metadata_version_name or "unknown"]),
-        ("log", [_log_said(replayed)]),
-        ("committed", [_committed_said(replayed)]),
+        ("log", [_log_text(replayed)]),
+        ("committed", [_committed_text(replayed)]),
         *([("transaction", [safe(str(waiting))])] if waiting is not None else []),
         ("snapshots", snapshots or ["none"]),
         ("ACLs", [f"{len(image.acls):,}"]),
         ("SCRAM users", [f"{_scram_users(replayed):,}"]),
-        ("ready", [_ready_said(replayed)]),
+        ("ready", [_ready_text(replayed)]),
         ("problems", [safe(problem) for problem in problems] or ["none"]),
         ("records", [f"{total:,}", *(f"{count:>8,}  {kind}" for kind, count in by_type)]),
     ]
@@ -89,19 +89,19 @@ def _print(
     )
 
 
-def _log_said(replayed: Replayed) -> str:
+def _log_text(replayed: Replayed) -> str:
     bounds, encoding = replayed.bounds, _encoding(replayed.source)
     values = "" if encoding is None else f", values in {encoding}"
     return f"start offset {bounds.start:,}, end offset {bounds.end:,}, epoch {bounds.epoch}{values}"
 
 
-def _ready_said(replayed: Replayed) -> str:
+def _ready_text(replayed: Replayed) -> str:
     if replayed.is_bootstrap:
         return "no: the folder is formatted, but no node has written a record yet"
     return "yes" if replayed.ready else "no: no committed record was read"
 
 
-def _committed_said(replayed: Replayed) -> str:
+def _committed_text(replayed: Replayed) -> str:
     mark, proven = replayed.bounds.high_watermark, replayed.proven
     if replayed.is_bootstrap:
         return "nothing yet: the log is empty"

@@ -146,7 +146,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
     with output.busy("looking at the input"):
         empty = _check(given, arguments)
     for each in given.log.unproven():
-        output.warn(_unproven_said(each))
+        output.warn(_unproven_text(each))
     if arguments.dry_run:
         return _dry_run(given, arguments, output)
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
@@ -170,7 +170,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         with output.busy("counting"):
             found = summary(tables)
     known = {each.file for each in told}
-    told += [FileFacts().told(file, None) for file in empty if file not in known]
+    told += [FileFacts().file_read(file, None) for file in empty if file not in known]
     is_all = _say_left_out(told, found.damages, output)
     if given.broker_from is None:
         _say_shared(told, given.every_table, output)
@@ -287,10 +287,10 @@ def _check_tables(given: BuildInputs, arguments: Namespace) -> None:
                 check_is_table(table, option)
 
 
-def _unproven_said(each: Unproven) -> str:
+def _unproven_text(each: Unproven) -> str:
     return (
-        f"{each.said()}, and what is not is left out; name the folders of more voters joined by +,"
-        " or leave out --committed"
+        f"{each.description()}, and what is not is left out; name the folders of more voters joined"
+        " by +, or leave out --committed"
     )
 
 
@@ -359,7 +359,7 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
         elif each.lines == 0:
             if _log_of(each.file) not in spoke:
                 problems.append(f"{each.file}: empty: it says nothing about its broker")
-        elif (none := each.said_of_none()) is not None:
+        elif (none := each.empty_text()) is not None:
             problems.append(none)
     for problem in problems:
         output.warn(problem)

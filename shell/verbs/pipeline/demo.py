@@ -125,10 +125,10 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
 
     with _step("making up a year", output) as (at, step):
 
-        def said(doing: str, done: int, whole: int) -> None:
+        def report(doing: str, done: int, whole: int) -> None:
             at(f"{doing}: {done:,} of {whole:,}")
 
-        made = make(out, requests=arguments.requests, seed=arguments.seed, days=days, said=said)
+        made = make(out, requests=arguments.requests, seed=arguments.seed, days=days, report=report)
         tally = made.tally
         lost = f", of which {tally.unlogged:,} were not logged" if tally.unlogged else ""
         step.done = (

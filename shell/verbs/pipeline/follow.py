@@ -23,12 +23,12 @@ from shell.output.output import Output
 from shell.tasks.follow.alerts import TOLD, Alerts, posted_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
 from shell.views.pipeline.alerts import print_alerts
-from shell.views.pipeline.build_summary import followed_said
+from shell.views.pipeline.build_summary import followed_text
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from metalog_spark.follow.batch import Following
+    from metalog_spark.follow.batch import FollowJob
     from metalog_spark.follow.webhook import WebhookEndpoint
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
@@ -156,7 +156,7 @@ def run(arguments: Namespace, output: Output) -> int:
         unproven = following.log.unproven()
         foreign = following.log.look().foreign
     for each in unproven:
-        output.warn(_unproven_said(each))
+        output.warn(_unproven_text(each))
     for line in foreign:
         output.warn(f"{arguments.log}: {line}")
     unseen = _Unseen(arguments, output)
@@ -193,7 +193,7 @@ def run(arguments: Namespace, output: Output) -> int:
             if webhook is not None:
                 webhook.close()
         _complete(following, now, output)
-        output.note(followed_said(before, tally(now, progress_of(now).batch)))
+        output.note(followed_text(before, tally(now, progress_of(now).batch)))
     return 0
 
 
@@ -241,10 +241,10 @@ def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:
 
 def _following(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
-) -> Following:
+) -> FollowJob:
     """What is followed, after a check that it exists."""
     from metalog.log.topic.address import is_topic
-    from metalog_spark.follow.batch import Following
+    from metalog_spark.follow.batch import FollowJob
     from metalog_spark.follow.log import FollowedLog
     from metalog_spark.follow.topic import opened_topic
     from metalog_spark.store.table_store import placed
@@ -258,7 +258,7 @@ def _following(
     if is_topic(arguments.audit):
         topic = opened_topic(arguments.audit, topic_config)
         topic.check()
-    return Following(
+    return FollowJob(
         placed(arguments.out),
         log,
         configuration,
@@ -271,10 +271,10 @@ def _following(
     )
 
 
-def _unproven_said(each: Unproven) -> str:
+def _unproven_text(each: Unproven) -> str:
     return (
-        f"{each.said()}, and later requests wait; follow quorum://HOST:PORT, or the folders of"
-        " more voters joined by +, or give --uncommitted"
+        f"{each.description()}, and later requests wait; follow quorum://HOST:PORT, or the folders"
+        " of more voters joined by +, or give --uncommitted"
     )
 
 
@@ -284,20 +284,20 @@ class _Unseen:
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._audit = arguments.audit if is_here(arguments, arguments.audit) else None
         self._output = output
-        self._said: set[Path] = set()
+        self._reported: set[Path] = set()
 
     def say(self) -> None:
         from metalog_spark.ingest.audit_log import shown
         from metalog_spark.store.preflight import passed_over
 
         found = [] if self._audit is None else passed_over(self._audit)
-        if new := [each for each in found if each not in self._said]:
+        if new := [each for each in found if each not in self._reported]:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             name = shown(os.fsencode(new[0]))
             self._output.warn(
                 f"{name}{more}: not read, as Spark sees no file whose name is not UTF-8; rename it"
             )
-            self._said.update(new)
+            self._reported.update(new)
 
 
 def _tell_until_it_ends(
@@ -363,12 +363,12 @@ def _is_over(query: StreamingQuery) -> bool:
         raise
 
 
-def _complete(following: Following, now: Tables, output: Output) -> None:
-    from metalog_spark.findings.windows.pending import waiting_in
+def _complete(following: FollowJob, now: Tables, output: Output) -> None:
+    from metalog_spark.findings.windows.pending import pending_in
     from metalog_spark.follow.tables import complete
 
     history = following.log.look()
     with output.busy("filling the tables that follow from it"):
         complete(now, history, following.log.text)
-    if waiting := waiting_in(now):
-        output.note(waiting.said())
+    if waiting := pending_in(now):
+        output.note(waiting.text())

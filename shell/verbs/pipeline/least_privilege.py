@@ -24,7 +24,7 @@ from shell.tasks.command_target import ANY_PLACE
 from shell.views.accepted_findings import (
     AcceptedFindings,
     accepted_json,
-    accepted_said,
+    accepted_text,
     add_accepted,
 )
 from shell.views.pipeline.findings import (
@@ -115,18 +115,18 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.format == "json":
         for each, entry in [*((each, None) for each in shares), *accepted]:
             output.record(_as_json(each, asked, entry))
-        output.note(_proof_said(found))
+        output.note(_proof_text(found))
     elif output.format == "commands":
         print_basis(asked, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
-            output.line(f"# Kept: {shown(each.principal)}: {accepted_said(entry)}.")
+            output.line(f"# Kept: {shown(each.principal)}: {accepted_text(entry)}.")
         print_commands(_ordered(shares), ANY_PLACE, output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:
         _print(found, shares, asked, arguments, output)
         for each, entry in accepted:
-            output.line(f"{shown(each.principal)} keeps its ACLs: {accepted_said(entry)}")
+            output.line(f"{shown(each.principal)} keeps its ACLs: {accepted_text(entry)}")
     return 1 if any(each.plan.steps for each in shares) else 0
 
 
@@ -180,7 +180,7 @@ def _print(
     allows = plural(least, "ALLOW")
     are = plural(today, "is", "are")
     output.prose(f"{least:,} {allows} would be enough; today there {are} {today:,}.")
-    output.prose(_proof_said(found))
+    output.prose(_proof_text(found))
     output.line()
     most = None if arguments.all else _SHOWN
     head = ("principal", "has", "needs", "may", "did", "left", "requests")
@@ -211,15 +211,15 @@ def _cells(each: Share) -> list[Cell | str]:
     ]
 
 
-def _proof_said(found: LeastSet) -> str:
+def _proof_text(found: LeastSet) -> str:
     proof = found.proof
-    held = proof.allowed - proof.by_super_users - proof.revoked - proof.unsayable
+    held = proof.allowed - proof.by_super_users - proof.revoked - proof.inexpressible
     outside = [
         f"{number:,} {what}"
         for number, what in (
             (proof.by_super_users, "of super users, who need no ACL"),
             (proof.revoked, "that today's ACLs do not allow any more"),
-            (proof.unsayable, "that the default allowed and no ACL can say"),
+            (proof.inexpressible, "that the default allowed and no ACL can say"),
         )
         if number
     ]

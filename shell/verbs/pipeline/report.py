@@ -227,10 +227,10 @@ def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
 
 
 def _say_idle(idle: Sequence[Accepted], output: Output) -> None:
-    from metalog_spark.report.triage.accepted import idle_said
+    from metalog_spark.report.triage.accepted import idle_text
 
     for entry in idle:
-        output.warn(idle_said(entry))
+        output.warn(idle_text(entry))
 
 
 def _teams(path: Path) -> tuple[Team, ...]:

@@ -87,7 +87,7 @@ class _Spark:
         columns = (column for table in TABLES.values() for column in table.columns)
         return [*TABLES, *dict.fromkeys(columns)]
 
-    def error_said(self, error: Exception) -> str | None:
+    def error_text(self, error: Exception) -> str | None:
         from metalog_spark.session import error_of_ours, errors_of_spark, first_line
 
         if not isinstance(error, errors_of_spark()):

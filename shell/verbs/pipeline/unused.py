@@ -22,7 +22,7 @@ from shell.tasks.acl_words import sentence
 from shell.views.accepted_findings import (
     AcceptedFindings,
     accepted_json,
-    accepted_said,
+    accepted_text,
     acl_words,
     add_accepted,
 )
@@ -30,7 +30,7 @@ from shell.views.pipeline.findings import (
     FindingOptions,
     add_tolerance,
     add_window,
-    day_said,
+    day_text,
     print_basis,
     print_remedies,
     say_missing,
@@ -111,7 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
         print_basis(asked, found.seen, found.totals.requests, said, output)
         print_remedies((found.advice(verdict)[1] for verdict in going), output)
         for verdict, entry in accepted:
-            output.line(f"# kept: {sentence(verdict.acl)}: {accepted_said(entry)}")
+            output.line(f"# kept: {sentence(verdict.acl)}: {accepted_text(entry)}")
         for verdict, why in _unknown(found):
             if is_allow(verdict.acl):
                 output.line(f"# kept: {sentence(verdict.acl)}: not known: {why}")
@@ -138,7 +138,7 @@ def _print(
         f"{totals.can_go - len(accepted):,}{more} can go without changing one of "
         f"{counted(totals.requests, 'answer')}{unknown}."
     )
-    why = {id(each): [accepted_said(entry)] for each, entry in accepted}
+    why = {id(each): [accepted_text(entry)] for each, entry in accepted}
     for title, verdicts in (*_sections(found, going), ("Accepted", [each for each, _ in accepted])):
         if not verdicts:
             continue
@@ -186,9 +186,9 @@ def _unknown(found: ClassifiedAcls) -> Iterable[tuple[Verdict, str]]:
 
 def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     begin = verdict.lifetimes[-1].begin
-    since = "" if begin is None else f"since {day_said(begin.time_ms * 1000)}"
+    since = "" if begin is None else f"since {day_text(begin.time_ms * 1000)}"
     last_us = found.last_use(verdict)
-    beside = "" if last_us is None else f"used until {day_said(last_us)}"
+    beside = "" if last_us is None else f"used until {day_text(last_us)}"
     if verdict.shadow is not None:
         beside = f"{counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
     severity, _ = found.advice(verdict)

@@ -29,14 +29,14 @@ from shell.tasks.plans.saved import changed_since, saved_plan
 from shell.views.accepted_findings import (
     AcceptedFindings,
     accepted_json,
-    accepted_said,
+    accepted_text,
     add_accepted,
 )
 from shell.views.explanation import result_cell
 from shell.views.meaning import meaning_records, print_changes
 from shell.views.pipeline.findings import (
     acl_json,
-    acl_said,
+    acl_text,
     add_window,
     print_remedies,
     time_json,
@@ -127,7 +127,7 @@ def run(arguments: Namespace, output: Output) -> int:
     else:
         _print(rows, total, sum(row["requests"] for row, _ in accepted), arguments, output)
         for row, entry in accepted:
-            output.line(f"{_question(row)}: {accepted_said(entry)}")
+            output.line(f"{_question(row)}: {accepted_text(entry)}")
         if meant is not None:
             _print_meant(meant, bool(every), output)
     return 1 if rows or lost or not (meant is None or meant.is_none) else 0
@@ -231,8 +231,8 @@ def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
     for a statement about more, and nothing is left out for it."""
     cells = counted(meant.cells, "cell")
     if meant.is_none:
-        else_said = "else " if has_seen else ""
-        output.prose(f"Nothing {else_said}would change for any request: proven ({cells}).")
+        otherwise = "else " if has_seen else ""
+        output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return
     seen = (
         "In all, these requests included, these cells would change"
@@ -281,7 +281,7 @@ def _because(row: Mapping[str, Any]) -> Cell | str:
         return Cell(row["remedy"], "faint")
     wide = row["acl"]["permission_type"] == PermissionType.ALLOW.name
     gone = wide is (row["after"] == "DENIED")
-    return Cell(f"{'without' if gone else 'by'} {acl_said(row['acl'])}", "faint")
+    return Cell(f"{'without' if gone else 'by'} {acl_text(row['acl'])}", "faint")
 
 
 def _words(row: Mapping[str, Any]) -> dict[str, str]:
@@ -334,15 +334,15 @@ def _as_json(row: Mapping[str, Any], entry: Accepted | None) -> dict[str, Any]:
 
 def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) -> None:
     if seen.broken:
-        output.warn(f"{seen.said_broken()}, which this answer leaves out")
+        output.warn(f"{seen.broken_text()}, which this answer leaves out")
     for each in seen.clocks:
         output.warn(each)
     if seen.ambiguous:
-        output.warn(f"{seen.said_ambiguous()}: only the likeliest reading is looked at")
+        output.warn(f"{seen.ambiguous_text()}: only the likeliest reading is looked at")
     if seen.without_allowed:
-        output.warn(f"{seen.said()}: what it would break in those hours is not known")
+        output.warn(f"{seen.text()}: what it would break in those hours is not known")
     if seen.without_controller:
-        output.warn(f"{seen.said_controllers()}: what it would break in those hours is not known")
+        output.warn(f"{seen.controllers_text()}: what it would break in those hours is not known")
     if lost:
         output.warn(
             f"{_names(lost)} could no longer start an idempotent producer, which no audit line"

@@ -12,7 +12,7 @@ from metalog.visible_text import safe
 from metalog_sources.moment import time_text
 from shell.output.output import Output
 from shell.tasks.follow.alerts import record
-from shell.views.pipeline.findings import STYLES, acl_said
+from shell.views.pipeline.findings import STYLES, acl_text
 
 
 def print_alerts(alerts: Iterable[dict[str, Any]], output: Output) -> None:
@@ -28,7 +28,7 @@ def print_alerts(alerts: Iterable[dict[str, Any]], output: Output) -> None:
 def _print_alert(alert: dict[str, Any], output: Output) -> None:
     when = time_text(alert["ms"])
     severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
-    what = alert["principal"] if alert["operation"] is None else acl_said(alert)
+    what = alert["principal"] if alert["operation"] is None else acl_text(alert)
     about = "" if what is None else f"{safe(what)}: "
     output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['said'])}")
     if alert["remedy"] is not None:

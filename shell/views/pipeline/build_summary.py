@@ -63,7 +63,7 @@ def show_built(found: Summary, output: Output) -> None:
             f"{counted(found.not_audit, 'that is not an audit line', 'that are not audit lines')}, "
             f"{found.broken:,} broken",
         ),
-        ("coverage", found.seen.hours, _coverage_said(found.seen)),
+        ("coverage", found.seen.hours, _coverage_text(found.seen)),
         (
             "acl_changelog",
             found.lifetimes,
@@ -81,12 +81,12 @@ def show_built(found: Summary, output: Output) -> None:
         (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(said)) for name, rows, said in rows
     )
     if found.later is not None:
-        output.note(found.later.said())
-    for said in (*found.clocks, *_forms_said(found)):
+        output.note(found.later.text())
+    for said in (*found.clocks, *_forms_text(found)):
         output.note(said)
 
 
-def _forms_said(found: Summary) -> Iterator[str]:
+def _forms_text(found: Summary) -> Iterator[str]:
     if found.upgraded:
         names = ", ".join(map(safe, found.upgraded))
         yield (
@@ -102,7 +102,7 @@ def _forms_said(found: Summary) -> Iterator[str]:
         )
 
 
-def followed_said(before: TableTotals, now: TableTotals) -> str:
+def followed_text(before: TableTotals, now: TableTotals) -> str:
     """One line about one run: how many of each were added."""
     decided, _, rejected, alerts = (late - early for late, early in zip(now, before, strict=True))
     return (
@@ -111,10 +111,10 @@ def followed_said(before: TableTotals, now: TableTotals) -> str:
     )
 
 
-def _coverage_said(seen: WindowCoverage) -> str:
-    from metalog_spark.findings.windows.window import broker_said
+def _coverage_text(seen: WindowCoverage) -> str:
+    from metalog_spark.findings.windows.window import broker_text
 
-    worst = f" (most are missing of {broker_said(seen.worst)}: {seen.worst_hours:,})"
+    worst = f" (most are missing of {broker_text(seen.worst)}: {seen.worst_hours:,})"
     return (
         f"broker-hours: allowed requests logged in {seen.hours - seen.without_allowed:,}, denials"
         f" alone in {seen.without_allowed - seen.without_any:,}, nothing in {seen.without_any:,}"

@@ -36,9 +36,9 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     brokers: dict[str, list[FileLook]] = {}
     for file in found.files:
         brokers.setdefault(file.broker, []).append(file)
-    yield _row("files", len(found.files), _files_said(found.files))
+    yield _row("files", len(found.files), _files_text(found.files))
     for broker, files in sorted(brokers.items()):
-        yield _row(f"broker {shown(broker)}", len(files), _files_said(files))
+        yield _row(f"broker {shown(broker)}", len(files), _files_text(files))
     yield _row(
         "log", found.end - found.start, f"start offset {found.start:,}, end offset {found.end:,}"
     )
@@ -55,7 +55,7 @@ def _row(name: str, number: int, said: str) -> list[Cell | str]:
     return [Cell(name, "name"), f"{number:>13,}", said]
 
 
-def _files_said(files: Sequence[FileLook]) -> str:
+def _files_text(files: Sequence[FileLook]) -> str:
     size = sum(file.size for file in files)
     lines = sum(file.lines for file in files)
     packed = sum(file.is_packed for file in files)

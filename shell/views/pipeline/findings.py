@@ -89,16 +89,16 @@ def share(text: str) -> float:
 
 
 def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
-    from metalog_spark.findings.windows.pending import uncounted_in, waiting_in
+    from metalog_spark.findings.windows.pending import pending_in, uncounted_in
     from metalog_spark.findings.windows.window import window_of
 
     with output.busy("looking for the window"):
         window = window_of(tables, arguments.start, arguments.end, say=output.note)
     output.note(f"requests of {window}")
-    if waiting := waiting_in(tables):
-        output.warn(waiting.said_of_uses())
+    if waiting := pending_in(tables):
+        output.warn(waiting.uses_text())
     if uncounted := uncounted_in(tables):
-        output.warn(uncounted.said_of_uses())
+        output.warn(uncounted.uses_text())
     return window
 
 
@@ -127,21 +127,21 @@ def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
     from metalog_spark.findings.windows.tolerance import tolerance
 
     if seen.broken:
-        yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
+        yield f"{seen.broken_text()}; metalog pipeline report DIR --section unseen says where"
     yield from seen.clocks
     if seen.ambiguous:
-        yield f"{seen.said_ambiguous()}: no grant that one of them may have used is called unused"
+        yield f"{seen.ambiguous_text()}: no grant that one of them may have used is called unused"
     if seen.later is not None:
-        yield seen.later.said()
+        yield seen.later.text()
     if seen.unled > tolerated:
-        yield seen.said_of_kept()
+        yield seen.kept_text()
     if not seen.without_allowed:
         return
     if seen.missing > tolerated:
         advice = f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts it"
     else:
         advice = "which --tolerate accepts"
-    yield f"{seen.said()}, {advice}"
+    yield f"{seen.text()}, {advice}"
 
 
 def print_basis(
@@ -160,7 +160,7 @@ def print_basis(
         hours = f"{_percent(tolerated)} of the brokers' hours"
         output.line(f"# Tolerated: {hours} may be without allowed lines.")
     behind = (each for each in (seen.waiting, seen.uncounted) if each is not None)
-    for said in (*_missing(seen, tolerated), *(each.said_of_uses() for each in behind), *unknown):
+    for said in (*_missing(seen, tolerated), *(each.uses_text() for each in behind), *unknown):
         output.line(f"# Not known: {safe(said)}.")
 
 
@@ -177,7 +177,7 @@ def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return dict(zip(ACL_KEYS, (acl[name] for name in ACL_COLUMNS), strict=True))
 
 
-def acl_said(acl: Mapping[str, Any]) -> str:
+def acl_text(acl: Mapping[str, Any]) -> str:
     return sentence(acl_in(acl))
 
 
@@ -191,7 +191,7 @@ def severity_cell(word: str) -> Cell:
     return Cell(word.lower(), STYLES[word])
 
 
-def day_said(us: int | None) -> str:
+def day_text(us: int | None) -> str:
     """The day of a time in microseconds since 1970."""
     from metalog_sources.moment import time_text
 

@@ -15,7 +15,7 @@ from metalog_sources.targets.plan import (
     ChangeKind,
     PlanStep,
 )
-from shell.inputs.credential_migration import rows, said_in_summary
+from shell.inputs.credential_migration import rows, summary_text
 from shell.output.output import Cell
 from shell.tasks.acl_words import sentence
 from shell.tasks.plans.checks import Refusal
@@ -52,7 +52,7 @@ def print_steps(
     output.aligned([*said, *rows(credentials)])
     if credentials:
         acls = f"{summary(steps).removesuffix('.')}; " if steps else ""
-        output.line(f"{acls}{said_in_summary(credentials)}.")
+        output.line(f"{acls}{summary_text(credentials)}.")
     else:
         output.line(summary(steps))
 
@@ -79,7 +79,7 @@ def _row(step: PlanStep) -> tuple[str, ...]:
 def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Output) -> None:
     """Print the commands for all steps, in the plan's order, to be run at ``place``."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
-    for change, acl in said.unsayable:
+    for change, acl in said.inexpressible:
         why = why_no_command(acl)
         output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")
     if said.held_back:

@@ -35,10 +35,10 @@ def print_annotations(
         message = str(finding._replace(place=None))
         output.line(annotation("warning", _TITLE, message, *(finding.place or ())))
     for each in audit.broken if audit is not None else ():
-        output.line(annotation("warning", f"{_TITLE}: broken", _broken_said(each)))
+        output.line(annotation("warning", f"{_TITLE}: broken", _broken_text(each)))
     for step in made.plan.steps:
         place = places.get(step.acl) or ()
-        output.line(annotation("notice", f"{_TITLE}: {step.change.value}", step_said(step), *place))
+        output.line(annotation("notice", f"{_TITLE}: {step.change.value}", step_text(step), *place))
 
 
 def print_cases(
@@ -56,15 +56,15 @@ def print_cases(
         failures = [*said.get(step.acl, ())]
         if refusal is not None and step in refused:
             failures.append(refusal.message)
-        cases.append(Case(step_said(step), failures))
+        cases.append(Case(step_text(step), failures))
     if audit is not None:
-        cases.append(Case("requests", [_broken_said(each) for each in audit.broken]))
+        cases.append(Case("requests", [_broken_text(each) for each in audit.broken]))
     print_junit(_TITLE, cases, output)
 
 
-def step_said(step: PlanStep) -> str:
+def step_text(step: PlanStep) -> str:
     return f"{step.change.value} {sentence(step.acl)}"
 
 
-def _broken_said(turned: ChangedAnswers) -> str:
+def _broken_text(turned: ChangedAnswers) -> str:
     return f"{turned.group.times:,} x {' '.join(asked_words(turned))}: ALLOWED -> DENIED"

@@ -39,7 +39,7 @@ def copied(case: str, tmp_path: Path, *, without: str = "") -> Path:
     return folder
 
 
-def said_of_cuts(folder: Path) -> list[CorruptLog | None]:
+def errors_of_cuts(folder: Path) -> list[CorruptLog | None]:
     """What is said of the log cut at the end of each batch of its last segment, the first on."""
     log = DirectoryLog(folder)
     segment, batches = last_segment(log), batches_of_last_segment(log)
@@ -66,7 +66,7 @@ def test_a_log_as_kafka_left_it_lacks_nothing(kafka_case: KafkaCase) -> None:
 def test_each_cut_of_a_stopped_log_is_proven(
     case: str, tmp_path: Path, figure: Callable[[str, int], None]
 ) -> None:
-    said = said_of_cuts(copied(case, tmp_path))
+    said = errors_of_cuts(copied(case, tmp_path))
     assert said
     assert all(each is not None and each.problem.endswith("before them") for each in said)
     figure("damages", len(said))
@@ -77,7 +77,7 @@ def test_without_a_producer_snapshot_the_time_index_tells_of_the_last_batch(
     case: str, tmp_path: Path, figure: Callable[[str, int], None]
 ) -> None:
     folder = copied(case, tmp_path, without=".snapshot")
-    said = said_of_cuts(folder)
+    said = errors_of_cuts(folder)
     assert all(each is not None and "never came to the disk" in each.problem for each in said)
     figure("damages", len(said))
 
@@ -90,7 +90,7 @@ def test_of_a_node_that_did_not_stop_what_no_index_entry_has_is_not_missed(
     folder = copied(case, tmp_path)
     entries = [reach.end for reach in DirectoryLog(folder).folder.reaches if not reach.is_certain]
     ends = [batch.base_offset for batch in batches_of_last_segment(DirectoryLog(folder))]
-    said = said_of_cuts(folder)
+    said = errors_of_cuts(folder)
     tail = ends[-len(said) :]
     epoch = DirectoryLog(folder).leader_epochs.starts[-1].start_offset
     for end, each in zip(tail, said, strict=True):

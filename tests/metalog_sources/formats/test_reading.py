@@ -342,7 +342,7 @@ def test_a_mistake_in_csv(text: str, said: str) -> None:
     assert said in str(raised.value)
 
 
-def said_by(command: str) -> set[tuple[object, ...]]:
+def acls_in(command: str) -> set[tuple[object, ...]]:
     return {
         (acl.resource_type.name, acl.resource_name, acl.principal, acl.host, acl.operation.name)
         for acl in read_kafka_acls(command, "a.sh").acls
@@ -355,7 +355,7 @@ def test_what_kafka_acls_takes_for_a_producer_and_a_consumer() -> None:
         "--idempotent --topic t --transactional-id x --consumer --group=g"
     )
     who = ("User:a", "*")
-    assert said_by(command) == {
+    assert acls_in(command) == {
         *(("TOPIC", "t", *who, each) for each in ("WRITE", "DESCRIBE", "CREATE", "READ")),
         *(("TRANSACTIONAL_ID", "x", *who, each) for each in ("WRITE", "DESCRIBE")),
         ("CLUSTER", "kafka-cluster", *who, "IDEMPOTENT_WRITE"),
@@ -369,7 +369,7 @@ def test_idempotence_is_of_the_cluster_whatever_the_pattern_is() -> None:
         "--cluster --resource-pattern-type prefixed"
     )
     who = ("User:a", "*")
-    assert said_by(command) == {
+    assert acls_in(command) == {
         *(("TOPIC", "t", *who, each) for each in ("WRITE", "DESCRIBE", "CREATE")),
         ("CLUSTER", "kafka-cluster", *who, "IDEMPOTENT_WRITE"),
     }
@@ -383,7 +383,7 @@ kafka-acls --add --allow-principal 'User:a' --allow-principal "User:b" \\
 kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster --topic p- \\
   --resource-pattern-type prefixed
 """
-    assert said_by(command) == {
+    assert acls_in(command) == {
         ("TOPIC", "t A", "User:a", "*", "ALL"),
         ("TOPIC", "t A", "User:b", "*", "ALL"),
         ("TOPIC", "t A", "User:c", "10.0.0.1", "ALL"),

@@ -141,7 +141,7 @@ def test_least_privilege(tables: Tables, day: Window) -> None:
     }
     proof = found.proof
     assert (proof.requests, proof.allowed, proof.by_super_users) == (REQUESTS, 23, 2)
-    assert (proof.revoked, proof.unsayable, proof.lost, proof.gained) == (0, 0, 0, 0)
+    assert (proof.revoked, proof.inexpressible, proof.lost, proof.gained) == (0, 0, 0, 0)
     rows = {row.principal: row for row in least_privilege(tables, day).collect()}
     bob = rows[BOB]
     assert (bob.acls_today, bob.acls_least, bob.requests) == (2, 1, 20)
@@ -499,7 +499,7 @@ def test_what_the_default_allowed_gets_acls_and_the_default_goes(
     day = window_of(tables)
     found = least_set(tables, day)
     assert found.closes
-    assert found.proof.unsayable == 2 + 4
+    assert found.proof.inexpressible == 2 + 4
     wanted = {
         ORDERS,
         allow("shop.orders", WRITE, CAROL),

@@ -12,7 +12,7 @@ from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.findings.unused import judged
 from metalog_spark.findings.usage.usage_classes import Reason
 from metalog_spark.findings.windows.window import Window, window_of
-from metalog_spark.follow.batch import AT, CAME, Following
+from metalog_spark.follow.batch import AT, NEW_INPUT, FollowJob
 from metalog_spark.follow.log import FollowedLog
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.follow.tables import complete, keep
@@ -38,7 +38,7 @@ class Followed:
         self._source = FollowedLog(str(self.log.folder))
         tables = follow_tables(session, self._out, self._source.text, str(self._audit))
         keep(tables, Configuration())
-        self._following = Following(self._out, self._source, Configuration(), Zone("UTC"))
+        self._following = FollowJob(self._out, self._source, Configuration(), Zone("UTC"))
 
     def batch(self, number: int, *files: list[str]) -> Tables:
         """The folder after a batch of files with these lines, or of news of the log alone."""
@@ -47,7 +47,9 @@ class Followed:
             appears(self._audit, f"b1.log.{number}{place}", lines)
             paths.append(str(self._audit / f"b1.log.{number}{place}"))
         came = [(path, None, None, None, time_ms(number)) for path in paths or [None]]
-        self._following.carry_out(frame_of(self._session, came, f"{CAME}, {AT} BIGINT"), number)
+        self._following.carry_out(
+            frame_of(self._session, came, f"{NEW_INPUT}, {AT} BIGINT"), number
+        )
         return Tables.open(self._session, self._out)
 
     def ends(self, tables: Tables) -> Tables:

@@ -13,7 +13,7 @@ from metalog_spark.report.contents import Column, ColumnKind, Number, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import denied, exposure
-from metalog_spark.report.triage.accepted import idle_said, marked, read_accepted, with_accepted
+from metalog_spark.report.triage.accepted import idle_text, marked, read_accepted, with_accepted
 from metalog_spark.report.triage.changes import as_json, changes, findings_of, read_findings
 from tests.support.spark.read_page import ReadPage
 from tests.support.spark.report_contents import HOSTILE, small_contents
@@ -70,7 +70,7 @@ def test_what_is_accepted_stands_last_until_its_day_and_then_comes_back() -> Non
         " Accepted, and not found: a.yaml, line 7, column 3."
     )
     [idle] = found.idle
-    assert idle_said(idle) == (
+    assert idle_text(idle) == (
         "a.yaml, line 7, column 3: no finding of exposure matches; take the entry out or mend it"
     )
     later = marked(EXPOSURE, read_accepted(ACCEPTED, "a.yaml"), date(2026, 7, 1))

@@ -9,7 +9,7 @@ import pytest
 from authorizer.config import AuthorizerConfig
 from metalog_spark.findings.windows.window import Window
 from metalog_spark.history.configuration import DEFAULT_PERIOD, ConfigPeriod
-from metalog_spark.report.times import configuration_said, log_end
+from metalog_spark.report.times import configuration_text, log_end
 
 
 def us(*day: int) -> int:
@@ -52,14 +52,14 @@ OPEN, CLOSED = "5 super users, open by default", "4 super users, closed by defau
 def test_the_configuration_is_that_of_the_window_and_todays_if_another(
     periods: list[ConfigPeriod], said: str
 ) -> None:
-    assert configuration_said(periods, APRIL) == said
+    assert configuration_text(periods, APRIL) == said
 
 
 def test_as_many_other_super_users_are_another_configuration() -> None:
     others = FOUR._replace(super_users=frozenset(f"User:x{n}" for n in range(4)))
     periods = [ConfigPeriod(None, FOUR, ""), ConfigPeriod(us(2025, 4, 9), others, "")]
     assert (
-        configuration_said(periods, APRIL) == f"{CLOSED}; from 9 April 2025 00:00 another: {CLOSED}"
+        configuration_text(periods, APRIL) == f"{CLOSED}; from 9 April 2025 00:00 another: {CLOSED}"
     )
 
 

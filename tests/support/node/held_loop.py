@@ -20,7 +20,7 @@ from metalog_node import HandledApi, Node, config_of, new_event_loop
 TICK_S = 0.002
 
 
-class Held(NamedTuple):
+class LongestHolds(NamedTuple):
     """The longest times since the last look, in seconds."""
 
     by_itself: float
@@ -38,8 +38,8 @@ class Ticks:
             self._by_itself = max(self._by_itself, time.thread_time() - thread)
             self._by_any = max(self._by_any, time.process_time() - process)
 
-    def take(self) -> Held:
-        held = Held(self._by_itself, self._by_any)
+    def take(self) -> LongestHolds:
+        held = LongestHolds(self._by_itself, self._by_any)
         self._by_itself = self._by_any = 0.0
         return held
 

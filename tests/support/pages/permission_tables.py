@@ -41,10 +41,10 @@ def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
     for number, need in enumerate(api.needs):
         key, name, note = ("", "", "") if number else (str(api.key), api.name, api.note)
         less = "optional: without it the answer has less" if need.optional else ""
-        yield key, name, _said(need), "; ".join(filter(None, (need.when, less, note)))
+        yield key, name, _text(need), "; ".join(filter(None, (need.when, less, note)))
 
 
-def _said(need: PermissionNeed) -> str:
+def _text(need: PermissionNeed) -> str:
     return " or ".join(map(_permission, need.one_of))
 
 

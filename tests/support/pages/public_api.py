@@ -60,7 +60,7 @@ def page() -> str:
         parts += [f"\n## {front}\n", f"{first_sentence(module.__doc__ or '')}\n"]
         parts += ["| name | what it is |", "|---|---|"]
         parts += [
-            f"| `{called(name, value)}` | {told(front, name, value)} |"
+            f"| `{called(name, value)}` | {api_line(front, name, value)} |"
             for name, value in sorted(exported(front), key=lambda pair: pair[0].lower())
         ]
     return "\n".join(parts) + "\n"
@@ -70,7 +70,7 @@ def called(name: str, value: Any) -> str:
     return f"{name}()" if isinstance(value, FunctionType) else name
 
 
-def told(front: str, name: str, value: Any) -> str:
+def api_line(front: str, name: str, value: Any) -> str:
     """The first sentence of a class's or function's docstring; for a constant, of the text below
     it."""
     if not callable(value):

@@ -82,7 +82,7 @@ class SecretsNet:
         self._always = frozenset(self._bytes), frozenset(self._beginnings)
         _before(MetalogError, "__init__", self._error_made)
         _before(subprocess.Popen, "__init__", self._process_started)
-        _after(subprocess.Popen, "communicate", self._process_said)
+        _after(subprocess.Popen, "communicate", self._check_process)
         _after(pytest.CaptureFixture, "readouterr", self._test_read)
 
     def _credential_made(self, cls: type, *fields: Any, **named: Any) -> None:
@@ -104,7 +104,7 @@ class SecretsNet:
             words = [arguments] if isinstance(arguments, str) else map(str, arguments)
             self.saw("the arguments of a process", " ".join(words))
 
-    def _process_said(self, printed: Any, process: Any) -> None:
+    def _check_process(self, printed: Any, process: Any) -> None:
         words = process.args if isinstance(process.args, (list, tuple)) else [process.args]
         if not str(words[0]).endswith(_OTHERS):
             for text in printed:

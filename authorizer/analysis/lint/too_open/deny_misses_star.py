@@ -16,7 +16,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     wildcards = {
         acl: meant
         for acl in subject.acls
-        if _denies_all_names(acl) and not _is_said((meant := _on_stars(acl)), denied)
+        if _denies_all_names(acl) and not _is_stated((meant := _on_stars(acl)), denied)
     }
     starred = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
     allowed = Allowed(starred, wildcards.values(), kafka)
@@ -41,7 +41,7 @@ def _denies_all_names(acl: Acl) -> bool:
     )
 
 
-def _is_said(acl: Acl, denied: Coverage) -> bool:
+def _is_stated(acl: Acl, denied: Coverage) -> bool:
     return any(each.operation in (Operation.ALL, acl.operation) for each in denied.covering(acl))
 
 

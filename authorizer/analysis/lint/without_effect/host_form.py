@@ -11,7 +11,7 @@ from metalog.acl import WILDCARD, Acl
 from metalog.client_host import java_text
 from metalog.host_block import host_block
 
-_SAID = {
+_PROBLEMS = {
     NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",
     NearMissKind.HOST_BLANK: "its host has blanks around it",
     NearMissKind.HOST_RANGE: "its host is a range that Kafka compares as text",
@@ -32,7 +32,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             add = () if meant is None else (acl._replace(host=meant),)
             yield Finding(
                 Severity.ERROR,
-                f"{_said(acl.host, kind)}, so it matches nobody",
+                f"{_text(acl.host, kind)}, so it matches nobody",
                 acl,
                 remove=(acl,) if add else (),
                 add=add,
@@ -40,10 +40,10 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _said(host: str, kind: NearMissKind) -> str:
+def _text(host: str, kind: NearMissKind) -> str:
     if kind is NearMissKind.HOST_RANGE and host_block(host) is not None:
         return "its host is a CIDR block, which Kafka compares as text before 4.4"
-    return _SAID[kind]
+    return _PROBLEMS[kind]
 
 
 def _advice(acl: Acl, kind: NearMissKind) -> str:

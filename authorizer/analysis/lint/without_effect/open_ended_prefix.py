@@ -22,7 +22,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             continue
         prefix = acl.resource_name
         if prefix not in told:
-            told[prefix] = _said(prefix, topics)
+            told[prefix] = _text(prefix, topics)
         said = told[prefix]
         if said is not None:
             yield Finding(
@@ -33,7 +33,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _said(prefix: str, topics: list[str]) -> str | None:
+def _text(prefix: str, topics: list[str]) -> str | None:
     reached = takewhile(
         lambda name: name.startswith(prefix),
         islice(topics, bisect_left(topics, prefix), None),
