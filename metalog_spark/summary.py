@@ -132,15 +132,15 @@ def summary(tables: Tables) -> Summary:
     return Summary(**found, later=later_in(tables))
 
 
-def tally(tables: Tables, told: int | None) -> TableTotals:
-    """The totals, with the alerts of the batches up to ``file_read``."""
+def tally(tables: Tables, alerted: int | None) -> TableTotals:
+    """The totals, with the alerts of the batches up to ``alerted``."""
     from pyspark.sql import functions as f
 
     counted = {
         "decided": tables.read(DECISIONS),
         "waiting": tables.read(WAITING),
         "rejected": tables.read(REJECTED),
-        "alerts": tables.read(ALERTS).where(f"batch <= {-1 if told is None else told}"),
+        "alerts": tables.read(ALERTS).where(f"batch <= {-1 if alerted is None else alerted}"),
     }
     return TableTotals(
         **_found(*(_row(rows, **{name: f.count("*")}) for name, rows in counted.items()))

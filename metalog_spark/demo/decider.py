@@ -40,9 +40,11 @@ class Answer(NamedTuple):
 class Answers:
     """The answers to the activities ``asked``, by number, valid before the time ``until``."""
 
-    def __init__(self, decider: DecisionContext, asked: Sequence[Activity], until: int) -> None:
+    def __init__(
+        self, decision_context: DecisionContext, asked: Sequence[Activity], until: int
+    ) -> None:
         self.until = until
-        self._decider = decider
+        self._decision_context = decision_context
         self._asked = asked
         self._known: dict[int, Answer] = {}
 
@@ -53,7 +55,9 @@ class Answers:
         return answer
 
     def _answer(self, asked: Activity) -> Answer:
-        scope = self._decider.session_cache(asked.resource_type, (asked.host, asked.principal))
+        scope = self._decision_context.session_cache(
+            asked.resource_type, (asked.host, asked.principal)
+        )
         decision = scope.decide(asked.operation, asked.name)
         resource = ResourcePattern(asked.resource_type, _PLACE)
         line = format_line(
@@ -99,9 +103,11 @@ class BrokerDecider:
     def _opened(self, place: int) -> Answers:
         begin = self._begins[place]
         index, config = _in_force(self._indexes, begin), _in_force(self._configurations, begin)
-        decider = DecisionContext(index, config, shut_by="")
+        decision_context = DecisionContext(index, config, shut_by="")
         is_last = place + 1 == len(self._begins)
-        return Answers(decider, self._asked, _NEVER if is_last else self._begins[place + 1])
+        return Answers(
+            decision_context, self._asked, _NEVER if is_last else self._begins[place + 1]
+        )
 
 
 def _indexes(changes: Iterable[TimelineChange]) -> Iterator[tuple[int, AclIndex]]:

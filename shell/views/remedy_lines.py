@@ -110,8 +110,8 @@ def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:
         hosts = {acl.host for acl in acls} - {question.host}
         return f"is for {' and '.join(sorted(map(host_words, hosts)))}"
     if attribute is Attribute.PATTERN:
-        reach = {_reach(acl) for acl in acls if not _is_exact(acl)}
-        return f"reaches {' and '.join(sorted(reach))}"
+        patterns = {_pattern_words(acl) for acl in acls if not _is_exact(acl)}
+        return f"reaches {' and '.join(sorted(patterns))}"
     if attribute is Attribute.PRINCIPAL:
         who = {shown(acl.principal) for acl in acls} - {shown(question.principal)}
         return f"is about {' and '.join(sorted(who))}"
@@ -125,7 +125,7 @@ def _is_exact(acl: Acl) -> bool:
     return acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
 
 
-def _reach(acl: Acl) -> str:
+def _pattern_words(acl: Acl) -> str:
     if acl.pattern_type is PatternType.PREFIXED:
         return f"all names that begin with {shown(acl.resource_name)}"
     return "all names"

@@ -53,7 +53,7 @@ class Audit(NamedTuple):
 
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
     """Compare each question once, whatever the log says was answered."""
-    before, after = (_decider(acls, made) for acls in (made.current, made.after))
+    before, after = (_answer_of(acls, made) for acls in (made.current, made.after))
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
     for group in groups:
@@ -116,7 +116,7 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
                     yield Question(session.principal, operation, kind, cell.name, who[0])
 
 
-def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
+def _answer_of(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
     authorizer = _authorizer(acls, made)
     return lambda group: authorizer.is_allowed(*_asked(group.asked.question))
 

@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 def made_in(folder: Path, days: range = YEAR) -> Made:
     folder.mkdir()
-    return make(folder, requests=REQUESTS, seed=SEED, days=days, said=lambda *_: None)
+    return make(folder, requests=REQUESTS, seed=SEED, days=days, report=lambda *_: None)
 
 
 @pytest.fixture(name="made", scope="module")
@@ -215,7 +215,7 @@ def test_some_days_are_of_the_same_year(made: Made, tmp_path: Path) -> None:
 
 def test_what_a_year_has_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="--requests 10"):
-        make(tmp_path, requests=10, said=lambda *_: None)
+        make(tmp_path, requests=10, report=lambda *_: None)
     assert days_from("2025-12-31", 1) == range(364, 365)
     for count in (0, 2):
         with pytest.raises(InvalidRequest, match=f"--days {count}: the year has 1 to 1 from"):

@@ -88,7 +88,7 @@ def test_of_a_node_that_did_not_stop_what_no_index_entry_has_is_not_missed(
 ) -> None:
     """The limit that the README states."""
     folder = copied(case, tmp_path)
-    entries = [reach.end for reach in DirectoryLog(folder).folder.reaches if not reach.is_certain]
+    entries = [reach.end for reach in DirectoryLog(folder).folder.extents if not reach.is_certain]
     ends = [batch.base_offset for batch in batches_of_last_segment(DirectoryLog(folder))]
     said = errors_of_cuts(folder)
     tail = ends[-len(said) :]
