@@ -159,9 +159,9 @@ def _check_flat(schema: Any) -> None:
 
 
 def _entry(record: Any, number: int, file: str) -> AclEntry:
-    place = FilePosition(f"{file}, record {number}")
+    position = FilePosition(f"{file}, record {number}")
     values: list[Any] = [
-        read_word(_ENUMS[key], record[key], key, place) if key in _ENUMS else record[key]
+        read_word(_ENUMS[key], record[key], key, position) if key in _ENUMS else record[key]
         for key in ACL_KEYS
     ]
-    return checked(AclEntry(Acl(*values), AclNotes(*(record[key] for key in NOTE_KEYS)), place))
+    return checked(AclEntry(Acl(*values), AclNotes(*(record[key] for key in NOTE_KEYS)), position))

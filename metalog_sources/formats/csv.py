@@ -38,15 +38,15 @@ _OPTIONAL: Final = "PatternType"
 def read_csv(text: str, file: str) -> Document:
     lines = _Lines(text)
     rows = _rows(lines, file)
-    place, header = next(rows, (FilePosition(file, 1), []))
+    position, header = next(rows, (FilePosition(file, 1), []))
     for column in header:
         if column not in COLUMNS:
-            raise fault(place, f"unknown column {column!r}; {near(column, COLUMNS)}")
+            raise fault(position, f"unknown column {column!r}; {near(column, COLUMNS)}")
     missing = [each for each in COLUMNS if each not in header and each != _OPTIONAL]
     if missing or len(set(header)) < len(header):
         said = f"no column {missing[0]}" if missing else "a column stands twice"
-        raise fault(place, f"{said}; the first line is {','.join(COLUMNS)}")
-    entries = tuple(_entry(header, row, place) for place, row in rows)
+        raise fault(position, f"{said}; the first line is {','.join(COLUMNS)}")
+    entries = tuple(_entry(header, row, position) for position, row in rows)
     return Document(entries, missing=tuple(lines.marks))
 
 
@@ -87,20 +87,20 @@ def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
         line = reader.line_num + 1
 
 
-def _entry(header: list[str], row: list[str], place: FilePosition) -> AclEntry:
+def _entry(header: list[str], row: list[str], position: FilePosition) -> AclEntry:
     if len(row) != len(header):
-        raise fault(place, f"{counted(len(row), 'value')} for {counted(len(header), 'column')}")
+        raise fault(position, f"{counted(len(row), 'value')} for {counted(len(header), 'column')}")
     cells = dict(zip(header, map(csv_text, row), strict=True))
     acl = Acl(
-        read_word(ResourceType, cells["ResourceType"], "ResourceType", place),
+        read_word(ResourceType, cells["ResourceType"], "ResourceType", position),
         cells["ResourceName"],
-        read_word(PatternType, cells.get(_OPTIONAL, "LITERAL"), _OPTIONAL, place),
+        read_word(PatternType, cells.get(_OPTIONAL, "LITERAL"), _OPTIONAL, position),
         cells["KafkaPrincipal"],
         cells["Host"],
-        read_word(Operation, cells["Operation"], "Operation", place),
-        read_word(PermissionType, cells["PermissionType"], "PermissionType", place),
+        read_word(Operation, cells["Operation"], "Operation", position),
+        read_word(PermissionType, cells["PermissionType"], "PermissionType", position),
     )
-    return checked(AclEntry(acl, place=place))
+    return checked(AclEntry(acl, position=position))
 
 
 def write_csv(document: Document) -> str:

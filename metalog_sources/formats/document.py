@@ -47,7 +47,7 @@ class AclEntry(NamedTuple):
 
     acl: Acl
     notes: AclNotes = NO_NOTES
-    place: FilePosition | None = None
+    position: FilePosition | None = None
 
 
 class Own(NamedTuple):
@@ -95,7 +95,7 @@ class Claim(NamedTuple):
     """One entry of a file's ``owns``, with its position."""
 
     own: Own
-    place: FilePosition
+    position: FilePosition
 
 
 def is_owned(acl: Acl, owns: Iterable[Own]) -> bool:
@@ -139,7 +139,7 @@ def most_entries(size: int) -> int:
 
 class Positioned(Protocol):
     @property
-    def place(self) -> FilePosition | None: ...
+    def position(self) -> FilePosition | None: ...
 
 
 _Entry = TypeVar("_Entry", bound=Positioned)
@@ -150,7 +150,7 @@ def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterato
     most = most_entries(size)
     for number, entry in enumerate(entries, 1):
         if number > most:
-            where = "" if entry.place is None else f"{entry.place}: "
+            where = "" if entry.position is None else f"{entry.position}: "
             raise InvalidRequest(f"{where}the file expands to more than {most:,} {what}; split it")
         yield entry
 

@@ -62,7 +62,7 @@ def read_json(text: str, file: str) -> Document:
             users.append(read_user(node))
         elif isinstance(node, Fields) and {key.value for key, _ in node.pairs} == _KIP11_KEYS:
             raise fault(
-                node.place,
+                node.position,
                 "ACLs as ZooKeeper holds them, which do not say on which resource they are; "
                 "give zookeeper://HOST:PORT itself, or write them as lines of acls --json",
             )
@@ -70,7 +70,7 @@ def read_json(text: str, file: str) -> Document:
             entries += read_rule(node, ignored=("id",))
             if len(entries) > most:
                 raise fault(
-                    node.place, f"the file expands to more than {counted(most, 'ACL')}; split it"
+                    node.position, f"the file expands to more than {counted(most, 'ACL')}; split it"
                 )
     return Document(tuple(entries), users=tuple(users), missing=tuple(missing))
 
@@ -84,7 +84,7 @@ def _without_missing(node: Node) -> tuple[Node, list[str]]:
         return node, []
     others = [pair for pair in node.pairs if pair[0].value != _MISSING]
     said = [_missing_line(item) for value in lists for item in items_of(value, _MISSING)]
-    return Fields(others, node.place), said
+    return Fields(others, node.position), said
 
 
 def _missing_line(node: Node) -> str:

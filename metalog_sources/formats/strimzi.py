@@ -87,7 +87,9 @@ def read_kafka_user(node: Node, size: int) -> Document:
         listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
         return Document(tuple(bounded(listed, size)))
     if kind != KIND or not text_of(found["apiVersion"], "apiVersion").startswith(_GROUP):
-        raise fault(found["kind"].place, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read")
+        raise fault(
+            found["kind"].position, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read"
+        )
     metadata = fields_of(_required(found, "metadata", node), "metadata", None)
     name = text_of(_required(metadata, "name", found["metadata"]), "metadata.name")
     spec = fields_of(found["spec"], "spec", None) if _is_given(found, "spec") else {}
@@ -97,8 +99,8 @@ def read_kafka_user(node: Node, size: int) -> Document:
     authorization = fields_of(spec["authorization"], "spec.authorization", ("type", "acls"))
     type_ = text_of(_required(authorization, "type", spec["authorization"]), "type")
     if type_ != "simple":
-        place = authorization["type"].place
-        raise fault(place, f"unknown authorization type {type_!r}; {near(type_, ('simple',))}")
+        position = authorization["type"].position
+        raise fault(position, f"unknown authorization type {type_!r}; {near(type_, ('simple',))}")
     acls = items_of(authorization["acls"], "acls") if "acls" in authorization else ()
     entries = (entry for acl in acls for entry in _read_acl(acl, principal))
     return Document(tuple(bounded(entries, size)))
@@ -111,9 +113,9 @@ def _is_tls(spec: dict[str, Node]) -> bool:
     authentication = fields_of(node, "spec.authentication", None)
     type_ = text_of(_required(authentication, "type", node), "type")
     if type_ not in _AUTHENTICATIONS:
-        place = authentication["type"].place
+        position = authentication["type"].position
         said = near(type_, _AUTHENTICATIONS)
-        raise fault(place, f"unknown authentication type {type_!r}; {said}")
+        raise fault(position, f"unknown authentication type {type_!r}; {said}")
     return type_ in _TLS
 
 
@@ -129,22 +131,22 @@ def _read_acl(node: Node, principal: str) -> list[AclEntry]:
         given = resource.get("patternType")
         pattern = PatternType.LITERAL if given is None else _choice(given, "patternType", _PATTERNS)
     if "operation" in found and "operations" in found:
-        raise fault(node.place, "operation and operations are one thing; give operations")
+        raise fault(node.position, "operation and operations are one thing; give operations")
     operations = found.get("operations") or _required(found, "operation", node)
     host = text_of(found["host"], "host") if "host" in found else WILDCARD
     permission = PermissionType.ALLOW
     if "type" in found:
         text = text_of(found["type"], "type")
-        permission = read_word(PermissionType, text, "type", found["type"].place)
+        permission = read_word(PermissionType, text, "type", found["type"].position)
     read = [
-        read_word(Operation, text.value or "", "operation", text.place)
+        read_word(Operation, text.value or "", "operation", text.position)
         for text in texts_of(operations, "operations")
     ]
     return [
         checked(
             AclEntry(
                 Acl(resource_type, name, pattern, principal, host, operation, permission),
-                place=node.place,
+                position=node.position,
             )
         )
         for operation in read
@@ -154,7 +156,7 @@ def _read_acl(node: Node, principal: str) -> list[AclEntry]:
 def _choice(node: Node, what: str, choices: dict[str, T]) -> T:
     text = text_of(node, what)
     if text not in choices:
-        raise fault(node.place, f"unknown {what} {text!r}; {near(text, choices)}")
+        raise fault(node.position, f"unknown {what} {text!r}; {near(text, choices)}")
     return choices[text]
 
 
@@ -165,7 +167,7 @@ def _is_given(found: dict[str, Node], key: str) -> bool:
 
 def _required(found: dict[str, Node], key: str, within: Node) -> Node:
     if key not in found:
-        raise fault(within.place, f"there is no {key}")
+        raise fault(within.position, f"there is no {key}")
     return found[key]
 
 

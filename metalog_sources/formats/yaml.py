@@ -32,7 +32,7 @@ def read_yaml(text: str, file: str) -> Document:
         parts.append(read(node, size))
         found += len(parts[-1].entries) + len(parts[-1].owns)
         if found > most_entries(size):
-            raise fault(node.place, f"the file expands to more than {most_entries(size):,} ACLs")
+            raise fault(node.position, f"the file expands to more than {most_entries(size):,} ACLs")
     return joined(parts)
 
 

@@ -32,7 +32,7 @@ def added_outside(document: Document) -> list[Outside]:
     owns = _by_file(document.claims)
     found = []
     for entry in document.entries:
-        mine = owns.get(entry.place.file) if entry.place is not None else None
+        mine = owns.get(entry.position.file) if entry.position is not None else None
         if mine is None or is_owned(entry.acl, [claim.own for claim in mine]):
             continue
         owner = next((each for each in document.claims if each.own.covers(entry.acl)), None)
@@ -45,12 +45,12 @@ def owned_twice(document: Document) -> list[Overlap]:
 
     Only claims are compared of which one name begins with the other.
     """
-    place = {claim: number for number, claim in enumerate(document.claims)}
+    position = {claim: number for number, claim in enumerate(document.claims)}
     first: dict[Claim, Claim] = {}
     for one, other in _candidates(document.claims):
-        early, late = sorted((one, other), key=place.__getitem__)
-        if one.place.file != other.place.file and one.own.overlaps(other.own):
-            first[late] = min(first.get(late, early), early, key=place.__getitem__)
+        early, late = sorted((one, other), key=position.__getitem__)
+        if one.position.file != other.position.file and one.own.overlaps(other.own):
+            first[late] = min(first.get(late, early), early, key=position.__getitem__)
     return [Overlap(first[claim], claim) for claim in document.claims if claim in first]
 
 
@@ -74,13 +74,13 @@ def outside_text(owner: Claim | None) -> str:
     """The reason for an ``Outside``, as a clause about its ACL."""
     if owner is None:
         return "its file has owns, and none of it covers this"
-    return f"its file does not own this, but {owner.place} does"
+    return f"its file does not own this, but {owner.position} does"
 
 
 def overlap_text(overlap: Overlap) -> str:
     """The reason for an ``Overlap``, as a clause about the second file's claim."""
     return (
-        f"{own_text(overlap.one.own)} are owned by {overlap.one.place} too, and either file, "
+        f"{own_text(overlap.one.own)} are owned by {overlap.one.position} too, and either file, "
         "pruned alone, removes what the other one wants"
     )
 
@@ -97,5 +97,5 @@ def own_text(own: Own) -> str:
 def _by_file(claims: Collection[Claim]) -> dict[str, list[Claim]]:
     found: dict[str, list[Claim]] = {}
     for claim in claims:
-        found.setdefault(claim.place.file, []).append(claim)
+        found.setdefault(claim.position.file, []).append(claim)
     return found

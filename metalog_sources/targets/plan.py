@@ -235,14 +235,14 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
     version = text_of(fields_of(node, "a saved plan", None)[_SAVED_KEYS[0]], _SAVED_KEYS[0])
     if version != VERSION:
         raise fault(
-            node.place,
+            node.position,
             f"a saved plan of version {version}, and this metalog takes version {VERSION}; make a "
             "new one with metalog plan --save",
         )
     found = fields_of(node, "a saved plan", (*_SAVED_KEYS, "proof"))
     for key in _SAVED_KEYS:
         if key not in found:
-            raise fault(node.place, f"a saved plan has no {key}")
+            raise fault(node.position, f"a saved plan has no {key}")
     return SavedPlan(
         text_of(found["target"], "target"),
         tuple(text_of(each, "superUsers") for each in items_of(found["superUsers"], "superUsers")),
@@ -259,12 +259,12 @@ def _read_proof(node: Node) -> PlanProof:
     found = fields_of(node, "a proof", None)
     if found.keys() != {*_PROOF_KEYS}:
         raise fault(
-            node.place,
+            node.position,
             "a proof of another version of metalog; make a new plan with metalog plan --save",
         )
     cells = whole_number(text_of(found["cells"], "cells"))
     if cells is None:
-        raise fault(found["cells"].place, "cells is a whole number")
+        raise fault(found["cells"].position, "cells is a whole number")
     claims = tuple(text_of(each, "onlyGain") for each in items_of(found["onlyGain"], "onlyGain"))
     return PlanProof(claims, cells)
 
@@ -272,14 +272,14 @@ def _read_proof(node: Node) -> PlanProof:
 def _read_boolean(node: Node, key: str) -> bool:
     text = text_of(node, key)
     if text not in ("true", "false"):
-        raise fault(node.place, f"{key} is {text}; it is true or false")
+        raise fault(node.position, f"{key} is {text}; it is true or false")
     return text == "true"
 
 
 def _read_own(node: Node) -> Own:
     owns = read_own(node)
     if len(owns) != 1:
-        raise fault(node.place, "an entry of owns in a saved plan has no lists")
+        raise fault(node.position, "an entry of owns in a saved plan has no lists")
     return owns[0]
 
 
@@ -288,7 +288,7 @@ def _read_acl(node: Node) -> Acl:
     found = fields_of(node, "an ACL", ACL_KEYS)
     for key in ACL_KEYS:
         if key not in found:
-            raise fault(node.place, f"an ACL has no {key}")
+            raise fault(node.position, f"an ACL has no {key}")
     words = {key: text_of(found[key], key) for key in ACL_KEYS}
     try:
         return Acl(
@@ -301,17 +301,17 @@ def _read_acl(node: Node) -> Acl:
             PermissionType[words["permissionType"]],
         )
     except KeyError as error:
-        raise fault(node.place, f"no word of Kafka's ACLs: {error}") from None
+        raise fault(node.position, f"no word of Kafka's ACLs: {error}") from None
 
 
 def _read_step(node: Node) -> PlanStep:
     found = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
     if "change" not in found:
-        raise fault(node.place, "a step has no change")
+        raise fault(node.position, "a step has no change")
     change = text_of(found["change"], "change")
     if change not in (ChangeKind.ADD.value, ChangeKind.REMOVE.value):
-        raise fault(found["change"].place, f"a change is add or remove, not {change!r}")
+        raise fault(found["change"].position, f"a change is add or remove, not {change!r}")
     entries = read_rule(node, ignored=("change",))
     if len(entries) != 1:
-        raise fault(node.place, "a step is one ACL, without lists")
+        raise fault(node.position, "a step is one ACL, without lists")
     return PlanStep(ChangeKind(change), entries[0].acl, entries[0].notes)

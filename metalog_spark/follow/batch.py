@@ -163,23 +163,20 @@ class FollowJob(NamedTuple):
         done = progress_of(tables)
         if number <= done.batch:
             return
-        new_input = NewRows.of(batch)
+        new = NewRows.of(batch)
         history = self.log.look()
         known_ms = known_until_ms(history)
         horizon_ms = -1 if known_ms is None else known_ms - self.lateness_ms
         is_due = done.waits_from_ms is not None and done.waits_from_ms <= horizon_ms
-        lifetimes = [
-            AclLifetime(each.id, each.acl, each.begin, each.end) for each in history.lifetimes
-        ]
-        alerts = list(
-            of_grants(lifetimes, done.looked_to, lambda ms: self.configuration.at(ms * 1000))
-        )
+        rows = history.lifetimes
+        found = [AclLifetime(each.id, each.acl, each.begin, each.end) for each in rows]
+        alerts = list(of_grants(found, done.looked_to, lambda ms: self.configuration.at(ms * 1000)))
         looked_to = max([done.looked_to, *(each.end for each in history.ranges)])
-        if new_input or is_due or alerts:
+        if new or is_due or alerts:
             progress = done._replace(batch=number, looked_to=looked_to)
             written = _Batch(self, tables, history, progress, alerts)
-            if new_input or is_due:
-                written.commit_lines(new_input, horizon_ms)
+            if new or is_due:
+                written.commit_lines(new, horizon_ms)
             else:
                 written.commit({}, {})
             for table in (REQUESTS, POSSIBLE, DECISIONS, REJECTED, ALERTS):
@@ -223,22 +220,22 @@ class _Batch:
         }
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
-    def commit_lines(self, new_input: NewRows, horizon_ms: int) -> None:
-        """Commit the batch with the lines of ``new_input`` and those that waited, decided as far
+    def commit_lines(self, new: NewRows, horizon_ms: int) -> None:
+        """Commit the batch with the lines of ``new`` and those that waited, decided as far
         as the log is known."""
         from pyspark.sql import functions as f
 
-        lines = self._read(new_input).persist()
+        lines = self._read(new).persist()
         read, self._shown = resolved(lines, self._shown)
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
             looked = self._look(read, is_known)
             self._progress = self._progress.counting(looked)
-            if new_input:
-                self._alert_of_what_is_missing(looked, new_input.at_ms)
-            if new_input.files and looked["rejected"]:
-                self._alert_of_what_is_no_audit_log(read, looked, new_input.at_ms)
+            if new:
+                self._alert_of_what_is_missing(looked, new.at_ms)
+            if new.files and looked["rejected"]:
+                self._alert_of_what_is_no_audit_log(read, looked, new.at_ms)
             waiting = requests.where(~is_known)
             replaced = self._waits(waiting, looked["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
@@ -266,19 +263,17 @@ class _Batch:
         finally:
             answers.unpersist()
 
-    def _read(self, new_input: NewRows) -> DataFrame:
+    def _read(self, new: NewRows) -> DataFrame:
         """Rows of ``READ``: the new ones and those that waited."""
         of = self._following
-        there = [
-            file for file in new_input.files if not file.startswith("/") or Path(file).is_file()
-        ]
-        if of.topic is not None and new_input.spans:
-            read = read_topic(self._session, of.topic, new_input.spans, of.broker, of.zone)
+        there = [file for file in new.files if not file.startswith("/") or Path(file).is_file()]
+        if of.topic is not None and new.spans:
+            read = read_topic(self._session, of.topic, new.spans, of.broker, of.zone)
         elif there:
             read = read_audit(self._session, there, of.zone, of.broker)
         else:
             read = frame_of(self._session, [], READ)
-        gone = [(file, "", _GONE) for file in new_input.files if file not in there]
+        gone = [(file, "", _GONE) for file in new.files if file not in there]
         more = [frame_of(self._session, gone, _UNREAD)] if gone else []
         if self._progress.waits_from_ms is not None:
             more.append(self._tables.read(WAITING))

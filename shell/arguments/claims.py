@@ -66,10 +66,10 @@ def claims_of(text: str, file: str) -> Iterator[StatedClaim]:
     """All claims in ``text``, the content of ``file`` or of an argument."""
     for document in claim_documents(text, file):
         if not isinstance(document, Fields):
-            raise fault(document.place, f"not a claim; {FORM}")
+            raise fault(document.position, f"not a claim; {FORM}")
         for word, entries in fields_of(document, "claims", CLAIM_WORDS).items():
             for entry in entries_of(entries, word):
-                yield claim_of(word, fields_of(entry, "a claim", claim_keys(word)), entry.place)
+                yield claim_of(word, fields_of(entry, "a claim", claim_keys(word)), entry.position)
 
 
 def claim_documents(text: str, file: str) -> Iterator[Node]:
@@ -117,17 +117,17 @@ def _texts(node: Node | None) -> list[str]:
     return [each.value for each in nodes if isinstance(each, Text) and each.value is not None]
 
 
-def claim_of(word: str, entry: Mapping[str, Node], place: FilePosition) -> StatedClaim:
+def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> StatedClaim:
     """The claim of ``entry``, whose keys are all in ``claim_keys``."""
     for key in claim_keys(word)[:3]:
         if key not in entry:
-            raise fault(place, f"{word} has no {key}")
+            raise fault(position, f"{word} has no {key}")
     principals = PrincipalSet(*_set_of(entry[_principal_key(word)], "principal", _principal))
     if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
-        where = entry[_principal_key(word)].place
+        where = entry[_principal_key(word)].position
         raise fault(where, "only names principals; write deny for any except some")
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
-        raise fault(entry["resource"].place, "only names resources, such as topic:payments")
+        raise fault(entry["resource"].position, "only names resources, such as topic:payments")
     operations = [_operation(text) for text in texts_of(entry["operation"], "operation")]
     named, is_all = _set_of(entry["resource"], "resource", _resource)
     excluded = sorted(named) if is_all else []
@@ -144,7 +144,7 @@ def claim_of(word: str, entry: Mapping[str, Node], place: FilePosition) -> State
         tuple(resources),
         tuple(excluded),
         hosts,
-        place,
+        position,
         comment,
     )
 
@@ -168,7 +168,7 @@ def _set_of(
     if isinstance(node, Text) and _is_except(node):
         node = _unquoted(node, what)
     if isinstance(node, Fields):
-        excepted = fields_of(node, what, (_EXCEPT,)).get(_EXCEPT, Items((), node.place))
+        excepted = fields_of(node, what, (_EXCEPT,)).get(_EXCEPT, Items((), node.position))
         return frozenset(map(read, texts_of(excepted, what))), True
     return frozenset(map(read, texts_of(node, what))), False
 
@@ -180,13 +180,13 @@ def _unquoted(node: Text, what: str) -> Node:
         f"{node.value!r} is not {_EXCEPT} and one list; write {what}: {_EXCEPT} [{_LISTED[what]}]"
     )
     if not _LISTS.match(node.value or ""):
-        raise fault(node.place, wrong)
-    _, line, column = node.place
+        raise fault(node.position, wrong)
+    _, line, column = node.position
     lead = "\n" * (line - 1) + " " * (column - 1)
     text = (node.value or "").replace(_EXCEPT, _EXCEPT_TAG.ljust(len(_EXCEPT)), 1)
-    found = list(yaml_documents(lead + text, node.place.file, {_EXCEPT_TAG: _EXCEPT}))
+    found = list(yaml_documents(lead + text, node.position.file, {_EXCEPT_TAG: _EXCEPT}))
     if len(found) != 1:
-        raise fault(node.place, wrong)
+        raise fault(node.position, wrong)
     return found[0]
 
 
@@ -195,11 +195,11 @@ def _principal(text: Text) -> str:
     if name == SUPER_USERS:
         return name
     if name == WILDCARD_PRINCIPAL:
-        raise fault(text.place, f"{name} is not a principal but all of them; write any")
+        raise fault(text.position, f"{name} is not a principal but all of them; write any")
     try:
         return str(parse_principal(name))
     except InvalidRequest as error:
-        raise fault(text.place, str(error)) from None
+        raise fault(text.position, str(error)) from None
 
 
 def _host(text: Text) -> str:
@@ -209,7 +209,7 @@ def _host(text: Text) -> str:
     address = java_text(host)
     if address is None:
         said = "is neither an address nor a CIDR block such as 10.0.0.0/8"
-        raise fault(text.place, f"host {host!r} {said}")
+        raise fault(text.position, f"host {host!r} {said}")
     return address
 
 
@@ -217,7 +217,7 @@ def _operation(text: Text) -> Operation:
     try:
         return parse_operation(text.value or "")
     except InvalidRequest as error:
-        raise fault(text.place, str(error)) from None
+        raise fault(text.position, str(error)) from None
 
 
 def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> None:
@@ -225,7 +225,8 @@ def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> No
     if operation is not Operation.ALL and operation not in known:
         listed = ", ".join(map(camel, known))
         raise fault(
-            text.place, f"Kafka never asks for {operation.name} on a {kind.name}, but for {listed}"
+            text.position,
+            f"Kafka never asks for {operation.name} on a {kind.name}, but for {listed}",
         )
 
 
@@ -233,21 +234,21 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
     try:
         kind, name = parse_resource(text.value or "")
     except InvalidRequest as error:
-        raise fault(text.place, str(error)) from None
+        raise fault(text.position, str(error)) from None
     stem = name.removesuffix(WILDCARD)
     if WILDCARD in stem:
         raise fault(
-            text.place, f"{name!r} has a * before its end; a claim is about names that begin so"
+            text.position, f"{name!r} has a * before its end; a claim is about names that begin so"
         )
     if kind is ResourceType.CLUSTER:
         pattern = all_names(kind)
         if name not in (pattern.name, WILDCARD):
-            raise fault(text.place, f"the cluster is called {pattern.name}; write cluster")
+            raise fault(text.position, f"the cluster is called {pattern.name}; write cluster")
         return kind, pattern
     is_literal = stem == name
     if stem and not can_be_named(kind, stem if is_literal else f"{stem}x"):
         said = "be called" if is_literal else "have a name that begins with"
-        raise fault(text.place, f"no {kind.name.lower()} can {said} {stem!r}")
+        raise fault(text.position, f"no {kind.name.lower()} can {said} {stem!r}")
     return kind, NamePattern(stem, is_literal)
 
 

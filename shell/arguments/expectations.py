@@ -54,7 +54,7 @@ class Expected(NamedTuple):
     """An expectation, and its entry in the file."""
 
     expectation: Expectation
-    place: FilePosition
+    position: FilePosition
     comment: str | None
 
 
@@ -94,21 +94,21 @@ def _expected(text: str, file: str) -> Iterator[Expected | StatedClaim]:
                 if word in _RESULTS:
                     found = fields_of(entry, "an expectation", KEYS)
                     if not is_claim(found):
-                        yield from _of_entry(found, entry.place, word)
+                        yield from _of_entry(found, entry.position, word)
                         continue
                 found = fields_of(entry, "a claim", claim_keys(word))
-                yield claim_of(word, found, entry.place)
+                yield claim_of(word, found, entry.position)
 
 
-def _of_entry(found: Mapping[str, Node], place: FilePosition, result: str) -> Iterator[Expected]:
+def _of_entry(found: Mapping[str, Node], position: FilePosition, result: str) -> Iterator[Expected]:
     """One expectation for each combination of the entry's lists."""
     for key in ("principal", "operation", "resource"):
         if key not in found:
-            raise fault(place, f"an expectation has no {key}")
+            raise fault(position, f"an expectation has no {key}")
     rule = text_of(found["rule"], "rule") if "rule" in found else None
     if rule is not None and rule not in RULES[result]:
         raise fault(
-            found["rule"].place, f"no rule {rule!r} of {result}; {near(rule, RULES[result])}"
+            found["rule"].position, f"no rule {rule!r} of {result}; {near(rule, RULES[result])}"
         )
     comment = text_of(found["comment"], "comment") if "comment" in found else None
     principals = _each(found["principal"], "principal", lambda text: str(parse_principal(text)))
@@ -118,14 +118,14 @@ def _of_entry(found: Mapping[str, Node], place: FilePosition, result: str) -> It
     lists = principals, resources, operations, hosts
     if prod(map(len, lists)) > MAX_ACLS_OF_A_RULE:
         raise fault(
-            place,
+            position,
             f"an expectation expands to more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
         )
     for principal, (kind, name), operation, host in product(*lists):
         for asked in _asked(operation, kind):
             question = Question(principal, asked, kind, name, host)
             expectation = Expectation(question, _RESULTS[result], rule)
-            yield Expected(expectation, place, comment)
+            yield Expected(expectation, position, comment)
 
 
 def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
@@ -134,7 +134,7 @@ def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
         try:
             values.append(read(text.value or ""))
         except InvalidRequest as error:
-            raise fault(text.place, str(error)) from None
+            raise fault(text.position, str(error)) from None
     return values
 
 

@@ -33,24 +33,23 @@ _YAML = (".yaml", ".yml")
 class LintInput(NamedTuple):
     """The input of ``lint``.
 
-    ``places`` is the position in a file of each ACL's first entry; ``named_places`` that of other
-    names in findings. ``acls`` are a log's, with their ids. ``target`` is the place that suggested
-    commands change.
+    ``positions`` has the position in a file of each ACL's first entry; ``named_positions`` of other
+    names in findings. ``acls`` are a log's, with their ids. Suggested commands change ``target``.
     """
 
     subject: LintSubject
-    places: Mapping[Acl, FilePosition]
+    positions: Mapping[Acl, FilePosition]
     acls: AclsImage | None
     target: CommandTarget
-    named_places: Mapping[str, FilePosition] = {}
+    named_positions: Mapping[str, FilePosition] = {}
     metadata_version: int | None = None
     is_kafka_assumed: bool = False
 
-    def place_of(self, finding: Finding) -> FilePosition | None:
+    def position_of(self, finding: Finding) -> FilePosition | None:
         """The position in a file at which to fix ``finding``; None without one."""
         if finding.acl is None:
-            return self.named_places.get(finding.name)
-        return self.places.get(finding.acl)
+            return self.named_positions.get(finding.name)
+        return self.positions.get(finding.acl)
 
     def ids(self, acl: Acl) -> list[str]:
         return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
@@ -94,7 +93,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     outside = added_outside(document)
-    twice = [(each.other.place, overlap_text(each)) for each in owned_twice(document)]
+    twice = [(each.other.position, overlap_text(each)) for each in owned_twice(document)]
     subject = LintSubject(
         tuple(entry.acl for entry in entries),
         config,
@@ -107,12 +106,14 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         outside=None
         if not document.claims
         else {each.entry.acl: outside_text(each.owner) for each in reversed(outside)},
-        owned_twice=[(str(place), why) for place, why in twice],
+        owned_twice=[(str(position), why) for position, why in twice],
     )
-    places = {each.acl: each.place for each in entries if each.place}
-    places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
-    named = {str(place): place for place, _ in twice if place}
-    return LintInput(subject, places, None, CommandTarget.of(source), named)
+    positions = {each.acl: each.position for each in entries if each.position}
+    positions |= {
+        each.entry.acl: each.entry.position for each in reversed(outside) if each.entry.position
+    }
+    named = {str(position): position for position, _ in twice if position}
+    return LintInput(subject, positions, None, CommandTarget.of(source), named)
 
 
 def _has_notes(source: Source, document: Document) -> bool:

@@ -61,7 +61,7 @@ def _result(rule: int, check: str, finding: Finding, looked: LintInput) -> dict[
 
 def _location(subject: str, finding: Finding, looked: LintInput) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": subject}]}
-    place = looked.place_of(finding)
+    place = looked.position_of(finding)
     if place is not None:
         physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file)}}
         if place.line:

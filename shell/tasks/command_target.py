@@ -44,10 +44,10 @@ class CommandTarget(NamedTuple):
     def of(cls, source: Source) -> CommandTarget:
         """The cluster or controllers from which ``source`` was read, with its client settings."""
         if source.kind == "zookeeper":
-            return ANY_PLACE._replace(target=quoted(source.text))
+            return ANY_CLUSTER._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)
         if option is None:
-            return ANY_PLACE
+            return ANY_CLUSTER
         if getattr(source.opened, "is_at_controllers", False):
             option = _OPTIONS["quorum"]
         settings = _settings(source)
@@ -71,18 +71,18 @@ class CommandTarget(NamedTuple):
         return {"commands": self.commands(listed), "ownCommands": self.own_commands(listed)}
 
 
-ANY_PLACE: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
+ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
 """Variables of the reader's shell, so that a pasted line cannot change a cluster by accident."""
 
 
-def place_lines(place: CommandTarget) -> Iterator[str]:
-    """Comment lines: what the reader's shell must set before commands for ``place`` can run."""
-    if place.options == CONNECTION:
+def target_lines(target: CommandTarget) -> Iterator[str]:
+    """Comment lines: what the reader's shell must set before commands for ``target`` can run."""
+    if target.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
-    elif _SETTINGS_OF_THE_SHELL in place.options:
+    elif _SETTINGS_OF_THE_SHELL in target.options:
         yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
-    if place.reader is not None:
-        yield f"no ACL lets {shown(place.reader)} ALTER the cluster, which these commands need:"
+    if target.reader is not None:
+        yield f"no ACL lets {shown(target.reader)} ALTER the cluster, which these commands need:"
         yield "  unless it is a super user, name the settings of somebody who may"
 
 

@@ -47,7 +47,7 @@ class StatedClaim(NamedTuple):
     resources: tuple[tuple[ResourceType, NamePattern], ...]
     excluded: tuple[tuple[ResourceType, NamePattern], ...]
     hosts: HostSet
-    place: FilePosition
+    position: FilePosition
     comment: str | None
 
     @property
@@ -109,7 +109,7 @@ def _proof(stated: StatedClaim, acls: list[Acl], queries: Queries) -> ClaimOutco
     try:
         result = prove(acls, config, stated.claim(config))
     except InvalidRequest as error:
-        raise InvalidRequest(f"{stated.place}: {error}") from None
+        raise InvalidRequest(f"{stated.position}: {error}") from None
     if result.witness is None:
         return ClaimOutcome(stated, result)
     traced = queries.trace(result.witness.question)

@@ -141,16 +141,16 @@ class Queries:
         )
 
     @cached_property
-    def place(self) -> CommandTarget:
+    def command_target(self) -> CommandTarget:
         """The TARGET of commands that change the source, and the principals that may not
         run them."""
         from shell.tasks.plans.lockout import who_may_alter
 
-        place = CommandTarget.of(self.source)
+        command_target = CommandTarget.of(self.source)
         caller: str | None = getattr(self.source.opened, "caller", None)
         if caller is None or caller in who_may_alter(self.acls, self.context.config, [caller]):
-            return place
-        return place._replace(reader=caller)
+            return command_target
+        return command_target._replace(reader=caller)
 
     def assuming(self, acls: Collection[Acl]) -> Queries:
         """The same, with ``acls`` in place of the source's."""

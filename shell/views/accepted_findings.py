@@ -52,7 +52,7 @@ class AcceptedFindings:
         for each in findings:
             found = words(each)
             matching = [entry for entry in self._entries if entry.covers(found)]
-            self._matched.update(entry.place for entry in matching)
+            self._matched.update(entry.position for entry in matching)
             last = max(matching, key=lambda entry: entry.until, default=None)
             if last is None or last.until < self._today:
                 left.append(each)
@@ -64,7 +64,7 @@ class AcceptedFindings:
         from metalog_spark.report.triage.accepted import idle_text
 
         for entry in self._entries:
-            if entry.place not in self._matched:
+            if entry.position not in self._matched:
                 output.warn(idle_text(entry))
 
 

@@ -16,7 +16,7 @@ from metalog.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.checklist import Checklist, ChecklistLine, check
-from shell.tasks.command_target import place_lines
+from shell.tasks.command_target import target_lines
 from shell.tasks.queries import Queries
 from shell.views.explanation import resource_text, result_cell
 from shell.views.other_kafka import say_other_answers
@@ -89,5 +89,5 @@ def checklist_remedy_lines(remedy: Remedy, queries: Queries, output: Output) -> 
         yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
     for acl in remedy.remove:
         yield f"  it takes away: {sentence(acl)}"
-    yield from command_lines(remedy.commands or (), queries.place, output, own=True)
-    yield from place_lines(queries.place)
+    yield from command_lines(remedy.commands or (), queries.command_target, output, own=True)
+    yield from target_lines(queries.command_target)

@@ -69,7 +69,11 @@ def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -
 
     remedy = checklist_remedy(checklist, queries)
     if not output.is_text:
-        said = None if remedy is None else remedy_json(remedy, queries.id_of, queries.place.as_json)
+        said = (
+            None
+            if remedy is None
+            else remedy_json(remedy, queries.id_of, queries.command_target.as_json)
+        )
         answer_checklist(checklist, queries, output, {"remedy": said})
         return
     is_denied = answer_checklist(checklist, queries, output)
@@ -92,7 +96,10 @@ def _explain(asked: ParsedQuestion, queries: Queries, arguments: Namespace, outp
     if output.format == "json":
         from authorizer.analysis.explain.json import to_json
 
-        record = to_json(explanation, queries.id_of, queries.place.as_json) | queries.extent_json()
+        record = (
+            to_json(explanation, queries.id_of, queries.command_target.as_json)
+            | queries.extent_json()
+        )
         output.record(record | {"unknown": [each.as_json() for each in explanation.unknown]})
     else:
         _print(explanation, queries, arguments, output)
@@ -116,7 +123,8 @@ def _explain_many(
             asked.append(group.asked.question)
         if output.format == "json":
             record = (
-                to_json(explanation, queries.id_of, queries.place.as_json) | queries.extent_json()
+                to_json(explanation, queries.id_of, queries.command_target.as_json)
+                | queries.extent_json()
             )
             output.record(record | group.as_json())
             continue

@@ -343,6 +343,6 @@ def _remedies(
         label = "to deny" if explanation.trace.allowed else "to allow"
         remedies, question = explanation.remedies, explanation.question
         lines = remedy_lines(
-            remedies, question, queries.place, output, whole=whole, checklists=checklists
+            remedies, question, queries.command_target, output, whole=whole, checklists=checklists
         )
         section(label, lines, output)

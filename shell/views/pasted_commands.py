@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def command_lines(
-    commands: Iterable[str], place: CommandTarget, output: Output, *, own: bool
+    commands: Iterable[str], command_target: CommandTarget, output: Output, *, own: bool
 ) -> Iterator[str]:
     """kafka-acls' commands, and if ``own``, the same with metalog."""
     listed = list(commands)
-    for command in place.commands(listed):
+    for command in command_target.commands(listed):
         yield CommandLine(f"  {output.paint(command, 'strong')}")
     if own:
         yield "  or, without Kafka's tools:"
-        for command in place.own_commands(listed):
+        for command in command_target.own_commands(listed):
             yield CommandLine(f"  {output.paint(command, 'strong')}")

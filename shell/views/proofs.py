@@ -19,7 +19,7 @@ from metalog.plurals import counted
 from metalog.visible_text import safe, shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
-from shell.tasks.command_target import CommandLine, place_lines
+from shell.tasks.command_target import CommandLine, target_lines
 from shell.tasks.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
 from shell.views.explanation import asked_from, because, resource_text
 from shell.views.pasted_commands import command_lines
@@ -101,7 +101,7 @@ def print_proofs(
         for line in witness_lines(proof, queries, arguments, output):
             output.line(f"  {line}")
         has_commands = has_commands or bool(closing_commands(proof.closing))
-    for line in place_lines(queries.place) if has_commands else ():
+    for line in target_lines(queries.command_target) if has_commands else ():
         output.line(line)
 
 
@@ -113,13 +113,13 @@ def witness_lines(
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return
-    yield f"{safe(str(proof.stated.place))}: {witness_text(proof)}"
+    yield f"{safe(str(proof.stated.position))}: {witness_text(proof)}"
     yield because(witness.question, proof.traced)
     yield CommandLine(output.paint(explain_command(witness.question, arguments), "faint"))
     yield closing_text(proof)
     lines = closing_commands(proof.closing)
     if lines:
-        yield from command_lines(lines, queries.place, output, own=False)
+        yield from command_lines(lines, queries.command_target, output, own=False)
 
 
 def witness_text(proof: ClaimOutcome) -> str:
@@ -206,9 +206,9 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
         "proven": result.is_proven,
         "cells": result.cells,
         "witness": None,
-        "file": stated.place.file,
-        "line": stated.place.line,
-        "column": stated.place.column,
+        "file": stated.position.file,
+        "line": stated.position.line,
+        "column": stated.position.column,
         "comment": stated.comment,
     }
     if result.witness is not None and proof.traced is not None:
@@ -216,7 +216,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
         lines = closing_commands(proof.closing)
         record["witness"] = queries.answer_json(question, proof.traced.decision)
         record["explain"] = explain_command(question, arguments)
-        record |= queries.place.as_json(lines or None)
+        record |= queries.command_target.as_json(lines or None)
     return record
 
 
@@ -234,7 +234,7 @@ def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: O
         for unknown in queries.unknown(question):
             if unknown.what == "principal" and unknown not in said:
                 said.add(unknown)
-                output.note(f"{stated.place}: {unknown}")
+                output.note(f"{stated.position}: {unknown}")
 
 
 def say_other_proofs(proved: list[ClaimOutcome], queries: Queries, output: Output) -> None:
@@ -253,5 +253,5 @@ def say_other_proofs(proved: list[ClaimOutcome], queries: Queries, output: Outpu
         kafka = queries.context.config.kafka.other.value
         output.note(
             f"under Kafka {kafka} {counted(len(turned), 'claim')} would have the other result, the"
-            f" first at {turned[0].stated.place}; --kafka {kafka} decides as that version"
+            f" first at {turned[0].stated.position}; --kafka {kafka} decides as that version"
         )

@@ -13,7 +13,7 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog.visible_text import shown
 from shell.output.output import Output
 from shell.tasks.acl_words import host_words, resource_kind
-from shell.tasks.command_target import CommandLine, CommandTarget, place_lines
+from shell.tasks.command_target import CommandLine, CommandTarget, target_lines
 from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _USES: Final = {
 def remedy_lines(
     remedies: Sequence[Remedy],
     question: Question,
-    place: CommandTarget,
+    command_target: CommandTarget,
     output: Output,
     *,
     whole: bool,
@@ -67,8 +67,8 @@ def remedy_lines(
             yield "  (kafka-acls has no command for that)"
             continue
         own = number == 0 or remedy.use is not None
-        yield from command_lines(remedy.commands, place, output, own=own)
-    yield from place_lines(place)
+        yield from command_lines(remedy.commands, command_target, output, own=own)
+    yield from target_lines(command_target)
 
 
 def _added(remedies: Iterable[Remedy]) -> Iterator[Acl]:

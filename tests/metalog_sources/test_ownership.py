@@ -58,8 +58,8 @@ def test_what_a_file_adds_outside(name: str, owner: str | None) -> None:
         assert found == []
         return
     (outside,) = found
-    assert str(outside.entry.place) == "a.yaml, line 3, column 5"
-    assert (str(outside.owner.place) if outside.owner else "") == owner
+    assert str(outside.entry.position) == "a.yaml, line 3, column 5"
+    assert (str(outside.owner.position) if outside.owner else "") == owner
 
 
 def test_a_file_that_says_nothing_of_owning_is_held_to_nothing() -> None:
@@ -89,7 +89,7 @@ def test_the_claims_of_two_files_as_if_all_were_compared_with_all(
     claims = tuple(Claim(own, FilePosition(file, 1 + n)) for n, (own, file) in enumerate(claimed))
     expected: dict[Claim, Claim] = {}
     for one, other in combinations(claims, 2):
-        if one.place.file != other.place.file and one.own.overlaps(other.own):
+        if one.position.file != other.position.file and one.own.overlaps(other.own):
             expected.setdefault(other, one)
     found = owned_twice(Document(claims=claims))
     assert {each.other: each.one for each in found} == expected

@@ -19,7 +19,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.image.table import Table
 from shell.output.output import Output
 from shell.tasks.broker_context import Context
-from shell.tasks.command_target import ANY_PLACE
+from shell.tasks.command_target import ANY_CLUSTER
 from shell.tasks.queries import Queries
 from shell.views.explanation import near_text, render
 
@@ -41,7 +41,7 @@ def acl(
 class _FileQueries(Queries):
     """Queries on ACLs that come from no log."""
 
-    place = ANY_PLACE
+    command_target = ANY_CLUSTER
 
     def __init__(self, acls: list[Acl]) -> None:
         by_id = Table((Uuid(number.to_bytes(16, "big")), each) for number, each in enumerate(acls))

@@ -20,7 +20,7 @@ from metalog.acl import (
 )
 from metalog_sources.source import Source, open_source
 from shell.main import main
-from shell.tasks.command_target import ANY_PLACE, CommandTarget, place_lines
+from shell.tasks.command_target import ANY_CLUSTER, CommandTarget, target_lines
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
 
@@ -64,8 +64,8 @@ def source(text: str, settings: str | None) -> Source:
                 'cluster://b:1 --command-config "$CLIENT_CONFIG"',
             ),
         ),
-        ("zookeeper://z:1", None, (ANY_PLACE.options, "zookeeper://z:1")),
-        ("folder", None, ANY_PLACE[:2]),
+        ("zookeeper://z:1", None, (ANY_CLUSTER.options, "zookeeper://z:1")),
+        ("folder", None, ANY_CLUSTER[:2]),
     ],
     ids=["brokers", "controllers", "settings from a pipe", "ZooKeeper", "a folder"],
 )
@@ -77,9 +77,9 @@ def test_commands_go_to_what_was_read(
 
 
 def test_what_a_pipe_held_is_asked_of_the_shell() -> None:
-    [said] = place_lines(CommandTarget.of(source("cluster://b:1", "/dev/fd/63")))
+    [said] = target_lines(CommandTarget.of(source("cluster://b:1", "/dev/fd/63")))
     assert said.startswith("first: export CLIENT_CONFIG=FILE")
-    assert list(place_lines(CommandTarget.of(source("cluster://b:1", "a.properties")))) == []
+    assert list(target_lines(CommandTarget.of(source("cluster://b:1", "a.properties")))) == []
 
 
 @pytest.mark.parametrize("question", [DENIED, ("User:billing", "--producer", "--topic", "orders")])

@@ -27,7 +27,7 @@ from metalog.log.folder.walk import (
     ReadPosition,
     SegmentWalk,
     find_ends,
-    place_of,
+    position_before,
 )
 from metalog.log.quorum.voters import Voters, find_voters
 from metalog.ports import (
@@ -72,7 +72,11 @@ class DirectoryLog:
         self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
         if known is not None:
-            place = known.place if known.place and self._is_still(known.place) else None
+            place = (
+                known.read_position
+                if known.read_position and self._is_still(known.read_position)
+                else None
+            )
             self._known_ends = find_ends(self._folder, self._files, place)
 
     @property
@@ -238,9 +242,9 @@ class DirectoryLog:
     def batches(self, start: int) -> Iterator[Batch]:
         """The batches from that of offset ``start`` to the end, committed or not."""
         ends = self._ends
-        if ends.place is None or ends.replaced_by is not None or start >= ends.end:
+        if ends.read_position is None or ends.replaced_by is not None or start >= ends.end:
             return
-        place = place_of(self._folder, self._files, start)
+        place = position_before(self._folder, self._files, start)
         for batch in SegmentWalk(self._folder, self._files, place):
             if batch.next_offset > start:
                 yield batch
@@ -320,7 +324,7 @@ class DirectoryLog:
     def _news(self) -> list[LogEvent]:
         """The events since the last poll, a limited number of batches at a time."""
         reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
-        place = self._ends.place
+        place = self._ends.read_position
         self.refresh()
         ends = self._ends
         events: list[LogEvent] = []
@@ -353,7 +357,7 @@ class DirectoryLog:
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
     def _is_still(self, place: ReadPosition) -> bool:
-        """Whether the log before ``place`` still exists, as far as the files show."""
+        """Whether the log before ``read_position`` still exists, as far as the files show."""
         epoch = -1 if place.epoch is None else place.epoch
         for later, start in self.leader_epochs.starts:
             if later > epoch and start < place.next_offset:

@@ -33,23 +33,26 @@ class ReadPosition(NamedTuple):
 
 
 class SegmentWalk:
-    """The batches from ``place`` on; ``place`` and ``torn_tail`` follow the iteration."""
+    """The batches from ``read_position`` on.
 
-    def __init__(self, folder: LogFolder, files: Files, place: ReadPosition) -> None:
+    The attributes ``read_position`` and ``torn_tail`` follow the iteration.
+    """
+
+    def __init__(self, folder: LogFolder, files: Files, read_position: ReadPosition) -> None:
         self._folder = folder
         self._files = files
-        self.place = place
+        self.read_position = read_position
         self.torn_tail: TornTail | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         last = self._folder.segments[-1]
         continuity = Continuity(
-            self.place.next_offset, self.place.epoch, self._folder.leader_epochs
+            self.read_position.next_offset, self.read_position.epoch, self._folder.leader_epochs
         )
-        for segment in segments_from(self._folder, self.place.segment):
+        for segment in segments_from(self._folder, self.read_position.segment):
             path = self._folder.segment_path(segment)
-            byte = self.place.byte if segment == self.place.segment else 0
-            if segment != self.place.segment:
+            byte = self.read_position.byte if segment == self.read_position.segment else 0
+            if segment != self.read_position.segment:
                 _expect_segment(segment, continuity.next_offset, str(path))
             try:
                 with opened(self._files, path) as file:
@@ -57,7 +60,7 @@ class SegmentWalk:
                         file, str(path), continuity, position=byte, may_be_torn=segment == last
                     )
                     for batch in reader:
-                        self.place = ReadPosition(
+                        self.read_position = ReadPosition(
                             segment, reader.position, batch.next_offset, batch.epoch
                         )
                         yield batch
@@ -71,7 +74,7 @@ def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
     return folder.segments[max(bisect_right(folder.segments, start) - 1, 0) :]
 
 
-def place_of(folder: LogFolder, files: Files, offset: int) -> ReadPosition:
+def position_before(folder: LogFolder, files: Files, offset: int) -> ReadPosition:
     """The place before the batch that has ``offset``, without reading those before it."""
     segment = segments_from(folder, offset)[0]
     if offset <= segment:
@@ -117,7 +120,7 @@ class LogEnds(NamedTuple):
     torn_tail: TornTail | None
     damage: CorruptLog | None
     """The damage that prevents reading the last segment to its end; ``end`` is before it."""
-    place: ReadPosition | None
+    read_position: ReadPosition | None
     """The position after the last batch; None without segments."""
 
 
@@ -131,12 +134,12 @@ def find_ends(folder: LogFolder, files: Files, known: ReadPosition | None = None
     if not folder.segments:
         return LogEnds(newest.end_offset, *newest, None, None, None, None)
     walk, damage = _walk_to_end(folder, files, known)
-    end, epoch = walk.place.next_offset, walk.place.epoch
+    end, epoch = walk.read_position.next_offset, walk.read_position.epoch
     if epoch is None:
         epoch = newest.epoch if end == newest.end_offset else 0
     if damage is None and (newest.epoch, newest.end_offset) > (epoch, end):
-        return LogEnds(newest.end_offset, *newest, newest, None, None, walk.place)
-    return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.place)
+        return LogEnds(newest.end_offset, *newest, newest, None, None, walk.read_position)
+    return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.read_position)
 
 
 def _walk_to_end(
@@ -149,7 +152,7 @@ def _walk_to_end(
     for segment in reversed(folder.segments):
         walk = SegmentWalk(folder, files, beginning(segment))
         damage = _walked(walk)
-        if walk.place.epoch is not None:
+        if walk.read_position.epoch is not None:
             break
     return walk, damage
 

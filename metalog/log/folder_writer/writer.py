@@ -272,8 +272,8 @@ class WritableDirectoryLog:
         ends, segments = self._log.ends, self._log.folder.segments
         if not segments:
             return Appender(partition, ends.end, self._files, self._limits)
-        is_last = ends.place is not None and ends.place.segment == segments[-1]
-        size = ends.place.byte if ends.place is not None and is_last else 0
+        is_last = ends.read_position is not None and ends.read_position.segment == segments[-1]
+        size = ends.read_position.byte if ends.read_position is not None and is_last else 0
         return Appender(partition, segments[-1], self._files, self._limits, size=size)
 
     def _epoch_starts(self) -> list[CheckpointedEpoch]:
@@ -341,5 +341,5 @@ def _readable(message: object, version: int, file: str) -> tuple[Message, int]:
 
 
 def _unwritable(path: Path, error: OSError) -> InvalidTarget:
-    place = error.filename if error.filename is not None else path
-    return InvalidTarget(f"{place}: cannot be written ({error.strerror or error})")
+    read_position = error.filename if error.filename is not None else path
+    return InvalidTarget(f"{read_position}: cannot be written ({error.strerror or error})")

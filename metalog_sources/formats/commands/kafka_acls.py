@@ -42,27 +42,29 @@ def read_kafka_acls(text: str, file: str) -> Document:
 
 
 def _entries(command: Command) -> Iterator[AclEntry]:
-    words, variables, place = command
+    words, variables, position = command
     if PurePosixPath(words[0]).name not in _NAMES:
-        raise fault(place, f"{words[0]!r} is not a kafka-acls command")
-    options = _read_options(words[1:], variables, place)
+        raise fault(position, f"{words[0]!r} is not a kafka-acls command")
+    options = _read_options(words[1:], variables, position)
     for action in _ACTIONS:
         if action in options.flags and action != AclAction.ADD.value:
-            raise fault(place, f"{action} says no ACL that is wanted; only --add does")
+            raise fault(position, f"{action} says no ACL that is wanted; only --add does")
     if AclAction.ADD.value not in options.flags:
-        raise fault(place, "has no --add, so it says no ACL that is wanted")
+        raise fault(position, "has no --add, so it says no ACL that is wanted")
     if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
-        raise fault(place, f"a command expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
+        raise fault(
+            position, f"a command expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it"
+        )
     try:
         acls = tuple(entries_of(options).to_add())
     except InvalidRequest as error:
-        raise fault(place, str(error)) from None
+        raise fault(position, str(error)) from None
     for acl in acls:
-        yield checked(AclEntry(acl, place=place))
+        yield checked(AclEntry(acl, position=position))
 
 
 def _read_options(
-    words: Sequence[str], variables: frozenset[str], place: FilePosition
+    words: Sequence[str], variables: frozenset[str], position: FilePosition
 ) -> CommandOptions:
     values: dict[str, list[str]] = {}
     flags = set()
@@ -74,11 +76,11 @@ def _read_options(
         elif option in VALUED or option in CONNECTING:
             given = value if equals else next(rest, None)
             if given is None:
-                raise fault(place, f"{option} has no value")
+                raise fault(position, f"{option} has no value")
             if option in VALUED and variables & {word, given}:
-                raise fault(place, f"{option} has a variable, {given}; write what it stands for")
+                raise fault(position, f"{option} has a variable, {given}; write what it stands for")
             values.setdefault(option, []).append(given)
         else:
             known = (*VALUED, *FLAGS, AclAction.ADD.value, *CONNECTING)
-            raise fault(place, f"unknown option {option!r}; {near(option, known)}")
+            raise fault(position, f"unknown option {option!r}; {near(option, known)}")
     return CommandOptions(values, flags)

@@ -44,7 +44,7 @@ class Command(NamedTuple):
 
     words: list[str]
     variables: frozenset[str]
-    place: FilePosition
+    position: FilePosition
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
@@ -62,14 +62,14 @@ class _Splitter:
         self._at = 0
         self._has_variable = False
         if (nul := text.find("\0")) >= 0:
-            raise fault(self._lines.place(nul), "a NUL byte, which bash leaves out; remove it")
+            raise fault(self._lines.position(nul), "a NUL byte, which bash leaves out; remove it")
 
     def command(self) -> Command | None:
         if self._at >= len(self._text):
             return None
         words: list[str] = []
         variables = set()
-        place = None
+        position = None
         while self._at < len(self._text):
             self._skip_blanks()
             mark = self._text[self._at : self._at + 1]
@@ -80,12 +80,12 @@ class _Splitter:
                 end = self._text.find("\n", self._at)
                 self._at = len(self._text) if end < 0 else end
             elif mark:
-                place = place or self._place()
+                position = position or self._position()
                 self._has_variable = False
                 words.append(self._word())
                 if self._has_variable:
                     variables.add(words[-1])
-        return Command(words, frozenset(variables), place or self._place())
+        return Command(words, frozenset(variables), position or self._position())
 
     def _skip_blanks(self) -> None:
         if found := _BLANKS.match(self._text, self._at):
@@ -120,7 +120,7 @@ class _Splitter:
         if mark == "\\":
             escaped = self._text[self._at + 1 : self._at + 2]
             if not escaped:
-                raise fault(self._place(), "a backslash with nothing after it; remove it")
+                raise fault(self._position(), "a backslash with nothing after it; remove it")
             if escaped == "\r":
                 raise self._not_read(escaped)
             self._at += 2
@@ -175,11 +175,11 @@ class _Splitter:
             parts.append(self._ansi_bytes(found))
         if self._text[at : at + 1] != "'":
             raise self._unclosed()
-        place, self._at = self._place(), at + 1
+        position, self._at = self._position(), at + 1
         try:
             return b"".join(parts).decode()
         except UnicodeDecodeError:
-            raise fault(place, "the escapes in $'…' are not UTF-8") from None
+            raise fault(position, "the escapes in $'…' are not UTF-8") from None
 
     def _ansi_bytes(self, found: re.Match[str]) -> bytes:
         if found["text"]:
@@ -190,8 +190,8 @@ class _Splitter:
             escaped = found["one"]
             return (_ONE.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
         if not number & (-1 if code else 0xFF) or number > 0x10FFFF or found["unread"]:
-            place = self._lines.place(found.start())
-            raise fault(place, f"{found[0]} is not read in $'…'; write the character itself")
+            position = self._lines.position(found.start())
+            raise fault(position, f"{found[0]} is not read in $'…'; write the character itself")
         return chr(number).encode("utf-8", "surrogatepass") if code else bytes([number & 0xFF])
 
     def _not_read(self, mark: str) -> InvalidRequest:
@@ -202,10 +202,10 @@ class _Splitter:
             why = f"bash may put names of files for a {mark} without quotes; write '{mark}'"
         elif mark in "{~":
             why = f"bash expands a {mark} without quotes; write what it stands for, or '{mark}'"
-        return fault(self._place(), why)
+        return fault(self._position(), why)
 
     def _unclosed(self) -> InvalidRequest:
-        return fault(self._place(), "a quote is not closed")
+        return fault(self._position(), "a quote is not closed")
 
-    def _place(self) -> FilePosition:
-        return self._lines.place(self._at)
+    def _position(self) -> FilePosition:
+        return self._lines.position(self._at)

@@ -24,7 +24,7 @@ _PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:
 def json_values(text: str, file: str) -> Iterator[Node]:
     """Each value in ``text``; ``InvalidRequest`` if it is not JSON."""
     reader = _Reader(text, file)
-    while reader.position < len(text):
+    while reader.offset < len(text):
         yield reader.value(0)
         reader.skip()
 
@@ -38,14 +38,14 @@ def json_values_or(
     which have positions.
     """
     reader = _Reader(text, file)
-    while reader.position < len(text):
+    while reader.offset < len(text):
         plain = reader.plain_object()
-        made = None if plain is None else shortcut(plain[0], reader.place())
+        made = None if plain is None else shortcut(plain[0], reader.position())
         if plain is None or made is None:
             yield reader.value(0)
         else:
             yield made
-            reader.position = plain[1]
+            reader.offset = plain[1]
         reader.skip()
 
 
@@ -68,55 +68,55 @@ class _Reader:
     def __init__(self, text: str, file: str) -> None:
         self._text = text
         self._lines = Lines(text, file)
-        self.position = 0
+        self.offset = 0
         self.skip()
 
     def skip(self) -> None:
-        match = _BLANKS.match(self._text, self.position)
+        match = _BLANKS.match(self._text, self.offset)
         if match is not None:
-            self.position = match.end()
+            self.offset = match.end()
 
     def plain_object(self) -> tuple[dict[str, str], int] | None:
         """The object at the present position, and its end; None if a value is not text."""
-        if self._text[self.position] != "{":
+        if self._text[self.offset] != "{":
             return None
         try:
-            found, end = _PLAIN_OBJECT.raw_decode(self._text, self.position)
+            found, end = _PLAIN_OBJECT.raw_decode(self._text, self.offset)
         except (JSONDecodeError, RecursionError):
             return None
         return None if found is None else (found, end)
 
-    def place(self) -> FilePosition:
-        return self._lines.place(self.position)
+    def position(self) -> FilePosition:
+        return self._lines.position(self.offset)
 
     def value(self, depth: int) -> Node:
-        place, start = self.place(), self._text[self.position : self.position + 1]
+        position, start = self.position(), self._text[self.offset : self.offset + 1]
         if depth > MAX_DEPTH:
-            raise fault(place, f"nested more than {MAX_DEPTH} deep")
+            raise fault(position, f"nested more than {MAX_DEPTH} deep")
         if start == '"':
             return self._string()
         if start == "{":
-            return Fields(list(self._pairs(depth)), place)
+            return Fields(list(self._pairs(depth)), position)
         if start == "[":
-            return Items(list(self._items(depth)), place)
-        plain = _PLAIN.match(self._text, self.position)
+            return Items(list(self._items(depth)), position)
+        plain = _PLAIN.match(self._text, self.offset)
         if plain is None:
             raise self._wrong("a value is missing")
-        self.position = plain.end()
-        return Text(None if plain[0] == "null" else plain[0], place)
+        self.offset = plain.end()
+        return Text(None if plain[0] == "null" else plain[0], position)
 
     def _string(self) -> Text:
-        place = self.place()
+        position = self.position()
         try:
-            value, self.position = scanstring(self._text, self.position + 1, True)
+            value, self.offset = scanstring(self._text, self.offset + 1, True)
         except JSONDecodeError as error:
-            self.position = min(error.pos, len(self._text))
+            self.offset = min(error.pos, len(self._text))
             raise self._wrong(error.msg[0].lower() + error.msg[1:].removesuffix(" at")) from None
-        return Text(value, place)
+        return Text(value, position)
 
     def _pairs(self, depth: int) -> Iterator[tuple[Text, Node]]:
         for _ in self._parts("}"):
-            if self._text[self.position : self.position + 1] != '"':
+            if self._text[self.offset : self.offset + 1] != '"':
                 raise self._wrong('a key is missing, in "quotes"')
             key = self._string()
             self.skip()
@@ -129,24 +129,24 @@ class _Reader:
 
     def _parts(self, end: str) -> Iterator[None]:
         """Yields once for each part before ``end``; the position is then the part's start."""
-        self.position += 1
+        self.offset += 1
         self.skip()
-        if self._text[self.position : self.position + 1] == end:
-            self.position += 1
+        if self._text[self.offset : self.offset + 1] == end:
+            self.offset += 1
             return
         while True:
             yield
             self.skip()
-            if self._text[self.position : self.position + 1] == end:
-                self.position += 1
+            if self._text[self.offset : self.offset + 1] == end:
+                self.offset += 1
                 return
             self._expect(",", f"{end}")
 
     def _expect(self, mark: str, other: str = "") -> None:
-        if self._text[self.position : self.position + 1] != mark:
+        if self._text[self.offset : self.offset + 1] != mark:
             raise self._wrong(f"{mark} {'or ' + other + ' ' if other else ''}is missing")
-        self.position += 1
+        self.offset += 1
         self.skip()
 
     def _wrong(self, problem: str) -> InvalidRequest:
-        return fault(self.place(), f"no JSON: {problem}")
+        return fault(self.position(), f"no JSON: {problem}")

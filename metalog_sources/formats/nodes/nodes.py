@@ -23,17 +23,17 @@ class Text(NamedTuple):
     """A text with its position; ``value`` is None for a null."""
 
     value: str | None
-    place: FilePosition
+    position: FilePosition
 
 
 class Items(NamedTuple):
     items: Sequence[Node]
-    place: FilePosition
+    position: FilePosition
 
 
 class Fields(NamedTuple):
     pairs: Sequence[tuple[Text, Node]]
-    place: FilePosition
+    position: FilePosition
 
 
 Node = Text | Items | Fields
@@ -46,13 +46,13 @@ class Lines:
         self._file = file
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
-    def place(self, position: int) -> FilePosition:
-        line = bisect_right(self._starts, position)
-        return FilePosition(self._file, line, position - self._starts[line - 1] + 1)
+    def position(self, offset: int) -> FilePosition:
+        line = bisect_right(self._starts, offset)
+        return FilePosition(self._file, line, offset - self._starts[line - 1] + 1)
 
 
-def fault(place: FilePosition | None, problem: str) -> InvalidRequest:
-    return InvalidRequest(problem if place is None else f"{place}: {problem}")
+def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
+    return InvalidRequest(problem if position is None else f"{position}: {problem}")
 
 
 def near(word: str, known: Collection[str], what: str = "one of") -> str:
@@ -65,21 +65,23 @@ def near(word: str, known: Collection[str], what: str = "one of") -> str:
 def text_of(node: Node, what: str) -> str:
     if isinstance(node, Text) and node.value is not None:
         if has_half_pair(node.value):
-            raise fault(node.place, f"{what} holds half a surrogate pair, which is not a character")
+            raise fault(
+                node.position, f"{what} holds half a surrogate pair, which is not a character"
+            )
         return node.value
     kind = "empty" if isinstance(node, Text) else "not text"
-    raise fault(node.place, f"{what} is {kind}; write a text")
+    raise fault(node.position, f"{what} is {kind}; write a text")
 
 
 def texts_of(node: Node, what: str) -> Iterator[Text]:
     """One text, or the texts of a list; each ``value`` is a str."""
     if not isinstance(node, Items):
-        yield Text(text_of(node, what), node.place)
+        yield Text(text_of(node, what), node.position)
         return
     if not node.items:
-        raise fault(node.place, f"{what} is an empty list; leave it out or name one")
+        raise fault(node.position, f"{what} is an empty list; leave it out or name one")
     for item in node.items:
-        yield Text(text_of(item, what), item.place)
+        yield Text(text_of(item, what), item.position)
 
 
 def items_of(node: Node, what: str) -> Sequence[Node]:
@@ -87,20 +89,20 @@ def items_of(node: Node, what: str) -> Sequence[Node]:
         return node.items
     if isinstance(node, Text) and node.value is None:
         return ()
-    raise fault(node.place, f"{what} is not a list; write each of them with a dash, or in [ ]")
+    raise fault(node.position, f"{what} is not a list; write each of them with a dash, or in [ ]")
 
 
 def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
     """A mapping's values by key; a repeated key, or one that is not in ``known``, is an error."""
     if not isinstance(node, Fields):
         said = f", such as {', '.join(known)}" if known else ""
-        raise fault(node.place, f"{what} is not a mapping; write keys and values{said}")
+        raise fault(node.position, f"{what} is not a mapping; write keys and values{said}")
     found: dict[str, Node] = {}
     for key, value in node.pairs:
         name = text_of(key, "a key")
         if known is not None and name not in known:
-            raise fault(key.place, f"unknown key {name!r} in {what}; {near(name, known)}")
+            raise fault(key.position, f"unknown key {name!r} in {what}; {near(name, known)}")
         if name in found:
-            raise fault(key.place, f"the key {name!r} stands twice in {what}")
+            raise fault(key.position, f"the key {name!r} stands twice in {what}")
         found[name] = value
     return found

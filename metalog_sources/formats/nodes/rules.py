@@ -88,9 +88,9 @@ def read_document(node: Node, size: int) -> Document:
 def _claims(nodes: Sequence[Node], size: int) -> tuple[Claim, ...]:
     claims: list[Claim] = []
     for node in nodes:
-        claims += (Claim(own, node.place) for own in read_own(node))
+        claims += (Claim(own, node.position) for own in read_own(node))
         if len(claims) > most_entries(size):
-            raise fault(node.place, f"the file owns more than {most_entries(size):,} patterns")
+            raise fault(node.position, f"the file owns more than {most_entries(size):,} patterns")
     return tuple(claims)
 
 
@@ -125,10 +125,10 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
         _words(Operation, found, "operation", node),
         _words(PermissionType, found, "permissionType", None, PermissionType.ALLOW),
     )
-    return expanded(rule, _notes(found), node.place)
+    return expanded(rule, _notes(found), node.position)
 
 
-def plain_entry(found: dict[str, str], place: FilePosition) -> AclEntry | None:
+def plain_entry(found: dict[str, str], position: FilePosition) -> AclEntry | None:
     """The ACL in an object that an export wrote: all fields, with Kafka's names.
 
     None for any other object, which ``read_rule`` reads and checks.
@@ -150,28 +150,28 @@ def plain_entry(found: dict[str, str], place: FilePosition) -> AclEntry | None:
     if why_not(acl) or any(map(has_half_pair, found.values())):
         return None
     if len(found) == len(ACL_KEYS):
-        return AclEntry(acl, place=place)
-    return AclEntry(acl, AclNotes(*(found.get(key) for key in NOTE_KEYS)), place)
+        return AclEntry(acl, position=position)
+    return AclEntry(acl, AclNotes(*(found.get(key) for key in NOTE_KEYS)), position)
 
 
-def expanded(rule: FileRule, notes: AclNotes, place: FilePosition) -> list[AclEntry]:
+def expanded(rule: FileRule, notes: AclNotes, position: FilePosition) -> list[AclEntry]:
     if prod(len(values) for values in rule) > MAX_ACLS_OF_A_RULE:
-        raise fault(place, f"a rule expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
-    return [checked(AclEntry(Acl(*values), notes, place)) for values in product(*rule)]
+        raise fault(position, f"a rule expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
+    return [checked(AclEntry(Acl(*values), notes, position)) for values in product(*rule)]
 
 
 def checked(entry: AclEntry) -> AclEntry:
     """``entry``; ``InvalidRequest`` if Kafka would not create its ACL."""
     error = why_not(entry.acl)
     if error:
-        raise fault(entry.place, f"Kafka refuses this ACL: {error.message}")
+        raise fault(entry.position, f"Kafka refuses this ACL: {error.message}")
     return entry
 
 
 def read_own(node: Node) -> list[Own]:
     found = fields_of(node, "owns", OWN_KEYS)
     if not found:
-        raise fault(node.place, f"owns nothing; name one of {', '.join(OWN_KEYS)}")
+        raise fault(node.position, f"owns nothing; name one of {', '.join(OWN_KEYS)}")
     types = [ResourceType.ANY]
     if "resourceType" in found and not _is_any(found["resourceType"]):
         types = _words(ResourceType, found, "resourceType", node)
@@ -179,16 +179,18 @@ def read_own(node: Node) -> list[Own]:
     if "resourceName" in found:
         names = [*_texts(found, "resourceName", node)]
         if "" in names:
-            place = found["resourceName"].place
-            raise fault(place, "resourceName is empty; leave it out to own ACLs of any name")
+            position = found["resourceName"].position
+            raise fault(position, "resourceName is empty; leave it out to own ACLs of any name")
     elif "patternType" in found:
-        raise fault(found["patternType"].place, "patternType without a resourceName owns nothing")
+        raise fault(
+            found["patternType"].position, "patternType without a resourceName owns nothing"
+        )
     principals: list[str | None] = [None]
     if "principal" in found:
         principals = [*_texts(found, "principal", node)]
     patterns = _words(PatternType, found, "patternType", None, PatternType.LITERAL)
     if len(types) * len(names) * len(principals) * len(patterns) > MAX_ACLS_OF_A_RULE:
-        raise fault(node.place, f"owns more than {MAX_ACLS_OF_A_RULE:,} patterns; split it")
+        raise fault(node.position, f"owns more than {MAX_ACLS_OF_A_RULE:,} patterns; split it")
     return [Own(*values) for values in product(types, names, patterns, principals)]
 
 
@@ -212,21 +214,21 @@ def read_user(node: Node) -> ScramUser:
     found = fields_of(node, "a user", USER_KEYS)
     for key in USER_KEYS[:3]:
         if key not in found:
-            raise fault(node.place, f"a user has no {key}")
+            raise fault(node.position, f"a user has no {key}")
     mechanism = read_word(
-        ScramMechanism, text_of(found["mechanism"], "mechanism"), "mechanism", node.place
+        ScramMechanism, text_of(found["mechanism"], "mechanism"), "mechanism", node.position
     )
     written = text_of(found["iterations"], "iterations")
     iterations = whole_number(written)
     if iterations is None:
-        raise fault(found["iterations"].place, f"iterations is not a number: {written!r}")
+        raise fault(found["iterations"].position, f"iterations is not a number: {written!r}")
     given = [key for key in SECRET_KEYS if key in found]
     if given and len(given) < len(SECRET_KEYS):
-        raise fault(node.place, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
+        raise fault(node.position, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
     salt, stored, server = (_bytes(found[key], key) if key in found else b"" for key in SECRET_KEYS)
     user = text_of(found["user"], "user")
     if problem := name_problem(user):
-        raise fault(found["user"].place, problem)
+        raise fault(found["user"].position, problem)
     return ScramUser(user, mechanism, ScramCredential(salt, stored, server, iterations))
 
 
@@ -239,7 +241,7 @@ def _bytes(node: Node, key: str) -> bytes:
     try:
         return b64decode(text_of(node, key), validate=True)
     except (binascii.Error, ValueError):
-        raise fault(node.place, f"{key} is not base64") from None
+        raise fault(node.position, f"{key} is not base64") from None
 
 
 def _texts(
@@ -247,7 +249,7 @@ def _texts(
 ) -> list[str]:
     if key not in found:
         if required_by is not None:
-            raise fault(required_by.place, f"an ACL has no {key}")
+            raise fault(required_by.position, f"an ACL has no {key}")
         return [default]
     return [text.value or "" for text in texts_of(found[key], key)]
 
@@ -261,18 +263,20 @@ def _words(
 ) -> list[Word]:
     if key not in found:
         if required_by is not None or default is None:
-            raise fault(None if required_by is None else required_by.place, f"an ACL has no {key}")
+            raise fault(
+                None if required_by is None else required_by.position, f"an ACL has no {key}"
+            )
         return [default]
     return [
-        read_word(kind, text.value or "", key, text.place) for text in texts_of(found[key], key)
+        read_word(kind, text.value or "", key, text.position) for text in texts_of(found[key], key)
     ]
 
 
 def _notes(found: dict[str, Node]) -> AclNotes:
     notes = AclNotes(*(text_of(found[key], key) if key in found else None for key in NOTE_KEYS))
     if notes.expires is not None and not _is_moment(notes.expires):
-        place = found["expires"].place
-        raise fault(place, f"expires is not a date: {notes.expires!r}; write it as 2026-12-31")
+        position = found["expires"].position
+        raise fault(position, f"expires is not a date: {notes.expires!r}; write it as 2026-12-31")
     return notes
 
 

@@ -18,7 +18,7 @@ _FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 
 
 def read_word(
-    kind: type[Word], text: str, what: str, place: FilePosition | None, *, filter: bool = False
+    kind: type[Word], text: str, what: str, position: FilePosition | None, *, filter: bool = False
 ) -> Word:
     """The member of ``kind`` that ``text`` names; with ``filter``, also a filter's members."""
     known = _known(kind, filter)
@@ -26,7 +26,7 @@ def read_word(
     if code is None:
         code = known.get(_folded(text))
     if code is None:
-        raise fault(place, f"unknown {what} {text!r}; {near(text, _names(kind, filter))}")
+        raise fault(position, f"unknown {what} {text!r}; {near(text, _names(kind, filter))}")
     return kind(code)
 
 

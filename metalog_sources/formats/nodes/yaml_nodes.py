@@ -33,13 +33,13 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
                 yield done
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = (
+        position = (
             FilePosition(file)
             if mark is None
             else FilePosition(file, mark.line + 1, mark.column + 1)
         )
         said = " ".join(str(error.problem or error.context).split())
-        raise fault(place, f"not YAML: {said}") from None
+        raise fault(position, f"not YAML: {said}") from None
     except yaml.YAMLError as error:
         said = getattr(error, "reason", None) or " ".join(str(error).split())
         raise InvalidRequest(f"{file}: not YAML: {said}") from None
@@ -56,15 +56,15 @@ class _Builder:
         self._root: Node | None = None
 
     def take(self, event: Any) -> Node | None:
-        place = FilePosition(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+        position = FilePosition(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
         if isinstance(event, yaml.ScalarEvent):
-            self._add(self._scalar(event, place), event.anchor)
+            self._add(self._scalar(event, position), event.anchor)
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
-                raise fault(place, f"the alias *{event.anchor} has no anchor before it")
+                raise fault(position, f"the alias *{event.anchor} has no anchor before it")
             self._add(self._anchors[event.anchor], None)
         elif isinstance(event, yaml.CollectionStartEvent):
-            self._begin(event, place)
+            self._begin(event, position)
         elif isinstance(event, yaml.CollectionEndEvent):
             nodes, start, is_mapping, anchor, word = self._open.pop()
             node = _mapping(nodes, start) if is_mapping else Items(nodes, start)
@@ -78,20 +78,20 @@ class _Builder:
             return self._root
         return None
 
-    def _begin(self, event: Any, place: FilePosition) -> None:
+    def _begin(self, event: Any, position: FilePosition) -> None:
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         word = None if is_mapping or event.tag is None else self._tags.get(event.tag)
         if event.tag is not None and word is None:
-            raise fault(place, f"the tag {event.tag} is not read; leave it out")
+            raise fault(position, f"the tag {event.tag} is not read; leave it out")
         if len(self._open) >= MAX_DEPTH:
-            raise fault(place, f"nested more than {MAX_DEPTH} deep")
-        self._open.append(([], place, is_mapping, event.anchor, word))
+            raise fault(position, f"nested more than {MAX_DEPTH} deep")
+        self._open.append(([], position, is_mapping, event.anchor, word))
 
-    def _scalar(self, event: Any, place: FilePosition) -> Text:
+    def _scalar(self, event: Any, position: FilePosition) -> Text:
         if event.tag not in _PLAIN_TAGS:
-            raise fault(place, f"the tag {event.tag} is not read; leave it out")
+            raise fault(position, f"the tag {event.tag} is not read; leave it out")
         is_null = event.tag is None and event.implicit[0] and event.value in _NULLS
-        return Text(None if is_null else event.value, place)
+        return Text(None if is_null else event.value, position)
 
     def _add(self, node: Node, anchor: str | None) -> None:
         if anchor is not None:
@@ -102,10 +102,10 @@ class _Builder:
             self._root = node
 
 
-def _mapping(nodes: list[Node], place: FilePosition) -> Fields:
+def _mapping(nodes: list[Node], position: FilePosition) -> Fields:
     pairs = []
     for key, value in zip(nodes[::2], nodes[1::2], strict=True):
         if not isinstance(key, Text):
-            raise fault(key.place, "a key is not text")
+            raise fault(key.position, "a key is not text")
         pairs.append((key, value))
-    return Fields(pairs, place)
+    return Fields(pairs, position)

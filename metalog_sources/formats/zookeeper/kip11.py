@@ -52,10 +52,10 @@ def read_kip11(
         raise InvalidRequest(f"{file}: {counted(len(nodes), 'JSON value')} where one is expected")
     found = fields_of(nodes[0], "the ACLs of a resource", ("version", "acls"))
     if "version" not in found or "acls" not in found:
-        raise fault(nodes[0].place, "the ACLs of a resource have a version and acls")
+        raise fault(nodes[0].position, "the ACLs of a resource have a version and acls")
     version = text_of(found["version"], "version")
     if version != str(VERSION):
-        raise fault(found["version"].place, f"version {version} is not known; only {VERSION} is")
+        raise fault(found["version"].position, f"version {version} is not known; only {VERSION} is")
     return [
         entry
         for node in items_of(found["acls"], "acls")
@@ -69,27 +69,27 @@ def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[AclEnt
     for key, value in given.items():
         singular = _SINGULAR.get(key, key)
         if singular in found:
-            raise fault(value.place, f"{singular} and {key} are one thing; give one")
+            raise fault(value.position, f"{singular} and {key} are one thing; give one")
         found[singular] = value
     for key in ("principal", "permissionType", "operation", "host"):
         if key not in found:
-            raise fault(node.place, f"an ACL has no {key}")
+            raise fault(node.position, f"an ACL has no {key}")
     permission = read_word(
         PermissionType,
         text_of(found["permissionType"], "permissionType"),
         "permissionType",
-        found["permissionType"].place,
+        found["permissionType"].position,
     )
     for principal in texts_of(found["principal"], "principal"):
         for operation in texts_of(found["operation"], "operation"):
             word = operation.value or ""
             if is_draft:
                 word = _OPERATIONS_IN_DRAFT.get(word.upper(), word)
-            member = read_word(Operation, word, "operation", operation.place)
+            member = read_word(Operation, word, "operation", operation.position)
             for host in texts_of(found["host"], "host"):
                 name, address = principal_of(principal.value or "", is_draft), host.value or ""
                 acl = Acl(*resource, name, address, member, permission)
-                yield checked(AclEntry(acl, place=principal.place))
+                yield checked(AclEntry(acl, position=principal.position))
 
 
 def principal_of(text: str, is_draft: bool) -> str:

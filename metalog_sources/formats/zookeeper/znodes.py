@@ -125,10 +125,10 @@ def read_event(data: bytes, file: str) -> Resource | None:
     found = fields_of(node, "a change of ACLs", None)
     for key in _EVENT_KEYS:
         if key not in found:
-            raise fault(node.place, f"a change of ACLs has no {key}")
+            raise fault(node.position, f"a change of ACLs has no {key}")
     kind, name = (text_of(found[key], key) for key in _EVENT_KEYS[1:3])
     pattern = read_word(
-        PatternType, text_of(found["patternType"], "patternType"), "patternType", node.place
+        PatternType, text_of(found["patternType"], "patternType"), "patternType", node.position
     )
     return resource_at(_WRITTEN_ROOTS[pattern], kind, name)
 
@@ -148,7 +148,9 @@ def read_user(data: bytes, file: str, user: str) -> Iterator[ScramUser]:
     for name, value in fields_of(found["config"], "config", None).items():
         mechanism = _MECHANISMS.get(name)
         if mechanism is not None:
-            yield ScramUser(user, mechanism, _credential(text_of(value, name), name, value.place))
+            yield ScramUser(
+                user, mechanism, _credential(text_of(value, name), name, value.position)
+            )
 
 
 class _Parts(NamedTuple):
@@ -161,19 +163,19 @@ class _Parts(NamedTuple):
         return "_Parts([hidden])"
 
 
-def _credential(text: str, name: str, place: FilePosition) -> ScramCredential:
+def _credential(text: str, name: str, position: FilePosition) -> ScramCredential:
     """Parse ``salt=…,stored_key=…,server_key=…,iterations=…``; no error shows any part of it."""
     found = dict(part.partition("=")[::2] for part in text.split(","))
     if sorted(found) != sorted(_CREDENTIAL_KEYS):
-        raise fault(place, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")
+        raise fault(position, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")
     parts = _Parts(**found)
     iterations = whole_number(parts.iterations)
     if iterations is None:
-        raise fault(place, f"{name}: its iterations are not a number")
+        raise fault(position, f"{name}: its iterations are not a number")
     try:
         salt, stored, server = (b64decode(part, validate=True) for part in parts[:3])
     except (binascii.Error, ValueError):
-        raise fault(place, f"{name}: its salt or a key is not base64") from None
+        raise fault(position, f"{name}: its salt or a key is not base64") from None
     return ScramCredential(salt, stored, server, iterations)
 
 

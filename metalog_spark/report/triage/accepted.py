@@ -31,7 +31,7 @@ _COLUMN: Final = Column("Accepted")
 class Accepted(NamedTuple):
     """``fields`` are values that a row of ``section`` must have; ``until`` is the last day."""
 
-    place: FilePosition
+    position: FilePosition
     section: str
     fields: FindingWords
     reason: str
@@ -67,20 +67,22 @@ def _entry(node: Node) -> Accepted:
     words = fields_of(node, "an accepted finding", None)
     for key in (_SECTION, _REASON, _UNTIL):
         if key not in words:
-            raise fault(node.place, f"an accepted finding has no {key}")
+            raise fault(node.position, f"an accepted finding has no {key}")
     section = text_of(words[_SECTION], _SECTION)
     if section not in FIELDS:
-        raise fault(words[_SECTION].place, f"{section} is not a section; {near(section, FIELDS)}")
+        raise fault(
+            words[_SECTION].position, f"{section} is not a section; {near(section, FIELDS)}"
+        )
     known = [_SECTION, _REASON, _UNTIL, *FIELDS[section]]
     fields_of(node, f"an accepted finding of {section}", known)
     fields = {key: text_of(words[key], key) for key in FIELDS[section] if key in words}
     if not fields:
         names = ", ".join(FIELDS[section])
-        raise fault(node.place, f"this accepts all of {section}; name one or more of {names}")
+        raise fault(node.position, f"this accepts all of {section}; name one or more of {names}")
     reason = text_of(words[_REASON], _REASON).strip()
     if not reason:
-        raise fault(words[_REASON].place, "the reason is empty; say why it is accepted")
-    return Accepted(node.place, section, fields, reason, _until(words[_UNTIL]))
+        raise fault(words[_REASON].position, "the reason is empty; say why it is accepted")
+    return Accepted(node.position, section, fields, reason, _until(words[_UNTIL]))
 
 
 def _until(node: Node) -> date:
@@ -90,7 +92,7 @@ def _until(node: Node) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise fault(node.place, f"until: {text} is not a day; write it as 2026-12-31")
+    raise fault(node.position, f"until: {text} is not a day; write it as 2026-12-31")
 
 
 def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked:
@@ -105,15 +107,15 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
     behind: list[tuple[Cell, ...]] = []
     for row in section.rows:
         matching = [entry for entry in own if entry.covers(fields_in(section, row))]
-        used.update(entry.place for entry in matching)
+        used.update(entry.position for entry in matching)
         last = max(matching, key=lambda entry: entry.until, default=None)
         is_accepted = last is not None and last.until >= today
         found += is_accepted and is_finding(section, row)
         (behind if is_accepted else left).append((*row, _cell(last, today)))
     says = [section.says, *_says(len(behind), left)]
-    unmatched = [entry for entry in own if entry.place not in used]
+    unmatched = [entry for entry in own if entry.position not in used]
     if unmatched:
-        places = ", ".join(str(entry.place) for entry in unmatched)
+        places = ", ".join(str(entry.position) for entry in unmatched)
         says.append(f"Accepted, and not found: {places}.")
     columns = (*section.columns, _COLUMN)
     made = section._replace(says=" ".join(says), columns=columns, rows=[*left, *behind])
@@ -162,7 +164,7 @@ def _without(number: Number, found: dict[str, Marked]) -> Number:
 
 def idle_text(entry: Accepted) -> str:
     """What to do about an entry that matches nothing."""
-    return f"{entry.place}: no finding of {entry.section} matches; take the entry out or mend it"
+    return f"{entry.position}: no finding of {entry.section} matches; take the entry out or mend it"
 
 
 def check_is_section_of_findings(section: str) -> None:

@@ -43,10 +43,10 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
     for document in yaml_documents(text, file):
         for name, node in fields_of(document, "the list of owners", None).items():
             if not name.strip():
-                raise fault(node.place, "a team has no name")
+                raise fault(node.position, "a team has no name")
             owns = [own for item in items_of(node, name) for own in read_own(item)]
             if not owns:
-                raise fault(node.place, f"{name} owns nothing; list its principals or resources")
+                raise fault(node.position, f"{name} owns nothing; list its principals or resources")
             owned.setdefault(name, []).extend(owns)
     if not owned:
         raise InvalidRequest(f"{file}: names no team; write a team's name and what it owns")

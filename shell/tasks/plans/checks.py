@@ -53,10 +53,10 @@ class PlanFinding(NamedTuple):
 
     message: str
     acl: Acl | None = None
-    place: FilePosition | None = None
+    position: FilePosition | None = None
 
     def __str__(self) -> str:
-        where = "" if self.place is None else f"{self.place}: "
+        where = "" if self.position is None else f"{self.position}: "
         what = "" if self.acl is None else f"{sentence(self.acl)}: "
         return f"{where}{what}{self.message}"
 
@@ -127,9 +127,9 @@ def findings_of(
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in added_outside(wanted):
         if entry.acl in added:
-            yield PlanFinding(outside_text(owner), entry.acl, entry.place)
+            yield PlanFinding(outside_text(owner), entry.acl, entry.position)
     for overlap in owned_twice(wanted):
-        yield PlanFinding(overlap_text(overlap), None, overlap.other.place)
+        yield PlanFinding(overlap_text(overlap), None, overlap.other.position)
     for step in steps:
         if why := _never_asked(step):
             yield PlanFinding(why, step.acl)

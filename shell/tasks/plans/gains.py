@@ -40,7 +40,7 @@ def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit
     for each in claims:
         if each.kind is not ClaimKind.ALLOW:
             raise InvalidRequest(
-                f"{each.place}: --only-gain states what may be gained; write it as"
+                f"{each.position}: --only-gain states what may be gained; write it as"
                 " allow: {principal: User:x, operation: Read, resource: topic:pay-*}"
             )
     return GainLimit(tuple(claims), tuple(texts))

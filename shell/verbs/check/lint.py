@@ -248,7 +248,7 @@ def _where(finding: Finding, looked: LintInput) -> list[str]:
     """The finding's position in a file, or its ids if there are several."""
     if finding.acl is None:
         return []
-    place, ids = looked.place_of(finding), looked.ids(finding.acl)
+    place, ids = looked.position_of(finding), looked.ids(finding.acl)
     if place is not None:
         return [safe(str(place))]
     return [f"/acl/id/{each}" for each in ids] if len(ids) > 1 else []
@@ -270,7 +270,7 @@ def _summary(results: Iterable[CheckResult], acls: int) -> str:
 def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any]:
     acl = finding.acl
     ids = [] if acl is None else looked.ids(acl)
-    place = looked.place_of(finding)
+    place = looked.position_of(finding)
     return {
         "check": check.id,
         "severity": finding.severity.name,
@@ -309,7 +309,7 @@ def _print_annotations(results: Sequence[CheckResult], looked: LintInput, output
     from shell.output.ci_reports import annotation
 
     for check, finding in _each(results):
-        place = looked.place_of(finding)
+        place = looked.position_of(finding)
         at = (place.file, place.line, place.column) if place is not None else ("", 0, 0)
         message = f"{_subject(finding)}: {finding.message}"
         level = _GITHUB[finding.severity]

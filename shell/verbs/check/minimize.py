@@ -77,7 +77,7 @@ def run(arguments: Namespace, output: Output) -> int:
         for step in found.steps:
             output.record(step_fields(step))
     elif output.format == "commands":
-        print_commands(found.steps, queries.place, output)
+        print_commands(found.steps, queries.command_target, output)
     else:
         from metalog_sources.formats.yaml import write_yaml
 

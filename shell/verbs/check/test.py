@@ -123,7 +123,7 @@ def _point_out_unknown(held: Iterable[ExpectationResult], queries: Queries, outp
         for unknown in queries.unknown(each.question):
             if unknown not in said:
                 said.add(unknown)
-                output.note(f"{each.expected.place}: {unknown}")
+                output.note(f"{each.expected.position}: {unknown}")
 
 
 def _print(
@@ -133,7 +133,7 @@ def _print(
         comment = each.expected.comment
         remark = "" if comment is None else f"  {output.paint(safe(comment), 'faint')}"
         output.line(f"{output.paint(_asked(each.question), 'strong')}{remark}")
-        output.line(f"  {safe(str(each.expected.place))}: {_expected_text(each)}")
+        output.line(f"  {safe(str(each.expected.position))}: {_expected_text(each)}")
         output.line(f"  {because(each.question, queries.trace(each.question))}")
         output.line(f"  {output.paint(explain_command(each.question, arguments), 'faint')}")
 
@@ -168,8 +168,8 @@ def _as_json(each: ExpectationResult, queries: Queries) -> dict[str, Any]:
         "expected": "ALLOWED" if expectation.allowed else "DENIED",
         "expectedRule": expectation.rule,
         "met": each.outcome.is_met,
-        "file": each.expected.place.file,
-        "line": each.expected.place.line,
+        "file": each.expected.position.file,
+        "line": each.expected.position.line,
         "comment": each.expected.comment,
     }
 
@@ -181,10 +181,10 @@ def _print_annotations(
 
     for each in failed:
         message = f"{_asked(each.question)}: {_expected_text(each)}{_by(each)}"
-        output.line(annotation("error", "metalog test", message, *each.expected.place))
+        output.line(annotation("error", "metalog test", message, *each.expected.position))
     for proof in broken:
         message = f"{claim_text(proof.stated)}: {broken_text(proof)}"
-        output.line(annotation("error", "metalog test", message, *proof.stated.place))
+        output.line(annotation("error", "metalog test", message, *proof.stated.position))
 
 
 def _print_junit(
@@ -194,11 +194,11 @@ def _print_junit(
 
     cases = []
     for each in held:
-        place = each.expected.place
-        failure = f"{place}: {_expected_text(each)}{_by(each)}"
+        position = each.expected.position
+        failure = f"{position}: {_expected_text(each)}{_by(each)}"
         cases.append(Case(_asked(each.question), () if each.outcome.is_met else (failure,)))
     for proof in proved:
-        failure = f"{proof.stated.place}: {broken_text(proof)}"
+        failure = f"{proof.stated.position}: {broken_text(proof)}"
         cases.append(Case(claim_text(proof.stated), () if proof.result.is_proven else (failure,)))
     print_junit("metalog test", cases, output)
 

@@ -64,7 +64,7 @@ class _State(NamedTuple):
     names_users: bool
     """False for a file that says nothing of users."""
     unread_users: tuple[LoadDoubt, ...]
-    place: CommandTarget
+    command_target: CommandTarget
     source: Source
     image: MetadataImage
 
@@ -96,12 +96,12 @@ def run(arguments: Namespace, output: Output) -> int:
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in found.added]
     steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in found.removed]
     steps.sort(key=lambda step: (acl_order(step.acl), step.change is ChangeKind.ADD))
-    _print_difference(steps, found, one.place, output)
+    _print_difference(steps, found, one.command_target, output)
     return 1 if arguments.exit_code and not found.is_none else 0
 
 
 def _print_difference(
-    steps: list[PlanStep], found: Difference, place: CommandTarget, output: Output
+    steps: list[PlanStep], found: Difference, command_target: CommandTarget, output: Output
 ) -> None:
     if output.is_text:
         _print(steps, found, output)
@@ -117,7 +117,7 @@ def _print_difference(
             print_table(steps, output)
         _print_users_table(found, output)
     else:
-        print_commands(list(chain(*phases(steps))), place, output)
+        print_commands(list(chain(*phases(steps))), command_target, output)
         if found.users:
             changes = counted(len(found.users), "change")
             output.note(f"left out: {changes} of SCRAM users; kafka-acls has no command for that")

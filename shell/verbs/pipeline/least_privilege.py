@@ -20,7 +20,7 @@ from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.options import at_least
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
-from shell.tasks.command_target import ANY_PLACE
+from shell.tasks.command_target import ANY_CLUSTER
 from shell.views.accepted_findings import (
     AcceptedFindings,
     accepted_json,
@@ -120,7 +120,7 @@ def run(arguments: Namespace, output: Output) -> int:
         print_basis(asked, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
             output.line(f"# Kept: {shown(each.principal)}: {accepted_text(entry)}.")
-        print_commands(_ordered(shares), ANY_PLACE, output)
+        print_commands(_ordered(shares), ANY_CLUSTER, output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:

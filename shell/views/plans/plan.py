@@ -76,8 +76,10 @@ def _row(step: PlanStep) -> tuple[str, ...]:
     )
 
 
-def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Output) -> None:
-    """Print the commands for all steps, in the plan's order, to be run at ``place``."""
+def print_commands(
+    steps: Sequence[PlanStep], command_target: CommandTarget, output: Output
+) -> None:
+    """Print the commands for all steps, in the plan's order, to be run at ``command_target``."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in said.inexpressible:
         why = why_no_command(acl)
@@ -88,7 +90,7 @@ def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Outp
             "alone would take away access that stays, or give access that stays denied; "
             "metalog apply can do all"
         )
-    for line in place.commands(said.lines):
+    for line in command_target.commands(said.lines):
         output.line(line)
 
 

@@ -27,18 +27,20 @@ def print_annotations(
 ) -> None:
     """Print the summary, each step as a notice, findings and broken requests as warnings, and the
     refusal as an error."""
-    places = {entry.acl: entry.place for entry in reversed(made.wanted.entries)}
+    positions = {entry.acl: entry.position for entry in reversed(made.wanted.entries)}
     output.line(annotation("notice", _TITLE, summary(made.plan.steps)))
     if refusal is not None:
         output.line(annotation("error", _TITLE, refusal.message))
     for finding in made.findings:
-        message = str(finding._replace(place=None))
-        output.line(annotation("warning", _TITLE, message, *(finding.place or ())))
+        message = str(finding._replace(position=None))
+        output.line(annotation("warning", _TITLE, message, *(finding.position or ())))
     for each in audit.broken if audit is not None else ():
         output.line(annotation("warning", f"{_TITLE}: broken", _broken_text(each)))
     for step in made.plan.steps:
-        place = places.get(step.acl) or ()
-        output.line(annotation("notice", f"{_TITLE}: {step.change.value}", step_text(step), *place))
+        position = positions.get(step.acl) or ()
+        output.line(
+            annotation("notice", f"{_TITLE}: {step.change.value}", step_text(step), *position)
+        )
 
 
 def print_cases(

@@ -67,7 +67,7 @@ def test_a_yaml_file() -> None:
         Own(TOPIC, "payments-", PREFIXED),
         Own(ResourceType.GROUP, "payments-", PREFIXED),
     )
-    assert str(document.entries[4].place) == "a.yaml, line 14, column 5"
+    assert str(document.entries[4].position) == "a.yaml, line 14, column 5"
 
 
 def test_what_we_write_is_what_a_person_would() -> None:

@@ -121,7 +121,7 @@ def test_what_bash_reads_otherwise_is_refused_with_its_place(script: str, said: 
 def test_a_comment_after_a_continued_line_and_a_word_in_two_lines() -> None:
     [first, second] = commands("a b \\\n# c\nd e\\\nf#g", "a.sh")
     assert (first.words, second.words) == (["a", "b"], ["d", "ef#g"])
-    assert (first.place.line, second.place.line) == (1, 3)
+    assert (first.position.line, second.position.line) == (1, 3)
 
 
 def test_a_dollar_alone_is_no_variable() -> None:

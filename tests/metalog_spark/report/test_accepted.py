@@ -92,7 +92,7 @@ def test_the_first_numbers_of_a_page_leave_out_what_is_accepted() -> None:
     assert shown.numbers[2] == Number(
         2, "dangers, 2 errors among them; 1 more accepted", "exposure"
     )
-    assert [str(each.place) for each in idle] == ["a.yaml, line 7, column 3"]
+    assert [str(each.position) for each in idle] == ["a.yaml, line 7, column 3"]
     assert with_accepted(contents, (), TODAY) == (contents, [])
 
 
