@@ -67,7 +67,10 @@ def _class(
     body += [*_indented(encode_body(fields)), ""]
     body += ["def json_text(self, version: int) -> str:"]
     body += [*_indented(_json_text_body(fields)), ""]
-    body += ["@staticmethod", f"def from_json(data: JsonObject, version: int) -> {name}:"]
+    body += [
+        "@staticmethod",
+        f"def from_json(data: json_fields.JsonObject, version: int) -> {name}:",
+    ]
     body += _indented(_from_json_body(name, fields))
     return "\n".join(lines + _indented(body)) + "\n\n"
 
@@ -129,25 +132,21 @@ def _json_member(f: TypedField) -> str:
 
 
 def _from_json_body(name: str, fields: list[TypedField]) -> list[str]:
-    lines = []
+    values = []
     for f in fields:
         conditions = [f"version >= {f.first}"] if f.first > 0 else []
         if f.field.tag is not None:
             conditions.append(f'"{camel(f.field.name)}" in data')
-        if conditions:
-            lines += [f"{f.local}: {f.annotation} = {f.default}", f"if {' and '.join(conditions)}:"]
-            lines.append(f"    {f.local} = {f.from_json}")
-        else:
-            lines.append(f"{f.local} = {f.from_json}")
-    return [*lines, f"return {name}({', '.join(f.local for f in fields)})"]
+        otherwise = f" if {' and '.join(conditions)} else {f.default}" if conditions else ""
+        values.append(f"    {f.from_json}{otherwise},")
+    return [f"return {name}(", *values, ")"]
 
 
 def _imports(code: str, base: str) -> str:
     """Import lines for every helper that ``code`` names."""
     words = set(re.findall(r"\w+", code))
     bases = {base, "message"} | ({"Struct"} & words)
-    json_words = {w for w in words if re.match(r"(from_json_|to_|json_(?!text)|JsonObject)", w)}
-    json_words |= {"from_json"} if "from_json(to_" in code else set()
+    json_words = {w for w in words if re.match(r"json_(?!text|fields)", w)}
     fields = {w for w in words if re.match(r"(read|write|check|refuse)_|TaggedFields$", w)}
     fields |= {"INT32_ARRAYS", "MANY", "UUID_ARRAYS"} & words
     ids = {"Uuid", "ZERO_UUID", "uuid_text"} & words
@@ -160,6 +159,7 @@ def _imports(code: str, base: str) -> str:
     ]
     for module, names in (
         ("metalog.ids", ids),
+        ("metalog.records.primitives", {"json_fields"}),
         ("metalog.records.primitives.fields", fields),
         ("metalog.records.primitives.json_fields", json_words),
         ("metalog.records.primitives.text", {"decode_text"} & words),

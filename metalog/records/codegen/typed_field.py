@@ -140,11 +140,11 @@ class TypedField(NamedTuple):
         key = f'"{camel(self.field.name)}"'
         if self.is_struct:
             kind = "structs" if self.is_array else "struct"
-            return f"from_json_{kind}({self.item}.from_json, data, {key}, version)"
-        prefix = "from_json_nullable" if self.is_nullable else "from_json"
+            return f"json_fields.from_json_{kind}({self.item}.from_json, data, {key}, version)"
+        prefix = "json_fields.from_json_nullable" if self.is_nullable else "json_fields.from_json"
         if self.is_array:
-            return f"{prefix}_array(to_{self.item}, data, {key})"
-        return f"{prefix}(to_{self.item}, data, {key})"
+            prefix += "_array"
+        return f"{prefix}(json_fields.to_{self.item}, data, {key})"
 
 
 def typed_field(field: Field) -> TypedField:

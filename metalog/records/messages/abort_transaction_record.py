@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -16,12 +17,7 @@ from metalog.records.primitives.fields import (
     write_nullable_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json_nullable,
-    json_string,
-    to_string,
-)
+from metalog.records.primitives.json_fields import json_string
 from metalog.records.primitives.text import decode_text
 
 
@@ -85,8 +81,9 @@ class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
         return f"{{{text[1:]}}}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> AbortTransactionRecord:
-        reason: str | None = None
-        if "reason" in data:
-            reason = from_json_nullable(to_string, data, "reason")
-        return AbortTransactionRecord(reason)
+    def from_json(data: json_fields.JsonObject, version: int) -> AbortTransactionRecord:
+        return AbortTransactionRecord(
+            json_fields.from_json_nullable(json_fields.to_string, data, "reason")
+            if "reason" in data
+            else None,
+        )

@@ -9,6 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -17,14 +18,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    json_string,
-    to_int8,
-    to_string,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_string
 from metalog.records.primitives.text import decode_text
 
 _INT8: Final = struct.Struct(">b")
@@ -142,22 +136,14 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> AccessControlEntryRecord:
-        id_ = from_json(to_uuid, data, "id")
-        resource_type = from_json(to_int8, data, "resourceType")
-        resource_name = from_json(to_string, data, "resourceName")
-        pattern_type = from_json(to_int8, data, "patternType")
-        principal = from_json(to_string, data, "principal")
-        host = from_json(to_string, data, "host")
-        operation = from_json(to_int8, data, "operation")
-        permission_type = from_json(to_int8, data, "permissionType")
+    def from_json(data: json_fields.JsonObject, version: int) -> AccessControlEntryRecord:
         return AccessControlEntryRecord(
-            id_,
-            resource_type,
-            resource_name,
-            pattern_type,
-            principal,
-            host,
-            operation,
-            permission_type,
+            json_fields.from_json(json_fields.to_uuid, data, "id"),
+            json_fields.from_json(json_fields.to_int8, data, "resourceType"),
+            json_fields.from_json(json_fields.to_string, data, "resourceName"),
+            json_fields.from_json(json_fields.to_int8, data, "patternType"),
+            json_fields.from_json(json_fields.to_string, data, "principal"),
+            json_fields.from_json(json_fields.to_string, data, "host"),
+            json_fields.from_json(json_fields.to_int8, data, "operation"),
+            json_fields.from_json(json_fields.to_int8, data, "permissionType"),
         )

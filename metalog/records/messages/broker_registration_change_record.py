@@ -10,6 +10,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import Uuid
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     MANY,
     UUID_ARRAYS,
@@ -27,17 +28,7 @@ from metalog.records.primitives.fields import (
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_array,
-    from_json_nullable_array,
-    json_uuids,
-    to_int8,
-    to_int32,
-    to_int64,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_uuids
 
 _INT32_INT64: Final = struct.Struct(">iq")
 _INT8: Final = struct.Struct(">b")
@@ -164,21 +155,18 @@ class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFie
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> BrokerRegistrationChangeRecord:
-        broker_id = from_json(to_int32, data, "brokerId")
-        broker_epoch = from_json(to_int64, data, "brokerEpoch")
-        fenced: int = 0
-        if "fenced" in data:
-            fenced = from_json(to_int8, data, "fenced")
-        in_controlled_shutdown: int = 0
-        if version >= 1 and "inControlledShutdown" in data:
-            in_controlled_shutdown = from_json(to_int8, data, "inControlledShutdown")
-        log_dirs: tuple[Uuid, ...] = ()
-        if version >= 2 and "logDirs" in data:
-            log_dirs = from_json_array(to_uuid, data, "logDirs")
-        cordoned_log_dirs: tuple[Uuid, ...] | None = None
-        if version >= 3 and "cordonedLogDirs" in data:
-            cordoned_log_dirs = from_json_nullable_array(to_uuid, data, "cordonedLogDirs")
+    def from_json(data: json_fields.JsonObject, version: int) -> BrokerRegistrationChangeRecord:
         return BrokerRegistrationChangeRecord(
-            broker_id, broker_epoch, fenced, in_controlled_shutdown, log_dirs, cordoned_log_dirs
+            json_fields.from_json(json_fields.to_int32, data, "brokerId"),
+            json_fields.from_json(json_fields.to_int64, data, "brokerEpoch"),
+            json_fields.from_json(json_fields.to_int8, data, "fenced") if "fenced" in data else 0,
+            json_fields.from_json(json_fields.to_int8, data, "inControlledShutdown")
+            if version >= 1 and "inControlledShutdown" in data
+            else 0,
+            json_fields.from_json_array(json_fields.to_uuid, data, "logDirs")
+            if version >= 2 and "logDirs" in data
+            else (),
+            json_fields.from_json_nullable_array(json_fields.to_uuid, data, "cordonedLogDirs")
+            if version >= 3 and "cordonedLogDirs" in data
+            else None,
         )

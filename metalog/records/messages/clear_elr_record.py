@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_string,
@@ -14,7 +15,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json, json_string, to_string
+from metalog.records.primitives.json_fields import json_string
 from metalog.records.primitives.text import decode_text
 
 
@@ -62,6 +63,7 @@ class ClearElrRecord(Message, _ClearElrRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ClearElrRecord:
-        topic_name = from_json(to_string, data, "topicName")
-        return ClearElrRecord(topic_name)
+    def from_json(data: json_fields.JsonObject, version: int) -> ClearElrRecord:
+        return ClearElrRecord(
+            json_fields.from_json(json_fields.to_string, data, "topicName"),
+        )

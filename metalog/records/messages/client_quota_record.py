@@ -8,6 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, Struct, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -20,17 +21,10 @@ from metalog.records.primitives.fields import (
     write_tagged_fields,
 )
 from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_nullable,
-    from_json_structs,
     json_bool,
     json_float64,
     json_string,
     json_structs,
-    to_bool,
-    to_float64,
-    to_string,
 )
 from metalog.records.primitives.text import decode_text
 
@@ -85,10 +79,11 @@ class EntityData(Struct, _EntityDataFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> EntityData:
-        entity_type = from_json(to_string, data, "entityType")
-        entity_name = from_json_nullable(to_string, data, "entityName")
-        return EntityData(entity_type, entity_name)
+    def from_json(data: json_fields.JsonObject, version: int) -> EntityData:
+        return EntityData(
+            json_fields.from_json(json_fields.to_string, data, "entityType"),
+            json_fields.from_json_nullable(json_fields.to_string, data, "entityName"),
+        )
 
 
 class _ClientQuotaRecordFields(NamedTuple):
@@ -148,9 +143,10 @@ class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ClientQuotaRecord:
-        entity = from_json_structs(EntityData.from_json, data, "entity", version)
-        key = from_json(to_string, data, "key")
-        value = from_json(to_float64, data, "value")
-        remove = from_json(to_bool, data, "remove")
-        return ClientQuotaRecord(entity, key, value, remove)
+    def from_json(data: json_fields.JsonObject, version: int) -> ClientQuotaRecord:
+        return ClientQuotaRecord(
+            json_fields.from_json_structs(EntityData.from_json, data, "entity", version),
+            json_fields.from_json(json_fields.to_string, data, "key"),
+            json_fields.from_json(json_fields.to_float64, data, "value"),
+            json_fields.from_json(json_fields.to_bool, data, "remove"),
+        )

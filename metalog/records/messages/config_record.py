@@ -8,6 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -17,14 +18,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_nullable,
-    json_string,
-    to_int8,
-    to_string,
-)
+from metalog.records.primitives.json_fields import json_string
 from metalog.records.primitives.text import decode_text
 
 _INT8: Final = struct.Struct(">b")
@@ -102,9 +96,10 @@ class ConfigRecord(Message, _ConfigRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ConfigRecord:
-        resource_type = from_json(to_int8, data, "resourceType")
-        resource_name = from_json(to_string, data, "resourceName")
-        name = from_json(to_string, data, "name")
-        value = from_json_nullable(to_string, data, "value")
-        return ConfigRecord(resource_type, resource_name, name, value)
+    def from_json(data: json_fields.JsonObject, version: int) -> ConfigRecord:
+        return ConfigRecord(
+            json_fields.from_json(json_fields.to_int8, data, "resourceType"),
+            json_fields.from_json(json_fields.to_string, data, "resourceName"),
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json_nullable(json_fields.to_string, data, "value"),
+        )

@@ -8,6 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_array,
@@ -17,15 +18,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_array,
-    json_string,
-    json_strings,
-    to_int64,
-    to_string,
-)
+from metalog.records.primitives.json_fields import json_string, json_strings
 from metalog.records.primitives.text import decode_text
 
 _INT64_INT64_INT64: Final = struct.Struct(">qqq")
@@ -135,20 +128,13 @@ class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> DelegationTokenRecord:
-        owner = from_json(to_string, data, "owner")
-        requester = from_json(to_string, data, "requester")
-        renewers = from_json_array(to_string, data, "renewers")
-        issue_timestamp = from_json(to_int64, data, "issueTimestamp")
-        max_timestamp = from_json(to_int64, data, "maxTimestamp")
-        expiration_timestamp = from_json(to_int64, data, "expirationTimestamp")
-        token_id = from_json(to_string, data, "tokenId")
+    def from_json(data: json_fields.JsonObject, version: int) -> DelegationTokenRecord:
         return DelegationTokenRecord(
-            owner,
-            requester,
-            renewers,
-            issue_timestamp,
-            max_timestamp,
-            expiration_timestamp,
-            token_id,
+            json_fields.from_json(json_fields.to_string, data, "owner"),
+            json_fields.from_json(json_fields.to_string, data, "requester"),
+            json_fields.from_json_array(json_fields.to_string, data, "renewers"),
+            json_fields.from_json(json_fields.to_int64, data, "issueTimestamp"),
+            json_fields.from_json(json_fields.to_int64, data, "maxTimestamp"),
+            json_fields.from_json(json_fields.to_int64, data, "expirationTimestamp"),
+            json_fields.from_json(json_fields.to_string, data, "tokenId"),
         )

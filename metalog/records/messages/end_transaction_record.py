@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject
 
 
 class _EndTransactionRecordFields(NamedTuple):
@@ -44,5 +44,5 @@ class EndTransactionRecord(Message, _EndTransactionRecordFields):
         return f"{{{text[1:]}}}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> EndTransactionRecord:
+    def from_json(data: json_fields.JsonObject, version: int) -> EndTransactionRecord:
         return EndTransactionRecord()

@@ -8,6 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_string,
@@ -15,13 +16,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    json_string,
-    to_int16,
-    to_string,
-)
+from metalog.records.primitives.json_fields import json_string
 from metalog.records.primitives.text import decode_text
 
 _INT16: Final = struct.Struct(">h")
@@ -75,7 +70,8 @@ class FeatureLevelRecord(Message, _FeatureLevelRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> FeatureLevelRecord:
-        name = from_json(to_string, data, "name")
-        feature_level = from_json(to_int16, data, "featureLevel")
-        return FeatureLevelRecord(name, feature_level)
+    def from_json(data: json_fields.JsonObject, version: int) -> FeatureLevelRecord:
+        return FeatureLevelRecord(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_int16, data, "featureLevel"),
+        )

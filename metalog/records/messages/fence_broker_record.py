@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int32, to_int64
 
 _INT32_INT64: Final = struct.Struct(">iq")
 
@@ -53,7 +53,8 @@ class FenceBrokerRecord(Message, _FenceBrokerRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> FenceBrokerRecord:
-        id_ = from_json(to_int32, data, "id")
-        epoch = from_json(to_int64, data, "epoch")
-        return FenceBrokerRecord(id_, epoch)
+    def from_json(data: json_fields.JsonObject, version: int) -> FenceBrokerRecord:
+        return FenceBrokerRecord(
+            json_fields.from_json(json_fields.to_int32, data, "id"),
+            json_fields.from_json(json_fields.to_int64, data, "epoch"),
+        )

@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int16
 
 _INT16_INT16: Final = struct.Struct(">hh")
 
@@ -53,7 +53,8 @@ class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> KRaftVersionRecord:
-        version_ = from_json(to_int16, data, "version")
-        kraft_version = from_json(to_int16, data, "kRaftVersion")
-        return KRaftVersionRecord(version_, kraft_version)
+    def from_json(data: json_fields.JsonObject, version: int) -> KRaftVersionRecord:
+        return KRaftVersionRecord(
+            json_fields.from_json(json_fields.to_int16, data, "version"),
+            json_fields.from_json(json_fields.to_int16, data, "kRaftVersion"),
+        )

@@ -9,6 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import ControlMessage, Struct, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -18,15 +19,7 @@ from metalog.records.primitives.fields import (
     write_structs,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_structs,
-    json_structs,
-    to_int16,
-    to_int32,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_structs
 
 _INT16_INT32: Final = struct.Struct(">hi")
 _INT32: Final = struct.Struct(">i")
@@ -79,12 +72,13 @@ class Voter(Struct, _VoterFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> Voter:
-        voter_id = from_json(to_int32, data, "voterId")
-        voter_directory_id: Uuid = ZERO_UUID
-        if version >= 1:
-            voter_directory_id = from_json(to_uuid, data, "voterDirectoryId")
-        return Voter(voter_id, voter_directory_id)
+    def from_json(data: json_fields.JsonObject, version: int) -> Voter:
+        return Voter(
+            json_fields.from_json(json_fields.to_int32, data, "voterId"),
+            json_fields.from_json(json_fields.to_uuid, data, "voterDirectoryId")
+            if version >= 1
+            else ZERO_UUID,
+        )
 
 
 class _LeaderChangeMessageFields(NamedTuple):
@@ -139,9 +133,10 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> LeaderChangeMessage:
-        version_ = from_json(to_int16, data, "version")
-        leader_id = from_json(to_int32, data, "leaderId")
-        voters = from_json_structs(Voter.from_json, data, "voters", version)
-        granting_voters = from_json_structs(Voter.from_json, data, "grantingVoters", version)
-        return LeaderChangeMessage(version_, leader_id, voters, granting_voters)
+    def from_json(data: json_fields.JsonObject, version: int) -> LeaderChangeMessage:
+        return LeaderChangeMessage(
+            json_fields.from_json(json_fields.to_int16, data, "version"),
+            json_fields.from_json(json_fields.to_int32, data, "leaderId"),
+            json_fields.from_json_structs(Voter.from_json, data, "voters", version),
+            json_fields.from_json_structs(Voter.from_json, data, "grantingVoters", version),
+        )

@@ -10,6 +10,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     INT32_ARRAYS,
     MANY,
@@ -30,16 +31,7 @@ from metalog.records.primitives.fields import (
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_nullable_array,
-    json_int32s,
-    json_uuids,
-    to_int8,
-    to_int32,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_int32s, json_uuids
 
 _INT32: Final = struct.Struct(">i")
 _INT32_UUID: Final = struct.Struct(">i16s")
@@ -259,48 +251,35 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> PartitionChangeRecord:
-        partition_id = from_json(to_int32, data, "partitionId")
-        topic_id = from_json(to_uuid, data, "topicId")
-        isr: tuple[int, ...] | None = None
-        if "isr" in data:
-            isr = from_json_nullable_array(to_int32, data, "isr")
-        leader: int = -2
-        if "leader" in data:
-            leader = from_json(to_int32, data, "leader")
-        replicas: tuple[int, ...] | None = None
-        if "replicas" in data:
-            replicas = from_json_nullable_array(to_int32, data, "replicas")
-        removing_replicas: tuple[int, ...] | None = None
-        if "removingReplicas" in data:
-            removing_replicas = from_json_nullable_array(to_int32, data, "removingReplicas")
-        adding_replicas: tuple[int, ...] | None = None
-        if "addingReplicas" in data:
-            adding_replicas = from_json_nullable_array(to_int32, data, "addingReplicas")
-        leader_recovery_state: int = -1
-        if "leaderRecoveryState" in data:
-            leader_recovery_state = from_json(to_int8, data, "leaderRecoveryState")
-        directories: tuple[Uuid, ...] | None = None
-        if version >= 1 and "directories" in data:
-            directories = from_json_nullable_array(to_uuid, data, "directories")
-        eligible_leader_replicas: tuple[int, ...] | None = None
-        if version >= 2 and "eligibleLeaderReplicas" in data:
-            eligible_leader_replicas = from_json_nullable_array(
-                to_int32, data, "eligibleLeaderReplicas"
-            )
-        last_known_elr: tuple[int, ...] | None = None
-        if version >= 2 and "lastKnownElr" in data:
-            last_known_elr = from_json_nullable_array(to_int32, data, "lastKnownElr")
+    def from_json(data: json_fields.JsonObject, version: int) -> PartitionChangeRecord:
         return PartitionChangeRecord(
-            partition_id,
-            topic_id,
-            isr,
-            leader,
-            replicas,
-            removing_replicas,
-            adding_replicas,
-            leader_recovery_state,
-            directories,
-            eligible_leader_replicas,
-            last_known_elr,
+            json_fields.from_json(json_fields.to_int32, data, "partitionId"),
+            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
+            json_fields.from_json_nullable_array(json_fields.to_int32, data, "isr")
+            if "isr" in data
+            else None,
+            json_fields.from_json(json_fields.to_int32, data, "leader") if "leader" in data else -2,
+            json_fields.from_json_nullable_array(json_fields.to_int32, data, "replicas")
+            if "replicas" in data
+            else None,
+            json_fields.from_json_nullable_array(json_fields.to_int32, data, "removingReplicas")
+            if "removingReplicas" in data
+            else None,
+            json_fields.from_json_nullable_array(json_fields.to_int32, data, "addingReplicas")
+            if "addingReplicas" in data
+            else None,
+            json_fields.from_json(json_fields.to_int8, data, "leaderRecoveryState")
+            if "leaderRecoveryState" in data
+            else -1,
+            json_fields.from_json_nullable_array(json_fields.to_uuid, data, "directories")
+            if version >= 1 and "directories" in data
+            else None,
+            json_fields.from_json_nullable_array(
+                json_fields.to_int32, data, "eligibleLeaderReplicas"
+            )
+            if version >= 2 and "eligibleLeaderReplicas" in data
+            else None,
+            json_fields.from_json_nullable_array(json_fields.to_int32, data, "lastKnownElr")
+            if version >= 2 and "lastKnownElr" in data
+            else None,
         )

@@ -10,6 +10,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     INT32_ARRAYS,
     MANY,
@@ -31,17 +32,7 @@ from metalog.records.primitives.fields import (
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_array,
-    from_json_nullable_array,
-    json_int32s,
-    json_uuids,
-    to_int8,
-    to_int32,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_int32s, json_uuids
 
 _INT32_INT32_INT32: Final = struct.Struct(">iii")
 _INT32_UUID: Final = struct.Struct(">i16s")
@@ -240,42 +231,29 @@ class PartitionRecord(Message, _PartitionRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> PartitionRecord:
-        partition_id = from_json(to_int32, data, "partitionId")
-        topic_id = from_json(to_uuid, data, "topicId")
-        replicas = from_json_array(to_int32, data, "replicas")
-        isr = from_json_array(to_int32, data, "isr")
-        removing_replicas = from_json_array(to_int32, data, "removingReplicas")
-        adding_replicas = from_json_array(to_int32, data, "addingReplicas")
-        leader = from_json(to_int32, data, "leader")
-        leader_recovery_state: int = 0
-        if "leaderRecoveryState" in data:
-            leader_recovery_state = from_json(to_int8, data, "leaderRecoveryState")
-        leader_epoch = from_json(to_int32, data, "leaderEpoch")
-        partition_epoch = from_json(to_int32, data, "partitionEpoch")
-        directories: tuple[Uuid, ...] = ()
-        if version >= 1:
-            directories = from_json_array(to_uuid, data, "directories")
-        eligible_leader_replicas: tuple[int, ...] | None = None
-        if version >= 2 and "eligibleLeaderReplicas" in data:
-            eligible_leader_replicas = from_json_nullable_array(
-                to_int32, data, "eligibleLeaderReplicas"
-            )
-        last_known_elr: tuple[int, ...] | None = None
-        if version >= 2 and "lastKnownElr" in data:
-            last_known_elr = from_json_nullable_array(to_int32, data, "lastKnownElr")
+    def from_json(data: json_fields.JsonObject, version: int) -> PartitionRecord:
         return PartitionRecord(
-            partition_id,
-            topic_id,
-            replicas,
-            isr,
-            removing_replicas,
-            adding_replicas,
-            leader,
-            leader_recovery_state,
-            leader_epoch,
-            partition_epoch,
-            directories,
-            eligible_leader_replicas,
-            last_known_elr,
+            json_fields.from_json(json_fields.to_int32, data, "partitionId"),
+            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
+            json_fields.from_json_array(json_fields.to_int32, data, "replicas"),
+            json_fields.from_json_array(json_fields.to_int32, data, "isr"),
+            json_fields.from_json_array(json_fields.to_int32, data, "removingReplicas"),
+            json_fields.from_json_array(json_fields.to_int32, data, "addingReplicas"),
+            json_fields.from_json(json_fields.to_int32, data, "leader"),
+            json_fields.from_json(json_fields.to_int8, data, "leaderRecoveryState")
+            if "leaderRecoveryState" in data
+            else 0,
+            json_fields.from_json(json_fields.to_int32, data, "leaderEpoch"),
+            json_fields.from_json(json_fields.to_int32, data, "partitionEpoch"),
+            json_fields.from_json_array(json_fields.to_uuid, data, "directories")
+            if version >= 1
+            else (),
+            json_fields.from_json_nullable_array(
+                json_fields.to_int32, data, "eligibleLeaderReplicas"
+            )
+            if version >= 2 and "eligibleLeaderReplicas" in data
+            else None,
+            json_fields.from_json_nullable_array(json_fields.to_int32, data, "lastKnownElr")
+            if version >= 2 and "lastKnownElr" in data
+            else None,
         )

@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int32, to_int64
 
 _INT32_INT64_INT64: Final = struct.Struct(">iqq")
 
@@ -60,8 +60,9 @@ class ProducerIdsRecord(Message, _ProducerIdsRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ProducerIdsRecord:
-        broker_id = from_json(to_int32, data, "brokerId")
-        broker_epoch = from_json(to_int64, data, "brokerEpoch")
-        next_producer_id = from_json(to_int64, data, "nextProducerId")
-        return ProducerIdsRecord(broker_id, broker_epoch, next_producer_id)
+    def from_json(data: json_fields.JsonObject, version: int) -> ProducerIdsRecord:
+        return ProducerIdsRecord(
+            json_fields.from_json(json_fields.to_int32, data, "brokerId"),
+            json_fields.from_json(json_fields.to_int64, data, "brokerEpoch"),
+            json_fields.from_json(json_fields.to_int64, data, "nextProducerId"),
+        )

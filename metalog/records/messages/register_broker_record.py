@@ -10,6 +10,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, Struct, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     MANY,
     UUID_ARRAYS,
@@ -34,25 +35,7 @@ from metalog.records.primitives.fields import (
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_array,
-    from_json_nullable,
-    from_json_nullable_array,
-    from_json_structs,
-    json_bool,
-    json_string,
-    json_structs,
-    json_uuids,
-    to_bool,
-    to_int16,
-    to_int32,
-    to_int64,
-    to_string,
-    to_uint16,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_bool, json_string, json_structs, json_uuids
 from metalog.records.primitives.text import decode_text
 
 _BOOL: Final = struct.Struct(">?")
@@ -120,12 +103,13 @@ class BrokerEndpoint(Struct, _BrokerEndpointFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> BrokerEndpoint:
-        name = from_json(to_string, data, "name")
-        host = from_json(to_string, data, "host")
-        port = from_json(to_uint16, data, "port")
-        security_protocol = from_json(to_int16, data, "securityProtocol")
-        return BrokerEndpoint(name, host, port, security_protocol)
+    def from_json(data: json_fields.JsonObject, version: int) -> BrokerEndpoint:
+        return BrokerEndpoint(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_string, data, "host"),
+            json_fields.from_json(json_fields.to_uint16, data, "port"),
+            json_fields.from_json(json_fields.to_int16, data, "securityProtocol"),
+        )
 
 
 class _BrokerFeatureFields(NamedTuple):
@@ -178,11 +162,12 @@ class BrokerFeature(Struct, _BrokerFeatureFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> BrokerFeature:
-        name = from_json(to_string, data, "name")
-        min_supported_version = from_json(to_int16, data, "minSupportedVersion")
-        max_supported_version = from_json(to_int16, data, "maxSupportedVersion")
-        return BrokerFeature(name, min_supported_version, max_supported_version)
+    def from_json(data: json_fields.JsonObject, version: int) -> BrokerFeature:
+        return BrokerFeature(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_int16, data, "minSupportedVersion"),
+            json_fields.from_json(json_fields.to_int16, data, "maxSupportedVersion"),
+        )
 
 
 class _RegisterBrokerRecordFields(NamedTuple):
@@ -350,36 +335,25 @@ class RegisterBrokerRecord(Message, _RegisterBrokerRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> RegisterBrokerRecord:
-        broker_id = from_json(to_int32, data, "brokerId")
-        is_migrating_zk_broker: bool = False
-        if version >= 2:
-            is_migrating_zk_broker = from_json(to_bool, data, "isMigratingZkBroker")
-        incarnation_id = from_json(to_uuid, data, "incarnationId")
-        broker_epoch = from_json(to_int64, data, "brokerEpoch")
-        end_points = from_json_structs(BrokerEndpoint.from_json, data, "endPoints", version)
-        features = from_json_structs(BrokerFeature.from_json, data, "features", version)
-        rack = from_json_nullable(to_string, data, "rack")
-        fenced = from_json(to_bool, data, "fenced")
-        in_controlled_shutdown: bool = False
-        if version >= 1:
-            in_controlled_shutdown = from_json(to_bool, data, "inControlledShutdown")
-        log_dirs: tuple[Uuid, ...] = ()
-        if version >= 3 and "logDirs" in data:
-            log_dirs = from_json_array(to_uuid, data, "logDirs")
-        cordoned_log_dirs: tuple[Uuid, ...] | None = None
-        if version >= 4 and "cordonedLogDirs" in data:
-            cordoned_log_dirs = from_json_nullable_array(to_uuid, data, "cordonedLogDirs")
+    def from_json(data: json_fields.JsonObject, version: int) -> RegisterBrokerRecord:
         return RegisterBrokerRecord(
-            broker_id,
-            is_migrating_zk_broker,
-            incarnation_id,
-            broker_epoch,
-            end_points,
-            features,
-            rack,
-            fenced,
-            in_controlled_shutdown,
-            log_dirs,
-            cordoned_log_dirs,
+            json_fields.from_json(json_fields.to_int32, data, "brokerId"),
+            json_fields.from_json(json_fields.to_bool, data, "isMigratingZkBroker")
+            if version >= 2
+            else False,
+            json_fields.from_json(json_fields.to_uuid, data, "incarnationId"),
+            json_fields.from_json(json_fields.to_int64, data, "brokerEpoch"),
+            json_fields.from_json_structs(BrokerEndpoint.from_json, data, "endPoints", version),
+            json_fields.from_json_structs(BrokerFeature.from_json, data, "features", version),
+            json_fields.from_json_nullable(json_fields.to_string, data, "rack"),
+            json_fields.from_json(json_fields.to_bool, data, "fenced"),
+            json_fields.from_json(json_fields.to_bool, data, "inControlledShutdown")
+            if version >= 1
+            else False,
+            json_fields.from_json_array(json_fields.to_uuid, data, "logDirs")
+            if version >= 3 and "logDirs" in data
+            else (),
+            json_fields.from_json_nullable_array(json_fields.to_uuid, data, "cordonedLogDirs")
+            if version >= 4 and "cordonedLogDirs" in data
+            else None,
         )

@@ -9,6 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, Struct, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -19,20 +20,7 @@ from metalog.records.primitives.fields import (
     write_structs,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_structs,
-    json_bool,
-    json_string,
-    json_structs,
-    to_bool,
-    to_int16,
-    to_int32,
-    to_string,
-    to_uint16,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_bool, json_string, json_structs
 from metalog.records.primitives.text import decode_text
 
 _INT16_INT16: Final = struct.Struct(">hh")
@@ -98,12 +86,13 @@ class ControllerEndpoint(Struct, _ControllerEndpointFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ControllerEndpoint:
-        name = from_json(to_string, data, "name")
-        host = from_json(to_string, data, "host")
-        port = from_json(to_uint16, data, "port")
-        security_protocol = from_json(to_int16, data, "securityProtocol")
-        return ControllerEndpoint(name, host, port, security_protocol)
+    def from_json(data: json_fields.JsonObject, version: int) -> ControllerEndpoint:
+        return ControllerEndpoint(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_string, data, "host"),
+            json_fields.from_json(json_fields.to_uint16, data, "port"),
+            json_fields.from_json(json_fields.to_int16, data, "securityProtocol"),
+        )
 
 
 class _ControllerFeatureFields(NamedTuple):
@@ -156,11 +145,12 @@ class ControllerFeature(Struct, _ControllerFeatureFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ControllerFeature:
-        name = from_json(to_string, data, "name")
-        min_supported_version = from_json(to_int16, data, "minSupportedVersion")
-        max_supported_version = from_json(to_int16, data, "maxSupportedVersion")
-        return ControllerFeature(name, min_supported_version, max_supported_version)
+    def from_json(data: json_fields.JsonObject, version: int) -> ControllerFeature:
+        return ControllerFeature(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_int16, data, "minSupportedVersion"),
+            json_fields.from_json(json_fields.to_int16, data, "maxSupportedVersion"),
+        )
 
 
 class _RegisterControllerRecordFields(NamedTuple):
@@ -222,12 +212,11 @@ class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> RegisterControllerRecord:
-        controller_id = from_json(to_int32, data, "controllerId")
-        incarnation_id = from_json(to_uuid, data, "incarnationId")
-        zk_migration_ready = from_json(to_bool, data, "zkMigrationReady")
-        end_points = from_json_structs(ControllerEndpoint.from_json, data, "endPoints", version)
-        features = from_json_structs(ControllerFeature.from_json, data, "features", version)
+    def from_json(data: json_fields.JsonObject, version: int) -> RegisterControllerRecord:
         return RegisterControllerRecord(
-            controller_id, incarnation_id, zk_migration_ready, end_points, features
+            json_fields.from_json(json_fields.to_int32, data, "controllerId"),
+            json_fields.from_json(json_fields.to_uuid, data, "incarnationId"),
+            json_fields.from_json(json_fields.to_bool, data, "zkMigrationReady"),
+            json_fields.from_json_structs(ControllerEndpoint.from_json, data, "endPoints", version),
+            json_fields.from_json_structs(ControllerFeature.from_json, data, "features", version),
         )

@@ -9,13 +9,13 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
     read_tagged_fields,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_uuid
 
 _UUID: Final = struct.Struct(">16s")
 
@@ -60,6 +60,7 @@ class RemoveTopicRecord(Message, _RemoveTopicRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> RemoveTopicRecord:
-        topic_id = from_json(to_uuid, data, "topicId")
-        return RemoveTopicRecord(topic_id)
+    def from_json(data: json_fields.JsonObject, version: int) -> RemoveTopicRecord:
+        return RemoveTopicRecord(
+            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
+        )

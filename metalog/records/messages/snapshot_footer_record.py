@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int16
 
 _INT16: Final = struct.Struct(">h")
 
@@ -52,6 +52,7 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> SnapshotFooterRecord:
-        version_ = from_json(to_int16, data, "version")
-        return SnapshotFooterRecord(version_)
+    def from_json(data: json_fields.JsonObject, version: int) -> SnapshotFooterRecord:
+        return SnapshotFooterRecord(
+            json_fields.from_json(json_fields.to_int16, data, "version"),
+        )

@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int16, to_int64
 
 _INT16_INT64: Final = struct.Struct(">hq")
 
@@ -55,7 +55,8 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> SnapshotHeaderRecord:
-        version_ = from_json(to_int16, data, "version")
-        last_contained_log_timestamp = from_json(to_int64, data, "lastContainedLogTimestamp")
-        return SnapshotHeaderRecord(version_, last_contained_log_timestamp)
+    def from_json(data: json_fields.JsonObject, version: int) -> SnapshotHeaderRecord:
+        return SnapshotHeaderRecord(
+            json_fields.from_json(json_fields.to_int16, data, "version"),
+            json_fields.from_json(json_fields.to_int64, data, "lastContainedLogTimestamp"),
+        )

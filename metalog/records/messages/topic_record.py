@@ -9,6 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -17,13 +18,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    json_string,
-    to_string,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_string
 from metalog.records.primitives.text import decode_text
 
 _UUID: Final = struct.Struct(">16s")
@@ -79,7 +74,8 @@ class TopicRecord(Message, _TopicRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> TopicRecord:
-        name = from_json(to_string, data, "name")
-        topic_id = from_json(to_uuid, data, "topicId")
-        return TopicRecord(name, topic_id)
+    def from_json(data: json_fields.JsonObject, version: int) -> TopicRecord:
+        return TopicRecord(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
+        )

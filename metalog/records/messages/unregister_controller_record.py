@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int32
 
 _INT32: Final = struct.Struct(">i")
 
@@ -52,6 +52,7 @@ class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> UnregisterControllerRecord:
-        controller_id = from_json(to_int32, data, "controllerId")
-        return UnregisterControllerRecord(controller_id)
+    def from_json(data: json_fields.JsonObject, version: int) -> UnregisterControllerRecord:
+        return UnregisterControllerRecord(
+            json_fields.from_json(json_fields.to_int32, data, "controllerId"),
+        )

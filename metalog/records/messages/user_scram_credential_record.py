@@ -8,6 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_bytes,
@@ -17,16 +18,7 @@ from metalog.records.primitives.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    json_bytes,
-    json_string,
-    to_bytes,
-    to_int8,
-    to_int32,
-    to_string,
-)
+from metalog.records.primitives.json_fields import json_bytes, json_string
 from metalog.records.primitives.text import decode_text
 
 _INT32: Final = struct.Struct(">i")
@@ -123,11 +115,12 @@ class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> UserScramCredentialRecord:
-        name = from_json(to_string, data, "name")
-        mechanism = from_json(to_int8, data, "mechanism")
-        salt = from_json(to_bytes, data, "salt")
-        stored_key = from_json(to_bytes, data, "storedKey")
-        server_key = from_json(to_bytes, data, "serverKey")
-        iterations = from_json(to_int32, data, "iterations")
-        return UserScramCredentialRecord(name, mechanism, salt, stored_key, server_key, iterations)
+    def from_json(data: json_fields.JsonObject, version: int) -> UserScramCredentialRecord:
+        return UserScramCredentialRecord(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_int8, data, "mechanism"),
+            json_fields.from_json(json_fields.to_bytes, data, "salt"),
+            json_fields.from_json(json_fields.to_bytes, data, "storedKey"),
+            json_fields.from_json(json_fields.to_bytes, data, "serverKey"),
+            json_fields.from_json(json_fields.to_int32, data, "iterations"),
+        )

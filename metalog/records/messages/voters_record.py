@@ -9,6 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import ControlMessage, Struct, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -19,19 +20,7 @@ from metalog.records.primitives.fields import (
     write_structs,
     write_tagged_fields,
 )
-from metalog.records.primitives.json_fields import (
-    JsonObject,
-    from_json,
-    from_json_struct,
-    from_json_structs,
-    json_string,
-    json_structs,
-    to_int16,
-    to_int32,
-    to_string,
-    to_uint16,
-    to_uuid,
-)
+from metalog.records.primitives.json_fields import json_string, json_structs
 from metalog.records.primitives.text import decode_text
 
 _INT16: Final = struct.Struct(">h")
@@ -92,11 +81,12 @@ class Endpoint(Struct, _EndpointFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> Endpoint:
-        name = from_json(to_string, data, "name")
-        host = from_json(to_string, data, "host")
-        port = from_json(to_uint16, data, "port")
-        return Endpoint(name, host, port)
+    def from_json(data: json_fields.JsonObject, version: int) -> Endpoint:
+        return Endpoint(
+            json_fields.from_json(json_fields.to_string, data, "name"),
+            json_fields.from_json(json_fields.to_string, data, "host"),
+            json_fields.from_json(json_fields.to_uint16, data, "port"),
+        )
 
 
 class _KRaftVersionFeatureFields(NamedTuple):
@@ -138,10 +128,11 @@ class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> KRaftVersionFeature:
-        min_supported_version = from_json(to_int16, data, "minSupportedVersion")
-        max_supported_version = from_json(to_int16, data, "maxSupportedVersion")
-        return KRaftVersionFeature(min_supported_version, max_supported_version)
+    def from_json(data: json_fields.JsonObject, version: int) -> KRaftVersionFeature:
+        return KRaftVersionFeature(
+            json_fields.from_json(json_fields.to_int16, data, "minSupportedVersion"),
+            json_fields.from_json(json_fields.to_int16, data, "maxSupportedVersion"),
+        )
 
 
 class _VoterFields(NamedTuple):
@@ -193,14 +184,15 @@ class Voter(Struct, _VoterFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> Voter:
-        voter_id = from_json(to_int32, data, "voterId")
-        voter_directory_id = from_json(to_uuid, data, "voterDirectoryId")
-        endpoints = from_json_structs(Endpoint.from_json, data, "endpoints", version)
-        kraft_version_feature = from_json_struct(
-            KRaftVersionFeature.from_json, data, "kRaftVersionFeature", version
+    def from_json(data: json_fields.JsonObject, version: int) -> Voter:
+        return Voter(
+            json_fields.from_json(json_fields.to_int32, data, "voterId"),
+            json_fields.from_json(json_fields.to_uuid, data, "voterDirectoryId"),
+            json_fields.from_json_structs(Endpoint.from_json, data, "endpoints", version),
+            json_fields.from_json_struct(
+                KRaftVersionFeature.from_json, data, "kRaftVersionFeature", version
+            ),
         )
-        return Voter(voter_id, voter_directory_id, endpoints, kraft_version_feature)
 
 
 class _VotersRecordFields(NamedTuple):
@@ -244,7 +236,8 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> VotersRecord:
-        version_ = from_json(to_int16, data, "version")
-        voters = from_json_structs(Voter.from_json, data, "voters", version)
-        return VotersRecord(version_, voters)
+    def from_json(data: json_fields.JsonObject, version: int) -> VotersRecord:
+        return VotersRecord(
+            json_fields.from_json(json_fields.to_int16, data, "version"),
+            json_fields.from_json_structs(Voter.from_json, data, "voters", version),
+        )

@@ -8,8 +8,8 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
+from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.primitives.json_fields import JsonObject, from_json, to_int8
 
 _INT8: Final = struct.Struct(">b")
 
@@ -52,6 +52,7 @@ class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
         return text + "}"
 
     @staticmethod
-    def from_json(data: JsonObject, version: int) -> ZkMigrationStateRecord:
-        zk_migration_state = from_json(to_int8, data, "zkMigrationState")
-        return ZkMigrationStateRecord(zk_migration_state)
+    def from_json(data: json_fields.JsonObject, version: int) -> ZkMigrationStateRecord:
+        return ZkMigrationStateRecord(
+            json_fields.from_json(json_fields.to_int8, data, "zkMigrationState"),
+        )
