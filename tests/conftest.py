@@ -1,4 +1,4 @@
-"""What every test may ask for: Kafka's logs, a real Kafka, Spark, and the rule about skips."""
+"""Shared fixtures: Kafka's logs, a real Kafka, Spark, and the rule about skipped tests."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ settings.load_profile("no timing gates a test")
 
 LONGEST_ID = 60
 ALWAYS = "demo", "bit-middle-body-0"
-"""The logs that are read on each Python: one as it should be, and one with damage."""
+"""The logs that every Python version reads: one good, one damaged."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The right build or none, and what the environment asks for.
-
-    The README's figures are those of the whole set of fixtures; without it, unchecked.
-    """
+    """Checks the build, and applies the environment's settings. README's figures belong to the
+    whole set of fixtures; without it they are not checked."""
     config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
     config.pluginmanager.register(spark_session)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
@@ -63,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Modules and tests stay to the end: without the collector, collection costs a third less."""
+    """Without the garbage collector, collection takes a third less time."""
     with gc_paused():
         return (yield)
 
@@ -74,7 +72,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> GroupsThe
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes ``kafka_case`` or ``damaged_case`` runs for each, most ``once``."""
+    """A test that takes ``kafka_case`` or ``damaged_case`` runs for each; most are read
+    ``once``."""
     cases: tuple[KafkaCase | DamagedCase, ...]
     for argument, cases in (
         ("kafka_case", kafka_cases()),
@@ -85,7 +84,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Names a long text by its beginning: each report of each worker has the test's id in it."""
+    """Shortens a long parameter: every report of every worker has the test's id in it."""
     if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
         return None
     begin = ascii(val[:LONGEST_ID]).removeprefix("b")[1:-1]
@@ -109,7 +108,7 @@ def all_kafka_cases() -> tuple[KafkaCase, ...]:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """``metalog ARGUMENTS`` in this process, for tests in which the process is not the point."""
+    """Runs ``metalog ARGUMENTS`` in this process, for tests that need no process of its own."""
     return partial(run_here, capsys)
 
 
@@ -123,7 +122,7 @@ def kafka_tools() -> KafkaTools:
 
 @pytest.fixture(scope="session")
 def newest_kafka_tools() -> KafkaTools:
-    """Of the newest Kafka what is published: kafka-storage and the node, no other tool."""
+    """The published part of the newest Kafka: kafka-storage and the node, no other tool."""
     if missing := missing_for_kafka(NEWEST_JARS):
         pytest.skip(missing)
     return KafkaTools(NEWEST_JARS)
@@ -131,7 +130,8 @@ def newest_kafka_tools() -> KafkaTools:
 
 @pytest.fixture(scope="session", params=["kafka_tools", "newest_kafka_tools"])
 def either_kafka(request: pytest.FixtureRequest) -> KafkaTools:
-    """For a test that runs with each; in ``xdist_group("real-kafka")`` if it runs their tools."""
+    """For a test that runs with each Kafka; in ``xdist_group("real-kafka")`` if it runs their
+    tools."""
     tools: KafkaTools = request.getfixturevalue(request.param)
     return tools
 
@@ -146,11 +146,9 @@ def kafka_jars(kafka_tools: KafkaTools) -> Path:
 def real_kafka(
     kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealKafka]:
-    """A running broker and controller in one, its authorizer on, for the whole session.
-
-    Mark tests that use it ``@pytest.mark.xdist_group("real-kafka")``, so that one worker
-    runs them all and only one Kafka is started. Tests must not count on an empty log.
-    """
+    """A running broker and controller in one, with its authorizer, for the whole session. Mark its
+    tests ``@pytest.mark.xdist_group("real-kafka")``, so that only one worker starts a Kafka. Tests
+    must not rely on an empty log."""
     with RealKafka.started(kafka_tools, tmp_path_factory.mktemp("real-kafka")) as kafka:
         yield kafka
 
@@ -159,7 +157,7 @@ def real_kafka(
 def scram_cluster(
     kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ScramKafka]:
-    """A running Kafka whose clients log in; for ``xdist_group("real-kafka")``, as the other."""
+    """A running Kafka whose clients log in; for ``xdist_group("real-kafka")`` as well."""
     with scram_kafka(kafka_tools, tmp_path_factory.mktemp("scram-kafka")) as started:
         yield started
 
@@ -168,7 +166,7 @@ def scram_cluster(
 def kafka_quorum(
     kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[KafkaQuorum]:
-    """Three running nodes, for the whole session; see ``real_kafka``. Mark their tests
+    """Three running nodes for the whole session; see ``real_kafka``. Mark their tests
     ``@pytest.mark.xdist_group("kafka-quorum")``, and leave all three running."""
     with KafkaQuorum.started(kafka_tools, tmp_path_factory.mktemp("kafka-quorum")) as quorum:
         yield quorum

@@ -1,5 +1,3 @@
-"""The words of the interface: equal by value, light to import."""
-
 from __future__ import annotations
 
 import pickle

@@ -1,4 +1,4 @@
-"""Audit lines: of every Kafka that wrote them, and what a hostile name can do to one."""
+"""Audit lines of every Kafka version, and hostile names in them."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_what_could_be_read_in_two_ways_is_flagged(text: str) -> None:
 def test_who_forges_a_verdict_is_flagged_however_many_follow(
     verdict: str, more: int, kind: str
 ) -> None:
-    """A limit on what is tried must not hide the verdict that is Kafka's."""
+    """A limit on the tried readings must not hide Kafka's own verdict."""
     forged = " is Allowed operation = READ from host = 1.1.1.1 on resource = Topic:LITERAL:x"
     hidden = f" is {verdict} from host = h on resource = {kind}" * more
     for place in "User:CN=app, OU=eu is", ":payments", "resourceName=pay":
@@ -276,7 +276,6 @@ PIECES = [
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12).map("".join))
 def test_the_fast_way_to_a_row_is_the_careful_one(text: str) -> None:
-    """Whatever a line is made of, and however hostile."""
     for line in (f"Principal = {text}", KAFKA_4.replace("payments", text)):
         try:
             careful = row_of(parse_line(line))

@@ -1,4 +1,5 @@
-"""What log layouts, containers and shippers put around an audit line; whose time it has."""
+"""The layouts that loggers, containers and shippers put around an audit line, and whose time
+counts."""
 
 from __future__ import annotations
 
@@ -180,7 +181,7 @@ def test_what_has_no_time_or_is_none_is_refused(text: str, reason: str) -> None:
 def test_times_are_of_the_years_1970_to_9999_in_utc(
     text: str, zone: str, micros: int | None, blanks: str
 ) -> None:
-    """No table and no report can say another; a zone may lead out of them."""
+    """No table or report can express another year; a time zone may lead out of the range."""
     line = f"[{text}]{blanks}INFO {LINE}"
     if micros is not None:
         assert read_entry(line, Zone(zone)).micros == micros
@@ -212,7 +213,7 @@ def test_nothing_but_a_reason_escapes(prefix: str) -> None:
     st.sampled_from(["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "-09:30"]),
 )
 def test_the_common_layout_is_read_as_any_other(local: datetime, sign: str, name: str) -> None:
-    """The way that is fast against the one that is careful, which a second blank leads to."""
+    """Compares the fast path with the careful path, which a second blank selects."""
     zone = Zone(name)
     text = f"{local:%Y-%m-%d}{sign}{local:%H:%M:%S},{local.microsecond // 1000:03d}"
     read = []

@@ -1,4 +1,4 @@
-"""Decisions on columns: each row's answer is the spec's, and Kafka's."""
+"""Decisions on columns: each row equals the specification's and Kafka's answer."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: st
 def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever chooses long names leaves no more behind than the last call took beyond the bound."""
+    """A client that chooses long names leaves no more in the cache than the bound and the last
+    call."""
     monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED_BYTES", 200_000)
     decider = BulkDecider(AclIndex.of([]), AuthorizerConfig())
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Every door to a decision holds ACLs against Java's text of the host, however it is spelled."""
+"""Every entry point compares ACLs with Java's text of the host, however it is spelled."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ SPELLINGS = pytest.mark.parametrize(
 
 @SPELLINGS
 def test_a_deny_holds_for_each_spelling_of_its_host(denied: str, host: str) -> None:
-    """The issue's two samples are the first and the third; another host is allowed."""
     acls = [acl(PermissionType.ALLOW, "*"), acl(PermissionType.DENY, denied)]
     authorizer = StandardAuthorizer.from_acls(acls)
     bulk = BulkDecider(AclIndex.of(acls), AuthorizerConfig())

@@ -1,5 +1,3 @@
-"""Kafka's keys, read as Kafka reads them."""
-
 from __future__ import annotations
 
 import pytest
@@ -33,7 +31,7 @@ def test_a_super_user_without_a_type_is_refused() -> None:
 
 @pytest.mark.parametrize("key", ["super.users", "allow.everyone.if.no.acl.found"])
 def test_what_a_provider_has_is_not_guessed(key: str) -> None:
-    """KIP-297: Kafka asks the provider; without one it takes the text as it stands."""
+    """KIP-297: Kafka asks the provider; without one it takes the text unchanged."""
     asked = {key: "${env:ADMIN}", "config.providers": "env"}
     with pytest.raises(InvalidRequest, match=f"{key}=.*write the value itself"):
         from_properties(asked)
@@ -99,7 +97,7 @@ def test_kafkas_other_keys_are_left_alone() -> None:
 
 
 def test_zookeeper_mode_is_refused() -> None:
-    """KIP-801, "ZooKeeper-Based Clusters": a fatal exception that says what is wrong."""
+    """KIP-801, "ZooKeeper-Based Clusters": a fatal exception with the reason."""
     with pytest.raises(InvalidRequest, match=r"zookeeper\.connect.*KIP-801"):
         from_properties({"zookeeper.connect": "zk:2181", "super.users": "User:admin"})
 

@@ -1,4 +1,4 @@
-"""What a question came to at every moment is what the specification says of the ACLs then."""
+"""A question's decision at every version equals the specification's on the ACLs of that version."""
 
 from __future__ import annotations
 

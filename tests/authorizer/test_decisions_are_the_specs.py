@@ -1,4 +1,4 @@
-"""The law of the house: every fast path decides as the linear scan does, rule and all."""
+"""Every fast path decides as the linear scan does, with the same rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from authorizer.kafka_version import KafkaVersion
 from tests.support.worlds import spec
 
 EXAMPLES = 10_000
-"""In each of two parts, which run side by side where there is more than one core."""
+"""Examples in each of two parts, which run in parallel on several cores."""
 
 ALPHABET = "ab*-"
 NAMES = ["".join(letters) for size in range(6) for letters in product(ALPHABET, repeat=size)]
@@ -57,7 +57,7 @@ CONTEXTS = [
 
 
 class World(NamedTuple):
-    """A name, ACLs of which most are on a prefix of it, on ``*`` or near, and who asks."""
+    """A name, ACLs mostly on its prefixes, on ``*`` or near them, and a client."""
 
     name: str
     acls: list[Acl]
@@ -80,12 +80,9 @@ class World(NamedTuple):
 
 
 def _worlds(count: int) -> Iterator[World]:
-    """Worlds with up to twelve ACLs, others in each run: pytest-randomly seeds ``random`` for each
-    test, and a run begins by naming its seed.
-
-    That is a tenth of what hypothesis takes for as many, and of five letters there is little
-    to shrink.
-    """
+    """Worlds with up to twelve ACLs, different in each run: pytest-randomly seeds ``random`` for
+    each test and prints the seed. That costs a tenth of hypothesis, and there is little to
+    shrink."""
     for _ in range(count):
         name = random.choice(NAMES)
         ends = [name[:end] for end in range(len(name) + 1)]
@@ -99,7 +96,6 @@ def _worlds(count: int) -> Iterator[World]:
 
 
 def _oddly_coded(acl: Acl) -> Acl:
-    """``acl``, mostly with a code of which Kafka's tools never make one."""
     return random.choice(
         (
             acl,
@@ -130,7 +126,6 @@ def test_decision_and_rule_equal_the_specs(part: int) -> None:
 def test_what_is_remembered_of_one_name_is_right_for_all_others(
     names_before_prefixes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Names are told by their beginnings, of lengths that even these short names have."""
     monkeypatch.setattr(session_cache, "PREFIX_LENGTHS", (4, 2, 1, 0))
     monkeypatch.setattr(session_cache, "NAMES_BEFORE_PREFIXES", names_before_prefixes)
     for world in _worlds(300):
@@ -150,7 +145,7 @@ def test_what_is_remembered_of_one_name_is_right_for_all_others(
 
 
 def test_no_prefix_dominates_an_allow_on_the_wildcard() -> None:
-    """Neither in Kafka: the wildcard's ALLOW is looked at before the prefixes' DENYs."""
+    """As in Kafka, the wildcard's ALLOW is looked at before the prefixes' DENYs."""
     literal, prefixed = PATTERN_TYPES
     grant, deny = PERMISSIONS
     allow = Acl(TYPES[0], "*", literal, "User:a", "*", Operation.READ, grant)

@@ -1,4 +1,4 @@
-"""The index: its invariants hold after every step, and nothing that was published changes."""
+"""The index keeps its invariants after every step, and published parts never change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalog.ids import Uuid
 from tests.support.worlds import spec
 
 STEPS = 5_000
-"""In each of four parts, each with structures of other sizes."""
+"""Steps in each of four parts, each with structures of other sizes."""
 
 NAMES = [
     "",

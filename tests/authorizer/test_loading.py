@@ -27,7 +27,7 @@ def test_kafkas_class_names_are_ours(name: str) -> None:
 
 
 def test_a_super_user_is_known_as_one_whoever_decides() -> None:
-    """KIP-506 lets no one else set passwords."""
+    """KIP-506: only a super user may set the passwords of others."""
     standard = load_authorizer({KEY: STANDARD, "super.users": "User:admin"}, [])
     simple = load_authorizer({KEY: SIMPLE, "kafka.superusers": "user:admin"}, [])
     for loaded in (standard, simple):

@@ -1,5 +1,3 @@
-"""The guide prints the tables of permissions as they are."""
-
 from __future__ import annotations
 
 from tests.support.kafka.cases import REPOSITORY

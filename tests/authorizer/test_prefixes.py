@@ -1,4 +1,4 @@
-"""Finding all stored prefixes of a name by its predecessor: held against looking at each."""
+"""Finding all stored prefixes of a name, compared with a linear scan."""
 
 from __future__ import annotations
 

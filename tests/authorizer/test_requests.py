@@ -1,4 +1,4 @@
-"""What to ask before a request is carried out, by the table in ``authorizer.permissions.table``."""
+"""The checks before a request is carried out, by ``authorizer.permissions.table``."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_denial_of_one_need_is_a_denial() -> None:
 
 
 class Counting(StandardAuthorizer):
-    """Keeps what it is asked, a call an entry."""
+    """Records each call."""
 
     def authorize(self, context: RequestContext, asked: Sequence[Action]) -> AuthorizationResults:
         self.calls = [*getattr(self, "calls", []), list(asked)]

@@ -1,4 +1,4 @@
-"""StandardAuthorizer as a broker meets it: gate, futures, super users, images, audit levels."""
+"""StandardAuthorizer behind a broker: gate, futures, super users, images, audit levels."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_acl_that_kafka_would_not_create_is_refused_by_its_position(
 def test_an_acl_that_decides_nothing_is_warned_of(
     changed: dict[str, Any], warning: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Kafka's controller creates each of them; a DENY so written stops nobody."""
+    """Kafka's controller creates each of them; such a DENY stops nobody."""
     odd = _acl("pay")._replace(pattern_type=PatternType.PREFIXED, **changed)
     StandardAuthorizer.from_acls([_acl("pay"), odd])
     [line] = caplog.messages
@@ -408,8 +408,8 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
     length: int, often: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many sessions come, and however long their principals are; of those that ask once
-    nothing is remembered."""
+    """For any number of sessions with principals of any length. A session that asks once is not
+    cached."""
     limit = 1 << 20
     monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED_BYTES", limit)
     monkeypatch.setattr("authorizer.engine.remembered.OFTEN", often)
@@ -431,7 +431,6 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
 
 
 def test_ten_million_sessions_take_what_few_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each asks often enough to be remembered; the bound is a thousandth here, and so are they."""
     bound = remembered.REMEMBERED // 1_000
     monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", bound)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
@@ -483,7 +482,7 @@ def test_audit_levels_are_kafkas(
 
 
 def test_a_change_of_level_is_seen_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Answers look at what the logger remembers: whatever changes a level must show."""
+    """The answers use the logger's cached level, so any change of it must show at once."""
     authorizer = StandardAuthorizer.from_acls([])
     logger, parent = logging.getLogger(LOGGER), logging.getLogger("kafka.authorizer")
 

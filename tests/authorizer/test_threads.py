@@ -1,4 +1,4 @@
-"""Readers during writes: what one call answers is what one image says, that of its own time."""
+"""Readers during writes: one call answers from one image, and from one that was current."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _answers_of(acls: frozenset[Acl]) -> Said:
 
 
 def _histories(choose: random.Random) -> Iterator[dict[Uuid, Acl]]:
-    """The ACLs after each step; one comes or goes, or all are replaced."""
+    """The ACLs after each step; a step adds or removes one, or replaces all."""
     by_id: dict[Uuid, Acl] = {}
     for number in range(STEPS):
         if by_id and choose.random() * 12 < len(by_id):

@@ -1,4 +1,4 @@
-"""The ACLs of every moment: as a replay that stops there."""
+"""The ACLs at every version equal those of a replay that stops there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace says what the linear scan says, of each candidate once, with reasons that are true."""
+"""A trace equals the linear scan: each candidate once, with true reasons."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_acl_that_reaches_the_resource_is_a_candidate_once(world):
 @settings(max_examples=300)
 @given(worlds)
 def test_the_reasons_are_true(world):
-    """An attribute misses just where making it general makes the ACL match, all being mended."""
+    """An attribute is a mismatch if and only if making it general makes the ACL match."""
     acls, config, question = world
     general = {
         Attribute.PRINCIPAL: {"principal": "User:*"},

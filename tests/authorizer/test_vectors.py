@@ -1,7 +1,5 @@
-"""Every answer that Kafka gave: result, rule, ACL, audit line and its level, listing order.
-
-Each scenario is read once, and held against all that has to say the same.
-"""
+"""Compares every answer that Kafka gave: result, rule, ACL, audit line with level, and listing
+order. Each scenario is read once for all tests."""
 
 from __future__ import annotations
 
@@ -35,8 +33,6 @@ NOT_READY = "AUTHORIZER_NOT_READY"
 
 
 class AuditLog(logging.Handler):
-    """Keeps what was logged since it was last asked."""
-
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[tuple[str, int]] = []
@@ -66,7 +62,7 @@ def audit_log() -> Iterator[AuditLog]:
 def test_answers_are_kafkas(
     kafka: KafkaVersion, family: str, audit_log: AuditLog, figure: Callable[[str, int], None]
 ) -> None:
-    """So are the specification's, and each audit line is read whole."""
+    """The specification gives the same answers, and each audit line is read as a whole."""
     compared, different = _compared(kafka, scenarios(family, kafka), audit_log)
     figure("decisions", compared)
     figure("decisions-that-differ", len(different))
@@ -89,7 +85,7 @@ def test_answers_about_blocks_are_each_versions_own(
 def test_the_new_version_answers_old_questions_otherwise_where_kafka_does(
     audit_log: AuditLog,
 ) -> None:
-    """In ``hosts`` alone, whose texts that look like blocks matched nothing before."""
+    """Only in ``hosts``, where texts that look like blocks matched nothing before."""
     compared, different = _compared(KafkaVersion.V4_4, scenarios("hosts"), audit_log)
     if compared == 7_676:
         assert len(different) == 262
@@ -99,7 +95,6 @@ def test_the_new_version_answers_old_questions_otherwise_where_kafka_does(
 def _compared(
     kafka: KafkaVersion, asked: Iterable[Scenario], audit_log: AuditLog
 ) -> tuple[int, list[Line]]:
-    """How many questions there are, and those that are answered otherwise than they say."""
     compared, different = 0, []
     for header, lines in asked:
         logging.getLogger(LOGGER).setLevel(LEVELS[header["auditLogLevel"]])

@@ -1,4 +1,4 @@
-"""A change of ACLs forgets what it concerns, and nothing else."""
+"""A change of ACLs invalidates only the cached decisions that it concerns."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_other_types_names_and_principals_stay_remembered(
 
 
 def test_what_is_worked_out_before_a_change_and_remembered_after_it_is_not_answered() -> None:
-    """A thread works out an answer while another publishes a change and opens the session."""
+    """A thread computes an answer while another publishes a change and opens the session."""
     authorizer = StandardAuthorizer.from_acls(())
     context = RequestContext("User:a", "h")
     allow = Acl(TOPIC, "p", LITERAL, "User:a", "*", Operation.READ, PermissionType.ALLOW)

@@ -1,5 +1,3 @@
-"""The benchmark of whole builds makes the lines that it says, and its page tells the growth."""
-
 from __future__ import annotations
 
 import sys

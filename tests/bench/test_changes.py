@@ -1,5 +1,3 @@
-"""Our side of the benchmark of changes runs, and its page compares what was measured."""
-
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,4 @@
-"""Kafka 4.4 on a folder that we formatted and filled: it lists, refuses and tells what we do."""
+"""Kafka 4.4 on a folder that we formatted and filled lists, refuses and reports as we do."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def acls_in(source: str) -> set[Acl]:
 def newest(
     newest_kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealKafka]:
-    """Running, on what ``metalog format`` and then a replica of ours wrote."""
+    """A running Kafka, on a folder of ``metalog format`` and a replica of ours."""
     folder = tmp_path_factory.mktemp("newest")
     kafka = RealKafka(newest_kafka_tools, folder, {}, dynamic=True)
     formatting = ("format", "--config", str(kafka.config), "-s", "-r", "4.4", "-t", CLUSTER_ID)
@@ -85,7 +85,7 @@ def store_of(kafka: RealKafka) -> ClusterStore:
 
 @pytest.mark.xdist_group("real-kafka")
 def test_it_lists_what_we_list(newest: RealKafka, kafka_tools: KafkaTools) -> None:
-    """By kafka-acls, by our own client, and to us who follow its quorum, news too."""
+    """By kafka-acls, by our own client, and by our observer of its quorum."""
     store = store_of(newest)
     ours = acls_in(str(newest.log_dir))
     assert {entry.acl for entry in store.state().document.entries} == ours
@@ -132,7 +132,7 @@ def asked(address: Address, body: Any) -> Any:
 @pytest.mark.xdist_group("real-kafka")
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "CONTROLLER"])
 def test_a_node_tells_what_it_tells(newest: RealKafka, node: Node, listener: str) -> None:
-    """Of features and of whom a client means (ApiVersions 5), and of controllers."""
+    """Features, the cluster that a client means (ApiVersions 5), and controllers."""
     [broker] = parse_addresses(newest.bootstrap)
     is_broker = listener == "PLAINTEXT"
     theirs = broker if is_broker else Address("127.0.0.1", newest.controller_port)
@@ -190,7 +190,6 @@ def test_blocks_are_decided_as_by_its_own_authorizer(newest_kafka_tools: KafkaTo
 
 
 def java_text(host: str) -> str:
-    """As Java writes an address."""
     if ":" not in host:
         return host
     address = IPv6Address(host)

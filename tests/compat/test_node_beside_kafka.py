@@ -1,8 +1,6 @@
-"""``metalog serve`` beside a real Kafka: the same commands of the same clients, the same answers.
-
-Kafka's command-line tools, librdkafka's and kafka-python's admin clients, and requests that no
-client sends, byte for byte but for what says where each cluster is.
-"""
+"""``metalog serve`` beside a real Kafka: the same commands of the same clients get the same
+answers. The clients are Kafka's tools, librdkafka's and kafka-python's admin clients, and raw
+requests; answers are compared byte for byte except for addresses and ids."""
 
 from __future__ import annotations
 
@@ -51,7 +49,6 @@ MATCHING = ("--topic", "tool-x", "--group", "tool-", "--resource-pattern-type", 
 
 
 def test_kafka_acls(clusters: TwoClusters) -> None:
-    """Through a broker and through a controller."""
     for by_controller, arguments in (
         (False, ADD_MANY),
         (True, ADD_ROLE),
@@ -77,7 +74,7 @@ def test_kafka_configs(clusters: TwoClusters) -> None:
 
 
 def test_kafka_metadata_quorum(clusters: TwoClusters) -> None:
-    """Numbers aside, and what names a folder, a cluster or an address."""
+    """Without numbers, and without the names of folders, clusters and addresses."""
     command = ("org.apache.kafka.tools.MetadataQuorumCommand", "describe", "--status")
     theirs, ours = clusters.printed(*command, by_controller=True)
     assert [*map(unnumbered, ours)] == [*map(unnumbered, theirs)] != []
@@ -200,8 +197,8 @@ BEYOND_KAFKA = {
         20_000: (0, 0),
     },
 }
-"""ACL requests of version 0, quotas at a controller, Envelope 1, ScramPassword; of Fetch only
-what a follower of the metadata may speak."""
+"""ACL requests of version 0, quotas at a controller, Envelope 1, ScramPassword; Fetch only as a
+follower of the metadata log sends it."""
 CREATED: list[dict[str, Any]] = [
     {field: code}
     for field in ("resource_type", "resource_pattern_type", "operation", "permission_type")
@@ -273,7 +270,6 @@ def user_removals() -> Iterator[Body]:
 
 
 def descriptions() -> Iterator[Body]:
-    """Of what only brokers describe."""
     yield wire.describe_users("u1", "twice", "nobody", "no salt", "twice", "")
     parts = request_parts(wire.QUOTAS, 1)
     for components in (
@@ -312,7 +308,7 @@ def cluster_requests() -> Iterator[Body]:
 
 
 def metadata_requests() -> Iterator[Body]:
-    """Of topics that neither cluster has, and that are not to be made."""
+    """For topics that neither cluster has, without automatic creation."""
     for version in range(4, 14):
         parts = request_parts(wire.METADATA, version)
         since: dict[str, Any] = {"allow_auto_topic_creation": False}
@@ -364,7 +360,6 @@ def test_requests_to_a_controller(
 
 @pytest.mark.parametrize("listener", ["broker", "controller"])
 def test_what_is_offered_is_offered_by_kafka(clusters: TwoClusters, listener: str) -> None:
-    """Up to the same version; docs/formats/node.md says why some are ours alone."""
     theirs, ours = (
         wire.Asker(getattr(cluster, listener)).offers()
         for cluster in (clusters.theirs, clusters.ours)

@@ -1,8 +1,6 @@
-"""ACLs with codes that Kafka's tools never write, and questions about them, as Kafka answers.
-
-Every odd code is tried in every field, beside ordinary ACLs, on names and by resource type.
-Where Kafka throws, docs/reference/requests-kafka-cannot-decide.md says what we answer.
-"""
+"""ACLs with codes that Kafka's tools never write, and questions about them, compared with Kafka.
+Every odd code is tried in every field. Where Kafka throws,
+docs/reference/requests-kafka-cannot-decide.md states our answer."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ def _worlds() -> list[KafkaWorld]:
 
 
 def _cannot_be_listed(acl: Acl) -> bool:
-    """Kafka cannot make a binding of it, and so throws at whatever goes over all bindings."""
+    """Kafka cannot make a binding of it, so it throws at any listing of bindings."""
     return (
         ResourceType.ANY is acl.resource_type
         or acl.pattern_type in (PatternType.ANY, PatternType.MATCH)
@@ -118,7 +116,7 @@ def test_odd_codes_are_answered_as_by_kafka(kafka_tools: KafkaTools) -> None:
 
 
 def _hold_other_paths_against(allowed: bool, world: KafkaWorld, question: KafkaQuestion) -> None:
-    """Whatever else decides on a name says the same."""
+    """Compares every other path that decides on a name."""
     principal, host, operation, resource_type, name = question
     assert name is not None
     config = AuthorizerConfig()

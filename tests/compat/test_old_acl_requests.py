@@ -1,7 +1,5 @@
-"""ACL requests of version 0, from before pattern types, beside the last Kafka that spoke them.
-
-KIP-290: who knows no pattern types must neither see, add nor remove prefixed ACLs.
-"""
+"""ACL requests of version 0, from before pattern types, compared with the last Kafka that took
+them. KIP-290: a client without pattern types must not see, add or remove prefixed ACLs."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def old_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
 
 
 def requests() -> Iterator[Body]:
-    """Changes by new clients too, with what they leave behind told by version 3."""
+    """Includes changes by new clients; the result is listed with version 3."""
     prefixed = wire.creation(3, resource_pattern_type=4)
     yield wire.create(wire.creation(0), wire.creation(0, resource_name="*"), version=0)
     yield wire.create(prefixed, wire.creation(3, resource_pattern_type=4, host="10.0.0.1"))

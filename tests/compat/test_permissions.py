@@ -1,8 +1,5 @@
-"""The table of permissions is what Kafka's own classes ask their authorizer.
-
-Which operations a request needs stands in the bytecode of its handlers: each reads the
-constants of AclOperation that it asks for.
-"""
+"""The table of permissions equals what Kafka's own classes ask their authorizer. A handler's
+bytecode names the constants of AclOperation that it asks for."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ SHARED_BY = {
     "DescribeShareGroupOffsetsForGroup": ["DescribeShareGroupOffsets"],
     "DescribeShareGroupAllOffsetsForGroup": ["DescribeShareGroupOffsets"],
 }
-"""Methods that are not named after the request that they are for."""
+"""Methods that serve several requests."""
 CONSTANT_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4} | {
     15: 3,
     16: 2,
@@ -62,7 +59,8 @@ CONSTANT_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4}
 
 
 class ClassFile:
-    """As much of a Java class (JVM specification, chapter 4) as says who reads what."""
+    """The parts of a Java class (JVM specification, chapter 4) that say which method reads which
+    constant."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -75,7 +73,7 @@ class ClassFile:
         self._at += 2 * interfaces
 
     def operations_by_method(self) -> Iterator[tuple[str, set[str]]]:
-        """The AclOperations that each method reads, methods that read none included."""
+        """The AclOperations that each method reads, also for methods that read none."""
         wanted = {GETSTATIC + struct.pack(">H", index): name for index, name in self._operations()}
         list(self._members())
         for name, code in self._members():
@@ -125,7 +123,6 @@ class ClassFile:
 
 @pytest.fixture(scope="module")
 def asked_by_kafka(either_kafka: KafkaTools) -> dict[str, set[str]]:
-    """By request, the operations that its handlers name."""
     asked = defaultdict(set)
     for code in _handlers(either_kafka.jars):
         for method, operations in ClassFile(code).operations_by_method():
@@ -138,7 +135,6 @@ def asked_by_kafka(either_kafka: KafkaTools) -> dict[str, set[str]]:
 
 
 def _handlers(jars: Path) -> Iterator[bytes]:
-    """In whichever of Kafka's jars they are."""
     found = []
     for jar in (*jars.glob("kafka_2.13-*.jar"), *jars.glob("kafka-server-4*.jar")):
         with zipfile.ZipFile(jar) as archive:

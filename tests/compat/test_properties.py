@@ -1,4 +1,4 @@
-"""Properties are what Java itself reads: held against ``java.util.Properties.load``."""
+"""Reads properties as ``java.util.Properties.load`` does."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ TEXTS = 20_000
 
 
 def generated() -> Iterator[bytes]:
-    """From nothing to a few lines, mostly of what is special."""
     chance = random.Random(17)
     for _ in range(TEXTS):
         yield b"".join(chance.choices(PIECES, k=chance.randrange(12)))
 
 
 def javas(texts: list[bytes]) -> Iterator[dict[str, str] | None]:
-    """None for a text that Java refuses."""
     asked = struct.pack(">i", len(texts))
     asked += b"".join(struct.pack(">i", len(text)) + text for text in texts)
     command = ["java", "-XX:TieredStopAtLevel=1", str(PROGRAM)]

@@ -1,7 +1,5 @@
-"""A real quorum of three, followed live: what it committed is what we show, and nothing else.
-
-METALOG_QUORUM_CHANGES=500 makes as many random changes as issue and release ask for.
-"""
+"""A real quorum of three nodes, followed live: we show exactly what it committed.
+METALOG_QUORUM_CHANGES=500 makes as many random changes as the issue and a release ask for."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ CREATE_ACLS, DELETE_ACLS, ALTER_SCRAM, DESCRIBE_QUORUM = 30, 31, 51, 55
 
 
 class Watched:
-    """A log that also keeps what it gave."""
+    """A log that also records its events."""
 
     def __init__(self, log: QuorumLog) -> None:
         self.log = log
@@ -79,7 +77,7 @@ class Watched:
 
 
 class Published:
-    """A publisher that keeps each image, and how long after its last batch was made."""
+    """Records each image, and its delay after the last batch."""
 
     def __init__(self) -> None:
         self.images: list[MetadataImage] = []
@@ -92,7 +90,6 @@ class Published:
 
 @contextlib.contextmanager
 def followed(quorum: KafkaQuorum) -> Iterator[tuple[Replica, Published, Watched]]:
-    """The replica of a live log, ready."""
     published = Published()
     with observed(quorum) as bare:
         log = Watched(bare)
@@ -123,7 +120,6 @@ def leader_of(quorum: KafkaQuorum) -> int:
 
 
 def quorum_state(quorum: KafkaQuorum) -> tuple[set[int], set[int]]:
-    """Voters and observers, as the leader's DescribeQuorum has them."""
     parts = request_parts(DESCRIBE_QUORUM, 2)
     partition = parts.PartitionData(partition_index=0)
     topic = parts.TopicData(topic_name="__cluster_metadata", partitions=(partition,))
@@ -141,8 +137,8 @@ def quorum_state(quorum: KafkaQuorum) -> tuple[set[int], set[int]]:
 
 
 def ask(address: str, request: Any) -> Any:
-    """Kafka's Admin API by the wire: no client says which node it asks, and librdkafka waits
-    for a minute, spinning, for one that was killed."""
+    """Sends a request to one named node. Admin clients choose the node themselves, and librdkafka
+    waits for a minute for a killed one."""
     [parsed] = parse_addresses(address)
     with Connection(parsed, PLAINTEXT) as connection:
         return connection.ask(request)
@@ -157,7 +153,8 @@ def acls(api_key: int) -> Any:
 
 
 def acl_of(topic: str, **parts: Any) -> dict[str, Any]:
-    """LITERAL, User:a, any host, READ, ALLOW of a topic, but for ``parts``, in Kafka's codes."""
+    """An ACL in Kafka's codes: LITERAL, User:a, any host, READ, ALLOW, on a topic, except for
+    ``parts``."""
     return {
         "resource_type": 2,
         "resource_name": topic,
@@ -186,8 +183,8 @@ def deletion(topic: str, **parts: Any) -> Any:
 
 
 class RandomChanges:
-    """Of few ACLs and users, so that they often meet. A change may fail: what was committed is
-    for the log to say."""
+    """Random changes of few ACLs and users, so that they often collide. A change may fail: the log
+    says what was committed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -268,7 +265,7 @@ def test_each_image_is_that_of_kafkas_own_log_though_leaders_are_killed(
 
 
 def compare_with_log(images: list[MetadataImage], folder: Path) -> None:
-    """Each image is what a replay of the leader's own files has at that offset."""
+    """Each image equals a replay of the leader's own files up to that offset."""
     replayed = Loader()
     events = (event for event in DirectoryLog(folder).read(0) if isinstance(event, Appended))
     for image in images:
@@ -283,8 +280,8 @@ def compare_with_log(images: list[MetadataImage], folder: Path) -> None:
 def test_a_record_that_never_was_committed_is_seen_and_never_shown(
     kafka_quorum: KafkaQuorum,
 ) -> None:
-    """With both followers frozen the leader takes a change that none of them has, once it has
-    answered the fetches of theirs that waited or were on their way (it writes twice a second)."""
+    """Both followers are paused. The leader takes a change that they never get, once their waiting
+    fetches are answered (it writes twice a second)."""
     lost, kept = (f"{name}-{uuid4()}" for name in ("lost", "kept"))
     leader = leader_of(kafka_quorum)
     others = [node for node in NODES if node != leader]
@@ -313,7 +310,7 @@ def test_a_record_that_never_was_committed_is_seen_and_never_shown(
 
 
 def lead_with_whole_log(quorum: KafkaQuorum) -> None:
-    """A node that lost records of its own to another's may have begun again with a snapshot."""
+    """A node that lost records may have begun again with another node's snapshot."""
     until(lambda: in_sync(quorum), "all three follow")
     while DirectoryLog(quorum.metadata_dir(leader := leader_of(quorum))).bounds().start:
         others = [node for node in NODES if node != leader]
@@ -390,7 +387,7 @@ def test_over_tls_a_user_with_cluster_action_may_follow_and_nobody_else(
 def test_commands_for_a_quorum_name_the_readers_settings_and_say_what_they_lack(
     kafka_quorum: KafkaQuorum, tmp_path: Path, run: Run
 ) -> None:
-    """A follower needs CLUSTER_ACTION alone, and kafka-acls needs ALTER, at controllers too."""
+    """A follower needs CLUSTER_ACTION alone; kafka-acls needs ALTER, also at controllers."""
     quorum = kafka_quorum
     controllers = ",".join(quorum.secure_controllers.values())
     settings = tmp_path / "my follower.properties"
@@ -403,7 +400,6 @@ def test_commands_for_a_quorum_name_the_readers_settings_and_say_what_they_lack(
     lacks = f"no ACL lets User:{FOLLOWER} ALTER the cluster, which these commands need:"
 
     def remedy() -> tuple[str, list[str]]:
-        """What ``explain`` says, and Kafka's command."""
         said = run("explain", *source, *question)
         assert said.returncode == 0, said.stderr
         lines = [line.strip() for line in said.stdout.splitlines()]
@@ -430,7 +426,7 @@ def test_commands_for_a_quorum_name_the_readers_settings_and_say_what_they_lack(
 
 @contextlib.contextmanager
 def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """``metalog ARGUMENTS``, to talk to; killed at the end, or after a while."""
+    """A running ``metalog ARGUMENTS``, killed at the end or after a limit."""
     with subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "shell.main", *arguments],
         stdin=subprocess.PIPE,
@@ -502,21 +498,20 @@ def test_a_fetched_snapshot_has_the_bytes_of_its_file(kafka_quorum: KafkaQuorum)
 
 
 def fetch_snapshot(log: QuorumLog) -> tuple[bytes, SnapshotId, int]:
-    """Its bytes, its id, and the node that sent it."""
     log.refresh()
     [known] = log.snapshots()
     return b"".join(map(encode_batch, log.open_snapshot(known))), known, log.leader.id
 
 
 def whole_log(log: QuorumLog) -> list[Appended | Gap]:
-    """Without the high-water marks, which run ahead: a controller writes twice a second."""
+    """Without high-water marks, which advance: a controller writes twice a second."""
     log.refresh()
     return list(read_range(log, 0, log.bounds().end))
 
 
 def under_one_leader(quorum: KafkaQuorum, observe: Callable[[], R]) -> R:
-    """What ``observe`` returns while one node that has the whole log leads: on a busy machine
-    an election may come between."""
+    """The result of ``observe`` while one node with the whole log leads: an election may interfere
+    on a busy machine."""
     while True:
         lead_with_whole_log(quorum)
         with observed(quorum) as log:

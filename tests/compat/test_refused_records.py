@@ -1,5 +1,5 @@
-"""Where Kafka's reader throws on a record whatever it says, replay stops: a key, headers, a time
-of its own."""
+"""Replay stops at a record that Kafka's reader refuses whatever its type: one with a key, headers
+or its own time."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ def written(record: RawRecord, *, is_control: bool = False) -> Batch:
 def test_a_record_that_kafka_refuses_stops_replay(
     kafka_tools: KafkaTools, form: Form, value: bytes
 ) -> None:
-    """Whatever its type: what wrote it was not a controller. A tool shows what can be read of
-    it."""
+    """No controller wrote such a record. A tool shows the readable part."""
     record = form(value)
     check_stops(kafka_tools, written(record), shown={1} if record.value == ACL else set())
 
@@ -67,7 +66,7 @@ def test_a_record_that_kafka_refuses_stops_replay(
 def test_a_control_record_that_kafka_refuses_stops_replay(
     kafka_tools: KafkaTools, record: RawRecord
 ) -> None:
-    """And nobody can tell behind it who votes."""
+    """Behind it the set of voters is unknown."""
     refused = written(record, is_control=True)
     check_stops(kafka_tools, refused)
     voters = last_voters([refused])

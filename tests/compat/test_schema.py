@@ -1,4 +1,4 @@
-"""The declaration, field by field, against the definitions inside Kafka's jars."""
+"""Compares the schema, field by field, with the definitions in Kafka's jars."""
 
 import json
 import re
@@ -12,11 +12,10 @@ from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 CONTROL_TYPE_CLASS = "org/apache/kafka/common/record/internal/ControlRecordType.class"
 NO_MESSAGE = {"ABORT", "COMMIT", "UNKNOWN", "VALUES"}
 SINCE = {"UnregisterControllerRecord": "4.4"}
-"""Record -> the first Kafka that has it, where that is not the oldest of those here."""
+"""The first Kafka with a record, if that is not the oldest version here."""
 
 
 def definitions(jars, jar, folder):
-    """Kafka's message definitions by name; they are JSON with comment lines."""
     [path] = jars.glob(f"{jar}-4.*.jar")
     found = {}
     with zipfile.ZipFile(path) as archive:
@@ -39,7 +38,7 @@ def message_definitions(either_kafka):
 
 
 def kafkas(fields, structs):
-    """Fields as Kafka declares them; a common struct stands where it is first used."""
+    """Fields as Kafka declares them; a common struct stands at its first use."""
     structs = dict(structs)
     for field in fields:
         inner = field.get("fields") or structs.pop(field["type"].removeprefix("[]"), ())
@@ -105,7 +104,7 @@ def test_a_control_record_is_declared_as_kafka_declares_it(schema, message_defin
 
 
 def test_every_control_type_of_kafka_has_a_message(either_kafka):
-    """But for those of a producer's transactions; the names are strings in the enum's class."""
+    """Except for those of a producer's transactions; the names are strings in the enum's class."""
     [path] = either_kafka.jars.glob("kafka-clients-4.*.jar")
     with zipfile.ZipFile(path) as archive:
         code = archive.read(CONTROL_TYPE_CLASS)

@@ -1,4 +1,4 @@
-"""SCRAM's messages as Kafka's own classes read them: what is taken, and what is read in it."""
+"""Kafka's own classes take and read SCRAM messages as we do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LETTERS = "nrapcx=,=2C=3D=biws\0\n AZ19+/~"
 
 
 def broken(messages: list[str], count: int) -> list[str]:
-    """With a letter taken out, put in or changed here and there; always the same ones."""
+    """With a letter removed, inserted or changed; always the same cases."""
     chance, made = Random(5802), list(messages)
     while len(made) < count:
         letters = list(chance.choice(messages))
@@ -59,7 +59,6 @@ def broken(messages: list[str], count: int) -> list[str]:
 
 
 def differs_knowingly(message: str) -> bool:
-    """See ``metalog_node/auth/scram_messages.py``: ``y`` for channel binding, and ``m=``."""
     return message.startswith("y,") or ",m=" in message
 
 
@@ -97,7 +96,7 @@ def test_messages_are_read_as_kafka_reads_them(kafka_tools: KafkaTools) -> None:
 def test_names_beyond_ascii_are_taken_and_what_kafka_cannot_say_is_refused(
     kafka_tools: KafkaTools,
 ) -> None:
-    """The three differences that the page states, and that they are some."""
+    """Exactly the three differences that the page states."""
     kafkas = tools_process(kafka_tools).jvm.org.apache.kafka.common.security.scram.internals
     for message, name in (("n,,n=\u00dcnit,r=b", "\u00dcnit"), ("y,,n=a,r=b", "a")):
         with pytest.raises(Py4JJavaError):

@@ -1,4 +1,4 @@
-"""Passwords that we set are the ones that real Kafka lets in, and are kept as Kafka keeps them."""
+"""Real Kafka accepts the passwords that we set, and stores them as we do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
 NOT_FOR_SASLPREP = "p\u00e4ss\u00ad\u2168 1"
-"""SASLprep would drop the soft hyphen and write the numeral as IX."""
 
 
 @pytest.fixture
@@ -41,7 +40,6 @@ def cluster(scram_cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> It
 
 
 def passwd(cluster: ScramKafka, *arguments: str) -> int:
-    """As admin, who is a super user."""
     settings = ("--command-config", str(cluster.settings()))
     return main(["passwd", cluster.url, *arguments, *settings])
 
@@ -81,7 +79,7 @@ def test_iterations_stay_until_others_are_given(
 
 
 def test_kafka_takes_a_user_once_in_a_request(cluster: ScramKafka, tmp_path: Path) -> None:
-    """Which is why each mechanism is a request of its own."""
+    """So each mechanism is a request of its own."""
     passwd(cluster, "carol", *password_file(tmp_path, "secret"))
     properties = properties_mapping(parse_properties(cluster.settings().read_bytes()))
     settings, _ = librdkafka_settings(properties)
@@ -111,7 +109,6 @@ def test_who_may_not_alter_sets_no_password(
 def test_a_credential_is_the_one_that_kafka_derives(
     kafka_tools: KafkaTools, tmp_path: Path
 ) -> None:
-    """From the same password, salt and iterations."""
     salt, iterations = b"as long as salts are:24!", 8192
     kafka = RealKafka(kafka_tools, tmp_path, {})
     credentials = [

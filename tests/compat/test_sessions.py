@@ -20,7 +20,7 @@ LOGIN_HOLDS_MS = 1_500
 def test_clients_log_in_again_on_the_connection_that_they_have(
     kafka_tools: KafkaTools, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What expires is closed, with a line in the log; there is none."""
+    """An expired login is closed with a line in the log; there is none."""
     caplog.set_level("INFO")
     formatted(tmp_path)
     keys = {

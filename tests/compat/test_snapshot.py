@@ -1,4 +1,4 @@
-"""Kafka's own tools read the snapshots that we write, and find in them what is in the image."""
+"""Kafka's own tools read the snapshots that we write, and find the same state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def image_of(case: KafkaCase) -> MetadataImage:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, MetadataImage]:
-    """A snapshot of every case, each in a folder of its own."""
     root = tmp_path_factory.mktemp("snapshots")
     found = {}
     for number, case in enumerate(kafka_cases()):
@@ -41,7 +40,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, MetadataImag
 
 
 def dumped(tools: KafkaTools, files: list[Path]) -> dict[Path, list[str]]:
-    """The lines that DumpLogSegments prints of each file; one Java process for all."""
+    """The output of DumpLogSegments for each file; one Java process for all."""
     main = "org.apache.kafka.tools.DumpLogSegments"
     listed = ",".join(map(str, files))
     output = tools.run(main, "--cluster-metadata-decoder", "--files", listed)

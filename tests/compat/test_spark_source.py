@@ -1,5 +1,5 @@
-"""Logs that no folder holds, read as Spark's workers read them: a topic of a real Kafka, in both
-encodings, and its quorum."""
+"""Spark's workers read logs without a folder: a topic of a real Kafka, in both encodings, and its
+quorum."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ SCHEMA = (
 
 
 def rows(source: str, *filters: Filter) -> list[dict[str, Any]]:
-    """Planned here, and read as if each part had been sent away."""
     reader = LogReader(read_options({"path": source}), SCHEMA)
     assert list(reader.pushFilters(list(filters))) == []
     return sent_away(reader, reader.partitions())
@@ -52,7 +51,6 @@ def sent_away(
 
 
 def entries(source: str) -> list[tuple[int, str]]:
-    """Every record of the log by itself: where it is, and what."""
     log = open_source(source, environ={}).log
     batches = [each.batch for each in log.read(log.bounds().start) if isinstance(each, Appended)]
     read = [entry for batch in batches for entry in batch.entries()]
@@ -66,7 +64,6 @@ def named(found: list[dict[str, Any]]) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("encoding", ["kraft", "avro"])
 def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut into ranges across its appends, each record once; and the lives of its ACLs."""
     address = new_address(real_kafka.bootstrap)
     with closing(WritableTopicLog(address, encoding=encoding)) as log:
         epoch = log.claim()
@@ -92,7 +89,7 @@ def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.Monke
 
 
 def test_a_stream_of_a_topic(real_kafka: RealKafka) -> None:
-    """A few offsets a batch, which cut appends in two, while the log grows: each record once."""
+    """Batches of few offsets split appends while the log grows; each record is read once."""
     address = new_address(real_kafka.bootstrap)
     found = []
     with closing(WritableTopicLog(address)) as log:
@@ -116,7 +113,7 @@ def test_a_stream_of_a_topic(real_kafka: RealKafka) -> None:
 
 
 def test_a_quorum(real_kafka: RealKafka) -> None:
-    """Up to where it was when it was planned; it goes on meanwhile."""
+    """Up to the end at planning time, while the quorum goes on writing."""
     source = f"quorum://127.0.0.1:{real_kafka.controller_port}"
     found = named(rows(source))
     assert found

@@ -1,8 +1,6 @@
-"""What is changed in a stopped Kafka's own folder is so when it starts again.
-
-It is a Kafka of its own: a Kafka of which users were removed may lose others when it starts
-again, a fault of Kafka's (``ScramDelta.apply``), and tests on the shared one remove users.
-"""
+"""A stopped Kafka's folder that we changed is valid when Kafka starts again. It needs a Kafka of
+its own: after a removal of users, Kafka may lose other users at a restart (a fault in
+``ScramDelta.apply``), and tests on the shared one remove users."""
 
 from __future__ import annotations
 
@@ -48,7 +46,6 @@ def own_cluster(kafka_tools: KafkaTools, tmp_path: Path) -> Iterator[ScramKafka]
 def test_acls_and_passwords(
     own_cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By ``metalog apply`` and ``passwd``, and by a request of KIP-506."""
     kafka = own_cluster.kafka
     folder = str(kafka.log_dir)
     wanted, password = tmp_path / "wanted.yaml", tmp_path / "password.txt"
@@ -83,7 +80,6 @@ def test_acls_and_passwords(
 
 
 def set_as_kip_506_says(folder: Path, user: str, password: str) -> None:
-    """For SCRAM-SHA-512 alone."""
     request = ScramPasswordRequest([ScramCredentials(user, 2, password)])
     caller = Caller(is_encrypted=True, is_super_user=True)
     plan = plan_passwords(

@@ -1,4 +1,4 @@
-"""The script that makes fixtures finds in Kafka's logs what those who made ours found."""
+"""The script that makes fixtures reads Kafka's logs as the tools did that made ours."""
 
 from tests.support.kafka.case_maker import decode, replay, sorted_acls, sorted_scram
 from tests.support.kafka.cases import kafka_case

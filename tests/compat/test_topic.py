@@ -65,7 +65,6 @@ def address(real_kafka: RealKafka) -> str:
 
 
 def write(address: str, *numbers: int, **options: Any) -> int:
-    """An append for each of ``numbers``, by one writer; the log's end."""
     with closing(WritableTopicLog(address, **options)) as log:
         epoch = log.claim()
         return [log.append(epoch, [(ace(number), 0)]) for number in numbers][-1]
@@ -91,7 +90,7 @@ def make_log(address: str, partitions: int = 1, **settings: str) -> None:
 
 
 def unfinished(address: str, count: int) -> Any:
-    """A producer by the writer's own id, whose transaction of ``count`` records is open."""
+    """Leaves a transaction of ``count`` records open, with the writer's own producer id."""
     place = parse_address(address)
     writer = producer(address, transactional_id=place.transactional_id)
     writer.init_transactions(60)
@@ -103,7 +102,7 @@ def unfinished(address: str, count: int) -> Any:
 
 
 def write_otherwise(address: str) -> None:
-    """A message of who knows nothing of this log."""
+    """A message by a producer that does not know this log."""
     other = producer(address)
     other.produce(parse_address(address).topic, b"hello", partition=0)
     other.flush(60)
@@ -121,7 +120,7 @@ def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(addres
 
 
 def race(address: str, racer: int, acknowledged: list[int], fenced: list[int]) -> None:
-    """Append to the log, claiming it now and then, whoever has claimed it meanwhile."""
+    """Appends to the log, and claims it now and then, whoever has claimed it meanwhile."""
     number, last = 1000 * racer, 1000 * racer + APPENDS_OF_A_RACER
     while number < last:
         try:
@@ -190,7 +189,7 @@ def test_a_controller_that_is_fenced_stops_and_reads_no_more_into_it(address: st
 def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of one that sleeps behind its commit, while another claims the log."""
+    """The writer sleeps behind its commit while another one claims the log."""
     wait_until_stable = cluster.Transactions._stable_end
 
     def after_another(transactions: cluster.Transactions, end: int) -> int:

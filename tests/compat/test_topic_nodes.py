@@ -1,7 +1,5 @@
-"""Nodes on one topic of a real Kafka: one is active, and when it is gone another is.
-
-METALOG_CRASH_RUNS sets how often (2).
-"""
+"""Nodes on one topic of a real Kafka: one is active, and another takes over. METALOG_CRASH_RUNS
+sets the number of crashes (2)."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ pytestmark = pytest.mark.xdist_group("real-kafka")
 
 RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "2"))
 LIMIT_S = 120
-"""So long a test waits; how long it took it prints, since a busy machine takes longer."""
+"""The longest wait of a test."""
 
 
 def image_of(topic: str) -> MetadataImage:
@@ -67,7 +65,7 @@ def wait_until_equal(nodes: list[TopicNodeProcess], wanted: list[tuple[str, ...]
 
 
 def check(topic: str, load: Load, nodes: list[TopicNodeProcess]) -> int:
-    """How many ACLs were acknowledged, all of which are there once and seen by all nodes."""
+    """The number of acknowledged ACLs; each is there once, and every node shows it."""
     found = Counter(acl.resource_name for acl in image_of(topic).acls.by_id.values())
     names = {name for _, _, name in load.acknowledged}
     assert names <= found.keys(), "acknowledged and lost"
@@ -195,7 +193,6 @@ def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealK
 
 
 def create_at(replica: Replica, number: int) -> None:
-    """As soon as the replica is active."""
     change = ControllerResult([(ace(number), 0)], None)
     assert eventually(lambda: replica.is_active)
     replica.submit(lambda image: change).result(60)

@@ -1,4 +1,4 @@
-"""``metalog topics`` beside a real Kafka: what reaches each topic, and which topic a name is."""
+"""``metalog topics`` beside a real Kafka: the ACLs that match each topic, and topic ids."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ PATTERNS = (
 
 
 def reaching(admin: AdminClient, topic: str) -> set[tuple[str, ...]]:
-    """The ACLs that Kafka itself finds to match ``topic``."""
     asked = AclBindingFilter(
         ResourceType.TOPIC,
         topic,

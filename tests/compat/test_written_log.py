@@ -1,4 +1,4 @@
-"""A log that Kafka wrote, continued by us, is continued by Kafka; its tools find no fault."""
+"""Kafka continues a log that it wrote and we continued; its tools find no fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("real-kafka")
 SMALL = LogConfig(
     segment_bytes=12_000, bytes_between_snapshots=8_000, retention_bytes=60_000, retention_ms=-1
 )
-"""So that there are several segments, and with a dynamic quorum snapshots in their place."""
+"""Small, so that there are several segments, and snapshots with a dynamic quorum."""
 
 
 def acl(name: str, principal: str) -> Acl:
@@ -73,7 +73,7 @@ def check_with_kafkas_tool(tools: KafkaTools, partition: Path) -> None:
 
 @pytest.fixture(params=[False, True], ids=["static", "dynamic"])
 def dynamic(request: pytest.FixtureRequest) -> bool:
-    """Whether the log itself says who votes."""
+    """Whether the log itself names the voters."""
     return request.param
 
 
@@ -81,7 +81,6 @@ def dynamic(request: pytest.FixtureRequest) -> bool:
 def kafka(
     dynamic: bool, request: pytest.FixtureRequest, kafka_tools: KafkaTools, tmp_path: Path
 ) -> RealKafka:
-    """Stopped, with what ``add_first`` added."""
     if not dynamic:
         made_now: MadeNow = request.getfixturevalue("made_now")
         return made_now.kafka

@@ -1,4 +1,4 @@
-"""``zookeeper://`` against a real ZooKeeper, which a real Kafka 3.9.1 fills and lists."""
+"""``zookeeper://`` against a real ZooKeeper that a real Kafka 3.9.1 fills and lists."""
 
 from __future__ import annotations
 
@@ -87,7 +87,6 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealZookeepe
 
 @pytest.fixture
 def fresh(zookeeper: RealZookeeper, request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
-    """A chroot of its own: the url, and kazoo's client in it."""
     chroot = f"/{request.node.name}"
     client: Any = KazooClient(zookeeper.server)
     client.start()

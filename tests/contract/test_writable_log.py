@@ -1,4 +1,4 @@
-"""What every log that can be written owes its writer, wherever its batches live."""
+"""What every writable log guarantees its writer, wherever its batches are stored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mock_broker() -> Iterator[str]:
     ]
 )
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
-    """Opens the same log, each time as another writer would."""
+    """Opens the same log as another writer."""
     if request.param == "directory":
         formatted(tmp_path / "node")
         return lambda: WritableDirectoryLog(tmp_path / "node")

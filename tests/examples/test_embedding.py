@@ -1,4 +1,4 @@
-"""The programs that embed the authorizer, from a folder that a writer changes meanwhile."""
+"""The programs that embed the authorizer, on a folder that a writer changes meanwhile."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def test_the_double_is_one_for_an_applications_tests(
 
 
 def asked(port: str, *lines: str) -> list[str]:
-    """The answer to each of ``lines``, on a connection of its own."""
     with socket.create_connection(("127.0.0.1", int(port)), 20) as connection:
         file = connection.makefile("rw")
         answers = []
@@ -80,7 +79,7 @@ def test_the_broker_decides_by_the_folder_as_it_changes(tmp_path: Path) -> None:
 
 
 def damaged_folder(tmp_path: Path) -> Path:
-    """A log in the middle of which a byte was changed."""
+    """A log with one changed byte in its middle."""
     format_log(tmp_path / "node")
     with Replica(open_writable_log(tmp_path / "node")) as writer:
         for number in range(3):

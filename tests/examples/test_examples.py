@@ -1,4 +1,4 @@
-"""The programs in examples/, in processes of their own, as librdkafka's clients use them."""
+"""The programs in examples/ run as processes, used by librdkafka's clients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ QUIET = {"log_level": 0}
 
 @contextmanager
 def program(name: str, *arguments: str | Path) -> Iterator[tuple[str, str]]:
-    """Where a program's super user connects, and where others log in."""
+    """The addresses for the program's super user and for others."""
     with example(name, *arguments) as started:
         admins, users = started.said("open")
         yield admins, users
@@ -83,7 +83,6 @@ DENIED = "TOPIC_AUTHORIZATION_FAILED"
 
 
 def produced(config: dict[str, object]) -> list[tuple[str, str | None]]:
-    """What became of a message to each of the two topics."""
     outcomes = []
     producer = Producer({**config, "message.timeout.ms": 15_000})
     for topic in ("orders", "payments"):
@@ -100,7 +99,7 @@ def produced(config: dict[str, object]) -> list[tuple[str, str | None]]:
 
 
 def listed(address: str, *topics: str) -> set[tuple[str, int]]:
-    """The error code of each topic in one ListOffsets of all, asked as ``app``."""
+    """The error code of each topic in one ListOffsets of all, sent by ``app``."""
     settings = client_settings(
         {
             "security.protocol": "SASL_PLAINTEXT",
@@ -122,7 +121,7 @@ def listed(address: str, *topics: str) -> set[tuple[str, int]]:
 
 
 def consumed(config: dict[str, object], topic: str) -> bytes | None:
-    """The first message of ``topic``; raises what the broker says instead."""
+    """The first message of ``topic``; raises the broker's error."""
     consumer = Consumer({**config, "group.id": "unused", "enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])

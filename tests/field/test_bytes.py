@@ -1,7 +1,5 @@
-"""Faults of other readers, one test each: bytes that were believed, or cost too much.
-
-docs/reference/field-bugs.md says what happened there. A test's name begins with the number.
-"""
+"""Faults of other readers, one test each: trusted bytes, and bytes that cost too much.
+docs/reference/field-bugs.md describes each. A test's name begins with the number of the fault."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ TWO_GIB = b"\xff\xff\xff\xff\x07"
 
 @pytest.mark.parametrize("length", [(1 << 31) - 1, 1 << 30, -1, -(1 << 31), 0])
 def test_cve_2023_34455_a_snappy_blocks_length_is_not_trusted(length: int) -> None:
-    """Refused before anything is set aside for it."""
+    """Refused before any allocation."""
     with pytest.raises(ValueError, match=f"a block of {length} bytes where 0 are left"):
         inflate("snappy", XERIAL + struct.pack(">i", length))
 
@@ -33,7 +31,7 @@ def test_cve_2023_34455_nor_is_what_a_snappy_block_says_that_it_inflates_to(befo
 
 
 def test_fact_what_was_aborted_is_not_published_with_what_follows_in_the_same_flush() -> None:
-    """After a restart Kafka reads all of it in one flush, and lets the aborted ACL in."""
+    """After a restart Kafka reads all of it in one flush, and applies the aborted ACL."""
     recorder = Recorder()
     loader = Loader([recorder])
     loader.handle(HighWatermark(6))
@@ -44,7 +42,7 @@ def test_fact_what_was_aborted_is_not_published_with_what_follows_in_the_same_fl
 
 
 def test_fact_a_record_that_authorization_may_need_is_never_guessed() -> None:
-    """A resource type that Kafka does not know is UNKNOWN to it, without a word."""
+    """Kafka silently takes an unknown resource type as UNKNOWN."""
     loader = Loader()
     loader.handle(HighWatermark(2))
     with pytest.raises(CorruptLog):

@@ -1,4 +1,4 @@
-"""Who may do what, asked from either side: every claim is what the specification decides."""
+"""Each answer of ``access`` and ``who-can`` is the specification's."""
 
 from __future__ import annotations
 

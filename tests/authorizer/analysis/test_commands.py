@@ -1,4 +1,4 @@
-"""Command lines for kafka-acls: what bash hands on is what was meant."""
+"""A kafka-acls command line survives bash unchanged."""
 
 from __future__ import annotations
 
@@ -100,7 +100,6 @@ def test_an_acl_with_a_command_has_no_reason():
 
 
 def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():
-    """Whichever ACLs of one question there were and are to be, two of which no command names."""
     grants = GRANT, GRANT._replace(principal=" User:bob")
     denials = [each._replace(permission_type=PermissionType.DENY) for each in grants]
     acls = [*grants, *denials]

@@ -1,4 +1,4 @@
-"""A planned change has its effect still: held against all requests of a small world."""
+"""Whether a planned change still has its effect: compared with all requests of a small world."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ class World:
         self.asked = random.sample(QUESTIONS, 40)
 
     def effects(self) -> list[OtherEffect]:
-        """As they are found where only the ACLs that meet a step are known."""
         steps = self.change.added | self.change.removed
         before, now = (reached_by(sorted(each), steps) for each in (self.before, self.now))
         return list(other_effects(before, now, self.change, self.config))
@@ -116,7 +115,7 @@ def acl(text: str) -> Acl:
 def test_what_an_added_acl_means_for_a_planned_one(
     step: str, other: str, turned: tuple[str, str, str] | None
 ) -> None:
-    """Another ALLOW of what is to be allowed takes nothing away; a DENY does."""
+    """Another ALLOW of the same access takes nothing away; a DENY does."""
     change = SetChange(frozenset({acl(step)}), frozenset())
     found = list(other_effects([], [acl(other)], change, AuthorizerConfig()))
     assert len(found) == (turned is not None)

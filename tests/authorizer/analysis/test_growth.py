@@ -1,8 +1,6 @@
-"""What analyses of ACLs cost grows with the ACLs and the answer, not with their square.
-
-Steps are counted as lines that Python runs, on ACLs that once took a minute: of one shape each,
-at one size and at twice that.
-"""
+"""The cost of an analysis grows with the ACLs and the answer, not with their square. The test
+counts executed lines of Python on ACLs that once took a minute, at one size and at twice that
+size."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ CONFIG = AuthorizerConfig(frozenset({"User:root"}), False)
 OPEN = AuthorizerConfig(frozenset({"User:root"}), True)
 SIZE = 120
 TWICE = 2.6
-"""What twice the ACLs may cost; a square costs four times."""
+"""The allowed growth for twice the ACLs; a quadratic cost would be four."""
 
 GRANT = Acl(TOPIC, "t", PatternType.LITERAL, "User:a", "*", READ, PermissionType.ALLOW)
 DENY = GRANT._replace(permission_type=PermissionType.DENY)

@@ -49,8 +49,8 @@ def test_in_each_region_just_those_hosts_match_that_it_says() -> None:
 
 
 def test_every_ipv6_client_is_in_a_region_whatever_its_zone() -> None:
-    """Kafka ignores the zone where it compares a client with a block, and only there. No host names
-    the last of the zones."""
+    """Kafka ignores the zone only where it compares a client with a block. No host names the last
+    zone."""
     numbers, zones = [f"fe80:0:0:0:0:0:0:{number}" for number in range(4)], ["", "%1", "%2", "%9"]
     clients = [number + zone for zone in zones for number in numbers]
     blocks = [f"fe80::{number}/{length}" for number in range(4) for length in (126, 127, 128)]

@@ -1,5 +1,3 @@
-"""The hosts for which an answer is another one."""
-
 from __future__ import annotations
 
 from authorizer.analysis.explain.explain import explain

@@ -1,4 +1,4 @@
-"""Every kind of near miss, and the law that binds them: one attribute changed, it matches."""
+"""Every kind of near miss, and its law: with the one attribute changed, the ACL matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A remedy turns the answer, names nothing that it should not, and says where it goes further."""
+"""A remedy reverses the answer, gives no more than it must, and says where it gives more."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_remedy_turns_the_answer(acls, config, question):
 
 @for_many_worlds
 def test_whoever_loses_by_the_default_rule_is_spoken_of(acls, config, question):
-    """A name's first ACL shuts out whoever was let in by allow.everyone.if.no.acl.found."""
+    """A name's first ACL locks out everyone whom allow.everyone.if.no.acl.found admitted."""
     kind = question.resource_type
     for remedy in explain(acls, config, question).remedies:
         names = {*NAMES, *(f"{acl.resource_name}~" for acl in remedy.add)}
@@ -103,7 +103,7 @@ def test_beside_a_deny_that_goes_the_narrow_grant_comes_first():
 
 
 def test_the_last_acl_of_a_resource_is_not_removed_without_a_grant_beside_it():
-    """Under allow.everyone.if.no.acl.found the bare removal would open it to all."""
+    """With allow.everyone.if.no.acl.found, a bare removal would open the resource to everyone."""
     deny = GRANT._replace(permission_type=PermissionType.DENY)
     for remedy in explain([deny], OPEN, ASKED).remedies:
         assert remedy.add
@@ -152,14 +152,14 @@ def test_under_the_default_rule_a_remedy_that_shuts_others_out_comes_last():
     ],
 )
 def test_what_a_look_up_is_for_depends_on_the_request(request_name, uses):
-    """DeleteTopics asks for DESCRIBE and then for DELETE, which brings it; to read helps nobody."""
+    """DeleteTopics asks for DESCRIBE and then for DELETE, which implies it; READ would not help."""
     look_up = ASKED._replace(operation=Operation.DESCRIBE)
     remedies = explain([], CLOSED, look_up, request=request_name).remedies
     assert [remedy.use for remedy in remedies if remedy.use] == uses
 
 
 def test_after_a_look_up_comes_what_it_was_for():
-    """READ and WRITE bring DESCRIBE; a client that got only DESCRIBE would be denied next."""
+    """READ and WRITE imply DESCRIBE; a client with DESCRIBE alone would be denied next."""
     look_up = ASKED._replace(operation=Operation.DESCRIBE)
     remedies = explain([], CLOSED, look_up).remedies
     assert [remedy.use for remedy in remedies] == [Operation.READ, Operation.WRITE, None, None]
@@ -190,7 +190,7 @@ def test_what_makes_a_super_user_says_so(operation):
 
 
 def test_a_deny_that_holds_back_a_super_users_right_is_not_removed_in_silence():
-    """What is removed gives as much as what is added: the ALLOW under it comes into force."""
+    """Removing a DENY gives as much as adding an ALLOW: the ALLOW under it comes into force."""
     on_cluster = GRANT._replace(
         resource_type=ResourceType.CLUSTER, resource_name="kafka-cluster", host="*"
     )
@@ -206,7 +206,6 @@ def test_a_deny_that_holds_back_a_super_users_right_is_not_removed_in_silence():
 
 
 def test_changing_kafkas_own_topics_says_so_and_comes_last():
-    """As lint's internal-topic; a mended prefix may reach them, too."""
     asked = ASKED._replace(operation=Operation.WRITE, resource_name="__consumer_offsets")
     assert all(remedy.powers for remedy in explain([], CLOSED, asked).remedies)
     literal = GRANT._replace(operation=Operation.WRITE, resource_name="__*", host="*")
@@ -283,7 +282,8 @@ IPV6 = "2001:db8:0:0:0:0:0:1"
 def test_a_block_that_an_acl_names_may_be_granted_and_nothing_wider(
     named: list[str], operation: str, client: str, offered: list[str]
 ) -> None:
-    """Only where 4.4 decides, and where its metadata.version has blocks created (KIP-1276)."""
+    """Only where 4.4 decides, and where its metadata.version allows the creation of blocks
+    (KIP-1276)."""
     acls = [GRANT._replace(host=host, operation=Operation[operation]) for host in named]
     question = ASKED._replace(host=client)
 

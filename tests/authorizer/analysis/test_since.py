@@ -1,4 +1,4 @@
-"""Since when an answer holds: as a replay that decides after every change would say."""
+"""The time since an answer holds, compared with a replay that decides after every change."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_grant_and_its_removal():
 
 
 def test_what_a_transaction_turns_and_turns_back_is_no_turn():
-    """A DENY goes and comes again under another id: nobody ever saw it gone."""
+    """A DENY is removed and added again under another id in one transaction: no image lacked it."""
     [deny, allow] = [
         Acl(
             ResourceType.TOPIC,

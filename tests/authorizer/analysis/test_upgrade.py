@@ -1,4 +1,4 @@
-"""What an upgrade turns is what our own authorizer answers otherwise under the two versions."""
+"""The report of an upgrade equals our own authorizer's answers under both versions."""
 
 from __future__ import annotations
 

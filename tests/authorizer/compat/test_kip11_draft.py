@@ -1,4 +1,4 @@
-"""What KIP-11's early draft had otherwise, and what it had not."""
+"""The differences of KIP-11's early draft."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_has_no_acl_is_open_and_what_has_one_is_not() -> None:
 
 
 def test_its_words() -> None:
-    """A bare name is a user, ``*:*`` is everybody, and EDIT came to be ALTER."""
+    """A bare name is a user, ``*:*`` is everybody, and EDIT is today's ALTER."""
     assert acl("*:*", "DENY", {"h"}, {"EDIT", "READ"}) == Acl(
         {"user:*"}, "DENY", {"h"}, {Operation.ALTER, Operation.READ}
     )

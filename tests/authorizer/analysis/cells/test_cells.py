@@ -1,4 +1,5 @@
-"""One question for each cell proves as much as every question: random small worlds say so."""
+"""For small random worlds, a proof by one question for each cell equals a check of every
+question."""
 
 from __future__ import annotations
 
@@ -55,7 +56,6 @@ SMALL, LARGE = 3, 4
 
 
 def holds(claim: AccessClaim, small: World, answers: Answers) -> bool:
-    """Asks every combination."""
     return all(_holds(claim.kind, each, small, answers) for each in claim.requests)
 
 
@@ -85,7 +85,6 @@ def _holds(kind: ClaimKind, asked: Requests, small: World, answers: Answers) -> 
 
 
 def breaks(witness: Witness, acls: list[Acl], small: World) -> bool:
-    """Whether the specification decides the witness as it says."""
     question, config = witness.question, small.config
     assert question.host is not None
     assert java_text(question.host) == question.host
@@ -271,7 +270,7 @@ def test_sessions_share_the_names_into_which_everybodys_acls_divide_theirs() -> 
 
 
 def test_hosts_that_name_every_address_leave_others_to_whom_they_do_not_concern() -> None:
-    """Found by volume: no address was left for principals whose ACLs name few."""
+    """Found by volume: no address was left for principals whose ACLs name few addresses."""
     config = AuthorizerConfig(allow_everyone=True, kafka_version=KafkaVersion.V4_4)
     every = [allow("b", host=host) for host in ("0.0.0.0/0", "::/0")]
     goes = allow("pay-", principal="User:*", host="::/0", prefixed=True)
@@ -307,7 +306,6 @@ def test_the_last_address_of_all_is_a_client(block: str) -> None:
 
 
 def test_only_cells_that_the_change_can_turn_are_asked() -> None:
-    """Whatever the number of other ACLs: of their principals, their names and their hosts."""
     change = allow("pay-", prefixed=True)
     for others in (10, 200):
         rules = [
@@ -387,8 +385,8 @@ def test_a_witness_has_the_plainest_name_that_a_topic_can_have(
 
 @pytest.mark.parametrize("kind", ClaimKind)
 def test_that_somebody_may_is_not_proven_of_hosts_without_clients(kind: ClaimKind) -> None:
-    """An ``only`` says of each principal that it may, and so needs a request; the others say it of
-    all, which holds of none."""
+    """An ``only`` claim says that each principal may, so it needs a request. Other claims hold of
+    none."""
     nowhere = HostSet(frozenset({"0.0.0.0/0", "::/0"}))
     asked = Requests(
         PrincipalSet(frozenset({"User:a"}), is_excluded=False),

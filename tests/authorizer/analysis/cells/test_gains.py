@@ -1,4 +1,4 @@
-"""What a change gives beyond what is stated, or takes beyond what was planned, is found."""
+"""Compares the found gains and losses of a change with those of every combination."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from tests.support.worlds.random_worlds import (
 
 
 def gained(small: World, before: Answers, after: Answers, stated: list[Requests]) -> bool:
-    """Asks every combination."""
     asked = asked_operations(small.kind)
     for principal, client in product(PRINCIPALS, CLIENTS):
         who = small.kind, principal, client, small.names

@@ -1,4 +1,4 @@
-"""What a difference says of patterns, principals and hosts is what every combination says."""
+"""The statements of a difference about patterns, principals and hosts equal every combination."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from tests.support.worlds.small_acls import allow, deny
 
 
 def is_of(change: AccessChange, name: str) -> bool:
-    """``any`` name is none that begins with *, which no wildcard reaches."""
     if change.pattern == NamePattern("") and name.startswith("*"):
         return False
     excepted = any(each.pattern.holds(name) for each in change.exceptions)
@@ -27,7 +26,7 @@ def is_of(change: AccessChange, name: str) -> bool:
 
 
 def is_from(change: AccessChange, client: str) -> int | None:
-    """How narrow the host is from which it is said, where the client is among those."""
+    """The rank of the narrowest host of the statement that contains the client."""
     if change.host is None:
         return 0
     if host_block(change.host) is None:
@@ -39,7 +38,6 @@ def is_from(change: AccessChange, client: str) -> int | None:
 def turned(
     changes: list[AccessChange], principal: str, client: str, name: str, operation: Operation
 ) -> AccessTurn:
-    """By the statement about the narrowest principal and host."""
     found = [
         (named, narrow, change.change)
         for change in changes

@@ -1,4 +1,4 @@
-"""The smaller set decides every combination as the set that it was made of."""
+"""The smaller set decides every combination as the original set does."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def test_what_lint_suspects_goes_only_where_the_proof_holds() -> None:
 
 
 def test_an_acl_on_no_topic_stays_where_a_producer_begins_by_it() -> None:
-    """Found with odd names: by the ACLs near it alone the default rule let the producer begin."""
+    """Found with odd names: judged by the ACLs near it alone, the default rule let the producer
+    begin."""
     on_no_topic = allow("no topic", Operation.WRITE, principal="User:b")
     elsewhere = allow("hardcode", Operation.ALTER, principal="User:z")
     config = AuthorizerConfig(allow_everyone=True)

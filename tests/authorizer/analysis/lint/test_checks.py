@@ -1,7 +1,5 @@
-"""Each check on a case worked out by hand, and the laws of those that call something needless.
-
-A case is a few ACLs in a line of words each, of which those behind ``!`` are to be found.
-"""
+"""Each lint check on a case worked out by hand, and laws for the checks that call an ACL needless.
+A case is a few lines of one ACL each; lint must find those behind ``!``."""
 
 from __future__ import annotations
 
@@ -213,7 +211,7 @@ SAID: dict[str, Severity] = {"no-owner": INFO, "expired": ERROR}
 
 
 def worked(text: str) -> tuple[list[Acl], list[Acl]]:
-    """All ACLs of a case, and those to be found."""
+    """All ACLs of a case, and those that lint must find."""
     known, wanted = [], []
     for line in re.split(r"\n|;", text):
         marked = line.strip().startswith("!")
@@ -285,7 +283,7 @@ def test_what_is_open_by_default_is_said_once() -> None:
     ],
 )
 def test_no_removal_is_advised_that_lets_everyone_in(lines: str, safe: tuple[str, ...]) -> None:
-    """Brute force: after every removal that all checks advise, no one is let in anywhere."""
+    """Brute force: after all advised removals, nobody may do more than before."""
     acls, _ = worked(lines)
     config = AuthorizerConfig(frozenset({"User:root"}), allow_everyone=True)
     results = lint(subject(acls, config=config))
@@ -428,7 +426,6 @@ def test_a_deny_is_idle_if_no_request_meets_it_and_an_allow(
 def answers_one(
     acls: Iterable[Acl], kafka: KafkaVersion, question: tuple[str, str, Operation, str]
 ) -> bool:
-    """Whether it would be allowed by the ALLOWs alone."""
     who, host, operation, name = question
     allows = [acl for acl in acls if is_allow(acl)]
     decided = spec.decide(allows, ({who}, host), operation, ResourceType.TOPIC, name, False, kafka)

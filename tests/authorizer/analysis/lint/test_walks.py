@@ -1,7 +1,5 @@
-"""What lint finds by looking up patterns is what cells say of the same two ACLs.
-
-Lint looks at all ACLs of a set; one proof for each of them would take a hundred times as long.
-"""
+"""Lint's look-ups of patterns find the same pairs as cells do. Lint checks all ACLs of a set; a
+proof for each would take a hundred times as long."""
 
 from __future__ import annotations
 
@@ -72,5 +70,4 @@ def test_two_acls_are_compared_by_lint_as_by_cells() -> None:
 
 
 def _is_one_block(one: Acl, other: Acl) -> bool:
-    """Of these lint keeps the first."""
     return host_block(one.host) is not None and host_block(one.host) == host_block(other.host)

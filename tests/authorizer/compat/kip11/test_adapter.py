@@ -1,4 +1,4 @@
-"""KIP-11 authorizers behind KIP-504's interface: the same answers, and no more than they know."""
+"""KIP-11 authorizers behind KIP-504's interface give the same answers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ def test_it_writes_kafkas_audit_line(caplog: pytest.LogCaptureFixture) -> None:
 
 
 class Own(Authorizer):
-    """Somebody's own: allows READ to alice, and answers without a bool otherwise."""
+    """A custom authorizer: allows READ to alice, and otherwise returns something other than a
+    bool."""
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
         if str(session.principal) == "User:alice" and operation is Operation.READ:

@@ -1,5 +1,3 @@
-"""KIP-11's keys: what they mean, and which are refused with the reason."""
-
 from __future__ import annotations
 
 import logging
@@ -66,7 +64,7 @@ def test_what_cannot_be_used_is_refused_by_its_key(config: dict[str, object], sa
 
 
 def test_a_file_of_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """KIP-11: ``authorizer.config.path`` names it, and it has ``allow.everyone``."""
+    """KIP-11: the key ``authorizer.config.path`` names the file, which has ``allow.everyone``."""
     file = tmp_path / "authorizer.properties"
     file.write_text("allow.everyone=true\nsuper.users=User:eve\nallow.everyon=x\n")
     with caplog.at_level(logging.WARNING):

@@ -1,5 +1,3 @@
-"""KIP-11's words: what is read as what, and sets that become entries and sets again."""
-
 from __future__ import annotations
 
 import pytest

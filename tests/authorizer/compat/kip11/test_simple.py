@@ -1,5 +1,3 @@
-"""KIP-11's authorizer: what it allows, and the ACLs that it adds, removes and lists."""
-
 from __future__ import annotations
 
 import pytest
@@ -58,7 +56,6 @@ def reaches(pattern: Resource, resource: Resource) -> bool:
 def kip_11_says(
     given: Attached, session: Session, operation: Operation, resource: Resource, everyone: bool
 ) -> bool:
-    """KIP-11's text, with the sets as they are."""
     found = [acl for acl, pattern in given if reaches(pattern, resource)]
     denies = [acl for acl in found if acl.permission_type is PermissionType.DENY]
     allows = [acl for acl in found if acl.permission_type is PermissionType.ALLOW]
@@ -101,7 +98,7 @@ def test_a_deny_counts_before_any_allow() -> None:
     [("READ", True), ("WRITE", True), ("ALL", True), ("DELETE", False), ("ALTER", False)],
 )
 def test_read_and_write_imply_describe_and_nothing_else_does(allowed: str, describes: bool) -> None:
-    """Kafka came to imply it of DELETE and ALTER too; KIP-11 does not."""
+    """Later, Kafka also implied it from DELETE and ALTER; KIP-11 does not."""
     authorizer = having([(Acl({"user:alice"}, "ALLOW", {"*"}, {allowed}), PAYMENTS)])
     assert authorizer.authorize(ALICE, "DESCRIBE", PAYMENTS) is describes
     denied = having([(READ, PAYMENTS), (Acl({"user:alice"}, "DENY", {"*"}, {"WRITE"}), PAYMENTS)])
@@ -171,7 +168,8 @@ def test_acls_are_added_listed_and_removed() -> None:
 
 
 def test_adding_and_listing_is_of_exactly_one_pattern() -> None:
-    """KIP-290: the contract of these calls stays; only ``authorize`` looks at what reaches."""
+    """KIP-290: these calls still take one exact pattern; only ``authorize`` looks at matching
+    patterns."""
     prefixed = Resource("TOPIC", "pay", "PREFIXED")
     everything = Resource("TOPIC", "*")
     with on_a_log() as authorizer:
