@@ -1,5 +1,3 @@
-"""The page of the benchmark of nodes compares what was measured."""
-
 from __future__ import annotations
 
 import sys

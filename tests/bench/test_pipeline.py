@@ -1,4 +1,5 @@
-"""The benchmark of the pipeline asks what it says, all ways agree, and its page compares them."""
+"""The benchmark of the pipeline asks the stated questions, all ways agree, and its page compares
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of proofs measures what it says: sets that mean the same, and a change that does
+"""The benchmark of proofs uses the stated sets: some that mean the same, and a change that does
 not."""
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def test_our_side_runs():
 
 
 class _Always(dict[str, list[tuple[float, float]]]):
-    """Whatever is asked for was measured as so much."""
+    """Returns the same measurement for every key."""
 
     def __init__(self, value: float) -> None:
         self._value = value

@@ -1,4 +1,4 @@
-"""A real Kafka is driven by its own tools, and our answers are those that it gave."""
+"""A real Kafka is driven by its own tools, and our answers equal its answers."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A topic of a real Kafka that audit lines come by: each record once, and what is gone is told."""
+"""Audit lines in a topic of a real Kafka: each record once, and deleted records are reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ ALL = ReadAllAvailable()
 
 
 def rows(topic: PartitionedTopic, *spans: Span, broker: str | None = None) -> list[dict[str, Any]]:
-    """Read as if each span had been sent away."""
     pattern = None if broker is None else re.compile(broker)
     sent = [pickle.loads(pickle.dumps((topic, span, pattern))) for span in spans]
     read = (read_records(records_in(*each), Zone("UTC")) for each in sent)
@@ -40,7 +39,7 @@ def places(found: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_lines_of_a_topic_are_rows(real_kafka: RealKafka) -> None:
-    """Of a record each, of several, and of none; those of an aborted transaction are not there."""
+    """Rows of one record, of several, and of none; lines of an aborted transaction are missing."""
     sent = AuditTopic(real_kafka.bootstrap, partitions=2)
     number = sent.name.removeprefix("audit-")
     wrapped = {"message": line(3, "User:json", allowed=True), "host": {"name": "kafka-7"}}
@@ -113,14 +112,14 @@ def test_a_stream_has_each_offset_once_and_no_more_at_a_time_than_asked(
 
 
 def ask_until_it_fails(topic: PartitionedTopic) -> None:
-    """A broker goes on to answer for a deleted topic for a moment."""
+    """For a moment a broker still answers for a deleted topic."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         topic.ends()
 
 
 def test_what_is_gone_is_told(real_kafka: RealKafka) -> None:
-    """Records that were deleted before they were read, and topics."""
+    """Records that were deleted before they were read, and deleted topics."""
     sent = AuditTopic(real_kafka.bootstrap)
     for second in range(6):
         sent.send(line(second, "User:app", allowed=True))

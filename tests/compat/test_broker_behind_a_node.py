@@ -1,8 +1,6 @@
-"""A real Kafka broker whose controller is a node of ours, as far as it goes.
-
-Its Raft client follows the node's log byte for byte, from a snapshot on where there is one, and
-its authorizer is loaded with it. It stops where it would register, which no node offers.
-"""
+"""A real Kafka broker with a node of ours as its controller, as far as it gets. Its Raft client
+follows the node's log byte for byte, from a snapshot if there is one, and its authorizer loads it.
+It stops at its registration, which no node offers."""
 
 from __future__ import annotations
 
@@ -38,8 +36,7 @@ UNABLE = "The node does not support BROKER_REGISTRATION"
 def broker_behind(
     controller: Address, cluster_id: str, tools: KafkaTools, folder: Path
 ) -> Iterator[RealKafka]:
-    """Node 2, which is being started and will not get to its end. Who votes it hears from the
-    log."""
+    """Node 2, which starts and cannot finish. It learns the voters from the log."""
     [port] = free_ports(1)
     kafka = RealKafka(
         tools,

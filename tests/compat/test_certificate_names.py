@@ -1,4 +1,4 @@
-"""Names of certificates, and what mapping rules make of them, are Java's and Kafka's own."""
+"""Names in certificates, and the results of mapping rules, equal Java's and Kafka's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.node.distinguished_names import ENCODINGS, any_name, attribut
 CN = "2.5.4.3"
 ROOM = 100_000
 MALFORMED = (b"\xed\xa0\x80", b"a\xed\xb0,", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82")
-"""Surrogates, overlong, past Unicode's end, cut short."""
+"""Surrogates, overlong forms, values above Unicode's end, truncated sequences."""
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def java(kafka_tools: KafkaTools) -> Any:
 
 
 def test_a_name_is_written_as_java_writes_it(java: Any) -> None:
-    """Hundreds of names: all kinds of strings, escapes, several attributes of one part, unknown
-    types, empty and long values, bytes that are not text."""
+    """Hundreds of names: all string types, escapes, several attributes in one part, unknown types,
+    empty and long values, bytes that are not text."""
     choose = Random(83)
     samples = ["=", "#", "a#", " a ", "a", "", " ", "\r", "\0", "a\0b", "é€", "\n a\n"]
     names = [
@@ -72,8 +72,8 @@ def any_text(choose: Random) -> str:
 
 
 def test_a_pattern_matches_what_it_matches_in_java(java: Any) -> None:
-    """Whatever is carried out at all; the samples of the issue are in the letters: KELVIN SIGN is
-    not a ``\\w``, nor K in either case."""
+    """For all supported patterns. The letters include the issue's samples: KELVIN SIGN is not a
+    ``\\w``, nor K in either case."""
     choose, compared = Random(17), 0
     for _ in range(1200):
         text = ("(?i)" if choose.random() < 0.2 else "") + any_pattern(choose, 4)

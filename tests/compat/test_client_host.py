@@ -1,4 +1,4 @@
-"""Our text of a client's address is the one that Java's own InetAddress gives."""
+"""Our text of a client's address equals that of Java's InetAddress."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ Lines = list[dict[str, str]]
 def run(
     cluster: ScramKafka, capsys: pytest.CaptureFixture[str], verb: str, *arguments: str | Path
 ) -> tuple[int, Lines, str]:
-    """The verb on the cluster as admin: exit code, JSON lines, and what it said."""
+    """The verb's exit code, JSON lines and stderr, on the cluster as admin."""
     settings = ("--command-config", str(cluster.settings()))
     code = main([verb, cluster.url, *map(str, arguments), *settings])
     printed = capsys.readouterr()
@@ -121,7 +121,7 @@ def test_who_cannot_log_in_is_told_so(
 def test_a_listener_that_wants_a_login_is_told_apart(
     cluster: ScramKafka, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kafka answers ApiVersions to a stranger, and hangs up on the first request after it."""
+    """Kafka answers ApiVersions to a stranger, and closes at the first request after it."""
     dead = "127.0.0.1:1"
     assert main(["acls", f"cluster://{dead},{cluster.kafka.bootstrap}"]) == 2
     assert capsys.readouterr().err == (
@@ -143,7 +143,7 @@ def test_a_dead_node_among_the_bootstrap_servers(
 def test_who_may_not_list_is_told_so(
     cluster: ScramKafka, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Never an empty list, which would read as a cluster without ACLs."""
+    """Never an empty list, which would look like a cluster without ACLs."""
     settings = cluster.settings("nobody")
     assert main([verb, cluster.url, "--command-config", str(settings)]) == 2
     assert capsys.readouterr().err == (
@@ -163,7 +163,7 @@ SUPER = ("--super-users", "User:admin")
 def test_acls_that_librdkafka_does_not_know(
     cluster: ScramKafka, resource: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kafka's are read and answered by, ours are listed by Kafka: no answer passes them over."""
+    """We read Kafka's and decide by them, and Kafka lists ours: no answer ignores them."""
     operation, on = UNKNOWN_TO_LIBRDKAFKA[resource]
     question = ("User:theirs", operation, resource, *SUPER)
     expected = tmp_path / "expectations.yaml"
@@ -196,7 +196,7 @@ def test_acls_that_librdkafka_does_not_know(
 
 
 def test_some_of_the_acls_are_those_that_kafkas_filter_matches(cluster: ScramKafka) -> None:
-    """So an answer about one resource may be had from them: see ``shell.tasks.narrow_source``."""
+    """So an answer about one resource may use them alone: see ``shell.tasks.narrow_source``."""
     store = open_source(cluster.url, environ={}, command_config=cluster.settings()).store
     assert isinstance(store, ClusterStore)
     assert store.acl_creator() == ("4.3", 30)

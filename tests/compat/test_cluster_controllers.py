@@ -1,4 +1,4 @@
-"""``cluster://`` by the controllers of a real quorum (KIP-919): one alone takes changes."""
+"""``cluster://`` at the controllers of a real quorum (KIP-919); only the leader takes changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Kafka's reader throws on a control record, replay stops; where it reads, replay goes on."""
+"""Replay stops at each control record at which Kafka's reader throws, and only there."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def control(base: int, form: tuple[bytes | None, bytes | None]) -> Batch:
 def test_where_kafka_throws_replay_stops(
     kafka_tools: KafkaTools, form: tuple[bytes | None, bytes | None]
 ) -> None:
-    """A strict loader at the record; a tolerant one counts it, and nobody votes behind it."""
+    """A strict loader stops at the record; a tolerant one counts it, and the voters after it are
+    unknown."""
     unreadable = control(1, form)
     assert not kafka_reads(kafka_tools, unreadable)
     with pytest.raises(UnreadableRecord) as stopped:

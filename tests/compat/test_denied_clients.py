@@ -1,9 +1,7 @@
-"""Ten clients that a real Kafka denies, and the commands that ``explain`` prints for them.
-
-A shell reads the printed lines as they are; the words that it makes of them run in the processes
-that tests have for ``metalog`` and Kafka's tools. Nobody tells it more than a person on call knows:
-the line in Kafka's log, and whether the application reads or writes.
-"""
+"""Ten clients that a real Kafka denies, and the commands that ``explain`` prints for them. A shell
+reads the printed lines unchanged; each command runs in the test's process for ``metalog`` or
+Kafka's tool. Its input is what a person on call knows: the line in Kafka's log, and whether the
+application reads or writes."""
 
 from __future__ import annotations
 
@@ -37,10 +35,10 @@ TOOLS: Final = ("kafka-acls", "metalog")
 TOPIC: Final = "orders"
 LIMIT_S: Final = 20.0
 DENIED_LINES: Final = 4
-"""An application is repaired after so many lines of Kafka's log at most."""
+"""The most lines of Kafka's log after which an application must work."""
 QUIET: Final = {"log_level": "0", "error_cb": lambda _: None}
 _REFUSED: Final = (KafkaException, SystemError)
-"""The second is what a fatal error becomes that librdkafka tells within a call."""
+"""The second is librdkafka's form of a fatal error within a call."""
 _DENIED = re.compile(r"Principal = User:(.+?) is Denied .*")
 NAMED_ODDLY: Final = 'CN=o\'neil,O=b $HOME "c"'
 LONGEST: Final = "t" * 249
@@ -48,11 +46,9 @@ Settings = dict[str, Any]
 
 
 class Application(NamedTuple):
-    """``attempt`` works or raises; ``kind`` is what its people know of it: it reads or writes.
-
-    ``granted`` are kafka-acls' options of what it has from the start; ``checklist``, where it is
-    explained as a whole. InitProducerId of an idempotent producer leaves no line in Kafka's log.
-    """
+    """An application: ``attempt`` works or raises; ``kind`` says that it reads or writes.
+    ``granted`` are kafka-acls' options for its first ACLs, ``checklist`` those of the whole
+    checklist. An idempotent producer's InitProducerId leaves no line in Kafka's log."""
 
     name: str
     attempt: Callable[[Settings, str], None]
@@ -143,13 +139,13 @@ APPLICATIONS: Final = (
 
 
 class Repair(NamedTuple):
-    """Explains denials of one Kafka, and carries out what is printed."""
+    """Explains denials of one Kafka, and runs the printed commands."""
 
     kafka: ScramKafka
     folder: Path
 
     def denied_line(self, name: str, start: int) -> str:
-        """The first line of the log from ``start`` on that says that ``name`` was denied."""
+        """The first line of the log from ``start`` on with a denial of ``name``."""
 
         def found() -> str:
             text = self.kafka.kafka.output.read_bytes()[start:].decode()
@@ -160,7 +156,7 @@ class Repair(NamedTuple):
         return found()
 
     def explain(self, run: Run, *question: str, source: str | Path = "") -> str:
-        """What it prints, from the cluster itself or from ``source``."""
+        """The output of ``explain`` for the cluster itself, or for ``source``."""
         cluster = (self.kafka.url, "--command-config", self.kafka.settings())
         where = (source,) if source else cluster
         done = run("explain", *where, *question, "--super-users", f"User:{ADMIN}")
@@ -178,7 +174,7 @@ class Repair(NamedTuple):
                 self.kafka.kafka.tools.run("org.apache.kafka.tools.AclCommand", *words)
 
     def _words(self, command: str) -> list[str]:
-        """What bash starts for a line: the tool's name and its arguments."""
+        """The words that bash makes of a line: the tool's name and its arguments."""
         tools = self._tools("printing", dict.fromkeys(TOOLS, 'printf "%s\\0" "${0##*/}"'))
         done = subprocess.run(
             ["bash", "-c", command],
@@ -190,8 +186,8 @@ class Repair(NamedTuple):
         return done.stdout.split("\0")[:-1]
 
     def run_as_script(self, commands: list[str]) -> None:
-        """A shell that reads ``commands`` from its standard input, as those that are pasted: what
-        asks takes the next line for the answer. The cluster's address is in the environment."""
+        """Runs a shell that reads ``commands`` from its standard input, like pasted text: a prompt
+        would take the next line as its answer. The environment has the cluster's address."""
         settings = self.folder / "admin's client.properties"
         settings.write_bytes(self.kafka.settings().read_bytes())
         place = {"BOOTSTRAP": self.kafka.kafka.bootstrap, "CLIENT_CONFIG": str(settings)}
@@ -209,7 +205,7 @@ class Repair(NamedTuple):
         assert done.returncode == 0, (commands, done.stdout, done.stderr)
 
     def _tools(self, kind: str, starts: Mapping[str, str]) -> Path:
-        """A folder with a script of each tool's name, which starts what is said of it."""
+        """A folder with a script of each tool's name."""
         folder = self.folder / kind
         if not folder.exists():
             folder.mkdir()
@@ -219,15 +215,15 @@ class Repair(NamedTuple):
         return folder
 
     def _environment(self, tools: Path) -> dict[str, str]:
-        """``kafka-acls`` and ``metalog`` are found by their names, as after an installation."""
+        """Puts ``kafka-acls`` and ``metalog`` on the path, as after an installation."""
         path = f"{tools}:{os.environ['PATH']}"
         home = {"HOME": str(self.folder), "LANG": "C.UTF-8", "COLUMNS": "100"}
         return {"PATH": path, **home, **AS_USERS_START_IT}
 
 
 def _commands(printed: str, kind: str, tool: str) -> list[str]:
-    """Of the first remedy, or of the one for an application that reads, or writes: the commands of
-    ``tool``."""
+    """The commands for ``tool``, of the first remedy or of the one for an application that reads,
+    or writes."""
     section = printed[printed.index("\nto allow") :]
     indent = len(section) - 1 - len(section.removeprefix("\nto allow").lstrip(" "))
     remedies = re.split(rf"\n {{{indent}}}(?! )", section)
@@ -299,8 +295,8 @@ def test_a_denied_client_works_after_the_printed_commands(
 def test_denials_of_a_folder_and_of_a_quorum_end_by_one_pasted_script(
     by: str, repair: Repair, run: Run
 ) -> None:
-    """Two DENYs stand in the way, one of a host and one of a prefix; removing one must not swallow
-    the command that follows."""
+    """Two DENYs stand in the way, one of a host and one of a prefix; the removal of one must not
+    read the command after it as its answer."""
     kafka, user = repair.kafka, f"User:{NAMED_ODDLY}"
     on_names = ("--topic", LONGEST[:200], "--resource-pattern-type", "prefixed")
     denies = ("--deny-principal", user, "--operation", "Write")

@@ -1,5 +1,5 @@
-"""The programs that embed the authorizer, by quorum:// of a real Kafka: through an election and
-an outage they decide right or not at all, and say why."""
+"""The programs that embed the authorizer, on quorum:// of a real Kafka: through an election and an
+outage they decide correctly or refuse, with the reason."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ALLOW, DENY = "--allow-principal", "--deny-principal"
 
 
 def change(run: Run, address: str, verb: str, kind: str) -> None:
-    """An ACL of the follower's to write the topic, by a client of Kafka's protocol."""
+    """Changes the follower's ACL to write the topic, with a client of Kafka's protocol."""
     given = (f"cluster://{address}", verb, kind, f"User:{FOLLOWER}", "--force")
     done = run("kafka-acls", *given, "--operation", "Write", "--topic", TOPIC)
     assert done.returncode == 0, done.stderr
 
 
 class Proxy:
-    """What it answers, as (status, text)."""
+    """The proxy's responses, as (status, text)."""
 
     def __init__(self, port: str) -> None:
         self._base = f"http://127.0.0.1:{port}"

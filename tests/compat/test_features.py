@@ -1,4 +1,4 @@
-"""kafka-features tells of a node what it tells of Kafka: what is supported, what is in force."""
+"""kafka-features prints for a node what it prints for Kafka: supported and finalized features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.support.node.running import running_in
 
 
 def described(tools: KafkaTools, *at: str) -> list[str]:
-    """A line for each feature, without the epoch."""
     lines = tools.run("org.apache.kafka.tools.FeatureCommand", *at, "describe").splitlines()
     return [line.partition("Epoch:")[0] for line in lines]
 
@@ -32,8 +31,8 @@ def test_what_is_supported_is_what_kafkas_broker_supports(either_kafka: KafkaToo
 def test_kafka_features_describes_a_node_as_it_describes_kafka(
     kafka_tools: KafkaTools, real_kafka: RealKafka, tmp_path: Path, kraft_version: int
 ) -> None:
-    """The voters are configured (0), as this Kafka's are, or the log names them (1). Both ask
-    at either listener."""
+    """The voters are configured (0), as in this Kafka, or the log names them (1). Both listeners
+    are asked."""
     config = tmp_path / "kafka.properties"
     voters = "voters=1@127.0.0.1:9" if kraft_version == 0 else "bootstrap.servers=127.0.0.1:9"
     config.write_text(

@@ -1,4 +1,5 @@
-"""A node that we formatted is Kafka's: its users log in and its ACLs hold at the first start."""
+"""Kafka starts on a folder that we formatted: its users log in, and its ACLs hold from the
+start."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ MANY = 10_500
 
 
 def exported(run: Run, folder: Path) -> Path:
-    """What another cluster has: the user, the ACLs, and many more of somebody else's."""
+    """Another cluster's state: the user, the ACLs, and many more of other principals."""
     file = folder / "include-credentials.jsonl"
     other = folder / "other"
     run("format", other, "--add-scram-file", "-", *ACLS, stdin=APP)
@@ -131,7 +132,7 @@ SCRAM_OPTION = 'SCRAM-SHA-512=[name=a,iterations=8192,salt="N3E=",saltedpassword
 def test_a_folder_is_that_of_kafka_storage(
     kafka_tools: KafkaTools, tmp_path: Path, run: Run, options: tuple[str, ...]
 ) -> None:
-    """But for what comes of chance and of the clock; a voter's directory id does not."""
+    """Except for random values and the clock; a voter's directory id is not random."""
     kafka = RealKafka(kafka_tools, tmp_path, {}, dynamic=True)
     command = ("format", "-t", CLUSTER_ID, "-c", kafka.config, *options)
     kafka_tools.storage(*command)
@@ -163,7 +164,7 @@ def test_a_folder_of_a_newer_version_is_that_of_its_own_kafka_storage(
     is_dynamic: bool,
     options: tuple[str, ...],
 ) -> None:
-    """No bootstrap.checkpoint, one snapshot of offset 0, for its owner's eyes."""
+    """No bootstrap.checkpoint, and one snapshot of offset 0 that only its owner may read."""
     overrides = {"unstable.feature.versions.enable": "true"}
     kafka = RealKafka(newest_kafka_tools, tmp_path, overrides, dynamic=is_dynamic)
     command = ("format", "-t", CLUSTER_ID, "-c", kafka.config, *options)
@@ -181,13 +182,13 @@ def test_a_folder_of_a_newer_version_is_that_of_its_own_kafka_storage(
 
 
 def modes(folder: Path) -> dict[str, str]:
-    """Of each checkpoint, as ``ls`` has it."""
+    """The permissions of each checkpoint, as ``ls`` prints them."""
     found = folder.rglob("*.checkpoint")
     return {str(each.relative_to(folder)): stat.filemode(each.stat().st_mode) for each in found}
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """What is in each file: properties, or the records of a checkpoint."""
+    """The contents of each file: properties, or the records of a checkpoint."""
     properties = properties_mapping(parse_properties((folder / "meta.properties").read_bytes()))
     own_id = parse_uuid(properties["directory.id"])
     found: dict[str, Any] = {"meta.properties": properties}
@@ -203,7 +204,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 
 def without_chance(message: Any, own_id: Uuid) -> Any:
-    """``message`` without the time, and the folder's own id as another."""
+    """``message`` without the time, and with a fixed directory id."""
     if isinstance(message, SnapshotHeaderRecord):
         return message._replace(last_contained_log_timestamp=0)
     if isinstance(message, VotersRecord):

@@ -1,5 +1,5 @@
-"""Hosts that are CIDR blocks, held against the classes of the Kafka that reads them, and of the
-one before it, which does not."""
+"""Hosts that are CIDR blocks, compared with the classes of Kafka 4.4, which reads them, and of
+Kafka 4.3, which does not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXTS = """
 ::ffff:10.0.0.0/104 ::ffff:10.0.0.0%1/104 [::ffff:10.0.0.0]/104 1:2:3:4:5:6:7::/112 :::/0 1::2::3/64
 12001:db8::/32 00002001:db8::/32 ::1.2.3/128 ::010.0.0.1/128 fe80::1%/64 fe80::1%1]/64 [::1/128
 """
-"""None whose address would be looked up as a name."""
+"""Texts that Java does not look up as names."""
 ADDRESSES = [*CLIENTS, "0.0.0.0", "255.255.255.255", "2001:db8:0:0:0:0:0:1", "0:0:0:0:0:0:a00:1"]
 
 
@@ -53,7 +53,7 @@ def test_a_host_is_read_as_by_kafka(newest_kafka_tools: KafkaTools) -> None:
 def test_what_an_upgrade_turns_both_kafkas_answer_so(
     kafka_tools: KafkaTools, newest_kafka_tools: KafkaTools
 ) -> None:
-    """Sets of ACLs in which blocks open, close and cancel; a request for each witness."""
+    """Sets of ACLs in which blocks allow, deny and cancel; a request for each witness."""
     choose, worlds, expected = random.Random(4404), [], []
     for _ in range(60):
         acls = list(dict.fromkeys(_acls(choose)))

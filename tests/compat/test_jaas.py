@@ -1,4 +1,4 @@
-"""JAAS text says to us what it says to Kafka's own JaasConfig."""
+"""We read JAAS text as Kafka's own JaasConfig does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GAPS = [" ", " ", "\n", '/* user_z="q" */', '// user_y="y"\n', '/ user_z="w"\n',
 
 
 def any_text(choose: Random) -> str:
-    """Mostly of the right form, with a slip in some."""
+    """Mostly well-formed, sometimes with a slip."""
     if choose.random() < 0.2:
         return " ".join(choose.choices(WORDS, k=choose.randrange(12)))
     module = choose.choice(["org.x.Plain", '"org.y"'])
@@ -55,7 +55,6 @@ class Kafkas:
         self._arguments = java.java.util.ArrayList
 
     def read(self, text: str) -> Read | None:
-        """None where Kafka refuses it."""
         arguments = self._arguments()
         arguments.add("KafkaServer")
         arguments.add(text)
@@ -89,7 +88,8 @@ def test_the_samples_of_the_issue(kafkas: Kafkas) -> None:
 
 
 def test_texts_of_all_kinds_are_read_as_kafka_reads_them(kafkas: Kafkas) -> None:
-    """Beyond Kafka we refuse a quote that its line's end closes, and an option without a name."""
+    """We refuse two things more: a quote that the line's end closes, and an option without a
+    name."""
     choose, understood = Random(2), 0
     for _ in range(1500):
         text = any_text(choose)

@@ -1,8 +1,5 @@
-"""``metalog kafka-acls`` beside Kafka's own, on one cluster: the same commands, the same lines.
-
-Kafka's order of resources and of ACLs is that of a hash table, another in each run, so the
-lines are compared sorted.
-"""
+"""``metalog kafka-acls`` and Kafka's own, on one cluster: the same commands print the same lines.
+The lines are compared sorted, since Kafka's order is that of a hash table."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ REMOVED = (
 
 
 def lines_of(text: str) -> list[str]:
-    """Sorted; the first ACL under a heading is indented by one blank more than the others."""
+    """Sorted; the first ACL below a heading has one blank more than the others."""
     return sorted(text.replace(": \n \t", ": \n\t").splitlines())
 
 
@@ -57,7 +54,6 @@ class Beside:
         return lines_of(done.stdout)
 
     def at_a_terminal(self, typed: str, *arguments: str) -> list[list[str]]:
-        """Kafka's lines, then ours."""
         bootstrap = ("--bootstrap-server", self._kafka.bootstrap)
         theirs = self._kafka.tools.command(MAIN, *bootstrap, *arguments)
         ours = [sys.executable, "-m", "shell.main", "kafka-acls", self._target, *arguments]
@@ -69,7 +65,7 @@ class Beside:
         return printed
 
     def refusals(self, *arguments: str) -> list[str]:
-        """What each says first on stderr."""
+        """The first line of each on stderr."""
         bootstrap = ("--bootstrap-server", self._kafka.bootstrap)
         theirs = self._kafka.tools.answer(MAIN, *bootstrap, *arguments)
         ours = self._run("kafka-acls", self._target, *arguments)
@@ -86,7 +82,7 @@ def beside(real_kafka: RealKafka, run: Run) -> Iterator[Beside]:
 
 
 def test_adding_listing_and_removing(beside: Beside) -> None:
-    """What one adds the other finds there already, and lists."""
+    """Each finds and lists what the other added."""
     assert beside.ours(*ROLES)
     added = beside.theirs(*ENTRIES)
     found = beside.theirs(*ROLES)

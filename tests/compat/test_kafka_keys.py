@@ -1,4 +1,4 @@
-"""Every key of Kafka's brokers is carried out, refused, or known to be harmless."""
+"""Every key of Kafka's brokers is supported, refused, or known to be harmless."""
 
 from __future__ import annotations
 

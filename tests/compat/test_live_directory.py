@@ -1,4 +1,4 @@
-"""The folder of a running Kafka is read as it grows, and nothing in it is touched."""
+"""The folder of a running Kafka is read while it grows, and never changed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_new_acl_is_seen(real_kafka: RealKafka) -> None:
 def test_no_false_alarm_while_kafka_rolls_segments_nor_after_kill_9(
     kafka_tools: KafkaTools, tmp_path: Path
 ) -> None:
-    """Its segments come and go under the reader, and the last one ends wherever Kafka was."""
+    """Segments appear and vanish under the reader, and the last one may end anywhere."""
     rolls = {"metadata.log.segment.ms": "100", "metadata.max.idle.interval.ms": "50"}
     with RealKafka.started(kafka_tools, tmp_path, overrides=rolls) as kafka:
         begun = reads = len(DirectoryLog(kafka.log_dir).folder.segments)
@@ -84,7 +84,7 @@ def test_no_false_alarm_while_kafka_rolls_segments_nor_after_kill_9(
 
 
 def check_is_sound(log_dir: Path) -> DirectoryLog:
-    """Whatever a reader says of damage, of what is missing or doubtful, would be a false alarm."""
+    """Any report of damage, missing records or doubts would be a false alarm."""
     source = open_source(str(log_dir), environ={}, files=ReadOnlyFiles())
     replayed = replay_source(source, tolerant=True)
     log = source.log

@@ -1,4 +1,4 @@
-"""A real Kafka whose log begins late, with a snapshot before it, and that has no authorizer."""
+"""A real Kafka whose log begins late, after a snapshot, and that has no authorizer."""
 
 from __future__ import annotations
 

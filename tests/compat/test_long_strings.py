@@ -1,4 +1,4 @@
-"""Which strings a record can hold is what Kafka's own classes write and read."""
+"""A record can have exactly the strings that Kafka's own classes write and read."""
 
 from __future__ import annotations
 

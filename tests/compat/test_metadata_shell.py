@@ -1,8 +1,6 @@
-"""Our ``/image`` is that of Kafka's metadata shell, to the byte, on every kind of leaf.
-
-``tree`` prints all names and contents. Kafka's shell gets its commands on standard input:
-with a command as arguments it may answer before it has read the file.
-"""
+"""Our ``/image`` equals that of Kafka's metadata shell, byte for byte, on every kind of leaf.
+``tree`` prints all names and contents. Kafka's shell gets its commands on standard input: with a
+command as argument it may answer before it has read the file."""
 
 import io
 import subprocess
@@ -147,7 +145,7 @@ RECORDS = [
 
 
 def crafted(folder: Path) -> tuple[Path, MetadataImage]:
-    """A snapshot of ``RECORDS``, and the image; offsets count as Kafka's shell counts them."""
+    """A snapshot of ``RECORDS`` and its image, with offsets as Kafka's shell counts them."""
     batches = list(
         snapshot_batches(
             RECORDS, epoch=EPOCH, timestamp=TIMESTAMP, last_contained_timestamp=TIMESTAMP
@@ -182,7 +180,7 @@ def our_tree(image: MetadataImage, path: str) -> str:
 
 @pytest.fixture(autouse=True)
 def raw(monkeypatch):
-    """Names as they are, since Kafka does not make them safe for a terminal."""
+    """Unescaped names, since Kafka does not make them safe for a terminal."""
     monkeypatch.setattr("shell.browser.session.safe", str)
 
 
@@ -204,8 +202,8 @@ SUBJECTS = "acls,cluster,configs,delegationToken,features,producerIds,scram,topi
     ],
 )
 def test_logs_and_snapshots_that_kafka_wrote(kafka_tools, case, name):
-    """All but default quotas, at which Kafka's shell dies, and provenance of a snapshot,
-    for which it counts the records of the file."""
+    """Except default quotas, at which Kafka's shell fails, and a snapshot's provenance, for which
+    it counts the file's records."""
     file = kafka_case(case).metadata_dir / name
     source = open_source(str(file), environ={})
     image = replay_source(source, tolerant=True).image

@@ -1,4 +1,4 @@
-"""The levels of metadata.version at which the newest Kafka refuses a log, held against it."""
+"""The levels of metadata.version at which the newest Kafka refuses a log equal ours."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Faults of other authorizers, one test each: a wrong or slow decision must not happen here.
-
-docs/reference/field-bugs.md says what happened there. A test's name begins with the number.
-"""
+docs/reference/field-bugs.md describes each. A test's name begins with the number of the fault."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ def enumerated(acls: list[Acl]) -> list[tuple[Uuid, Acl]]:
 
 
 def test_cve_2024_27309_all_acls_of_a_resource_decide_after_one_is_removed() -> None:
-    """For each subset that is removed, one by one, of an ALLOW and DENYs of one resource."""
+    """For each subset of an ALLOW and DENYs of one resource, removed one by one."""
     acls = [
         allow("t"),
         deny("t", principal="User:*"),
@@ -74,7 +72,7 @@ def test_cve_2024_27309_all_acls_of_a_resource_decide_after_one_is_removed() -> 
 
 
 def test_cve_2018_17196_a_transactional_produce_needs_its_transactional_id() -> None:
-    """Whoever may write to the topic, and no more, is refused what names a transaction."""
+    """A client with WRITE on the topic alone is refused a request that names a transaction."""
     authorizer = StandardAuthorizer.from_acls([allow("t", WRITE)])
     [of_topic] = actions("Produce", topics=["t"])
     of_id, _ = actions("Produce", topics=["t"], transactional_ids=["x"])
@@ -83,7 +81,7 @@ def test_cve_2018_17196_a_transactional_produce_needs_its_transactional_id() -> 
 
 
 def test_kafka_14265_a_prefix_does_not_hide_a_shorter_one() -> None:
-    """The names of Kafka's report: foobar, fooa and f. Each may be the one that is needed."""
+    """The names of Kafka's report: foobar, fooa and f. Any of them may be the needed one."""
     names = ["foobar", "fooa", "foo", "fo", "f"]
     for needed in ("foobar", "foo", "fo", "f"):
         acls = [
@@ -108,7 +106,7 @@ def test_kafka_13697_all_stands_for_every_operation(operation: Operation) -> Non
 def test_kafka_13698_a_host_is_an_address_and_no_name_is_looked_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Kafka looked the client's name up; it still asks for a block's such as ``xyz:1/64``."""
+    """Kafka looked the client's name up; it still does so for a block such as ``xyz:1/64``."""
     for resolver in ("getaddrinfo", "gethostbyaddr", "gethostbyname", "getnameinfo"):
         monkeypatch.setattr(f"socket.{resolver}", lambda *_: pytest.fail("a name was looked up"))
     acls = [allow("by-address", host="127.0.0.1")]
@@ -124,7 +122,6 @@ def test_kafka_13698_a_host_is_an_address_and_no_name_is_looked_up(
 
 
 def test_kafka_14435_a_resource_with_acls_of_others_is_not_open_to_everyone() -> None:
-    """The case of Kafka's report, and the same with a prefix and a wildcard."""
     opened = {"allow.everyone.if.no.acl.found": "true"}
     alices = allow("topic1", principal="User:alice")
     authorizer = loaded([alices], **opened)
@@ -138,7 +135,7 @@ def test_kafka_14435_a_resource_with_acls_of_others_is_not_open_to_everyone() ->
 
 
 def test_kafka_2700_acls_outlive_their_topic_and_hold_for_the_next_of_that_name() -> None:
-    """Kafka left it so: ACLs may precede their topic. A replay must neither lose nor forget one."""
+    """As Kafka decided: ACLs may precede their topic. A replay must neither lose nor forget one."""
     authorizer = StandardAuthorizer.from_acls([allow("t")])
     image, uuid = metadata.EMPTY, Uuid((7).to_bytes(16, "big"))
     for record in (TopicRecord("t", uuid), RemoveTopicRecord(uuid)):
@@ -150,7 +147,8 @@ def test_kafka_2700_acls_outlive_their_topic_and_hold_for_the_next_of_that_name(
 
 
 def test_kafka_20667_acls_of_others_on_one_name_cost_a_decision_nothing() -> None:
-    """Kafka walks all ACLs of the name, whosesoever they are; lines run are counted here."""
+    """Kafka walks all ACLs on the name, whatever their principals; the test counts executed
+    lines."""
 
     def steps(others: int) -> int:
         acls = [allow("one", principal=f"User:user-{number}") for number in range(others)]
@@ -175,7 +173,7 @@ def test_kafka_20667_acls_of_others_on_one_name_cost_a_decision_nothing() -> Non
 
 
 def test_fact_the_wildcard_reaches_no_longer_name_that_begins_with_it() -> None:
-    """Kafka's own decision, kept: ``*`` is not applied to ``*a``, nor does it hide what is."""
+    """Kafka's own rule: ``*`` does not match ``*a``, nor does it hide ACLs that do."""
     authorizer = StandardAuthorizer.from_acls([allow("*"), allow("*b")])
     assert [may(authorizer, READ, name) for name in ("*", "a", "*a", "*b")] == [
         True, True, False, True,
@@ -191,7 +189,7 @@ def test_fact_a_session_of_the_name_of_everybody_is_answered() -> None:
 
 
 def test_fact_names_that_sort_below_the_wildcard_end_and_are_decided() -> None:
-    """Sets of such names made Kafka's authorizer loop for ever."""
+    """Sets of such names made Kafka's authorizer loop forever."""
     low = ["!", "!!", "!a", "\x01", "\x01!", " ", "!\x01", "#", "$", "%", "&", "'", "("]
     acls = [allow(name, prefixed=bool(number % 2)) for number, name in enumerate(low)]
     acls += [deny(name, principal="User:other") for name in low]
@@ -206,7 +204,7 @@ def test_fact_names_that_sort_below_the_wildcard_end_and_are_decided() -> None:
 
 
 def test_fact_one_acl_under_two_ids_is_loaded_and_stays_until_both_are_gone() -> None:
-    """Kafka's snapshot load throws, and its authorizer goes on with the ACLs of before."""
+    """Kafka's snapshot load throws, and its authorizer keeps the old ACLs."""
     authorizer = loaded([allow("t"), allow("t"), allow("u")])
     assert may(authorizer, READ, "t")
     assert may(authorizer, READ, "u")

@@ -1,7 +1,5 @@
-"""Faults of another metadata shell, one test each: looking at a log may not change who writes it.
-
-docs/reference/field-bugs.md says what happened there. A test's name begins with the number.
-"""
+"""Faults of another metadata shell, one test each: looking at a log must not change who writes it.
+docs/reference/field-bugs.md describes each. A test's name begins with the number of the fault."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ VERBS = (["shell", "{}", "find", "/image/acls"], ["acls", "{}"], ["status", "{}"
 
 @contextmanager
 def written_by_somebody(folder: Path) -> Iterator[Path]:
-    """Who holds the lock as Kafka does: of this process, so that one more close would let go."""
+    """Holds the lock as Kafka does: in this process, so that one more close would release it."""
     lock = folder / LOCK
     with lock.open("w") as held:
         fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,7 +32,7 @@ def written_by_somebody(folder: Path) -> Iterator[Path]:
 def test_kafka_15956_and_19334_a_reader_neither_takes_nor_ends_nor_deletes_a_lock(
     verb: list[str], tmp_path: Path
 ) -> None:
-    """A reader needs none, since it writes nothing; Kafka's took it, and deleted the writer's."""
+    """A reader writes nothing, so it needs no lock; Kafka's took it, and deleted the writer's."""
     folder = copied("basic-4.3", tmp_path / "d")
     with written_by_somebody(folder) as lock:
         before = lock.stat()
@@ -49,7 +47,7 @@ def test_kafka_15956_and_19334_a_reader_neither_takes_nor_ends_nor_deletes_a_loc
 
 
 def is_held(lock: Path) -> bool:
-    """Asked of the kernel by another process, which has the lock if nobody else does."""
+    """Asks the kernel from another process, which gets the lock if nobody else has it."""
     tried = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
     done = subprocess.run(
         [sys.executable, "-ISc", tried, lock], capture_output=True, text=True, check=False

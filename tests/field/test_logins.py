@@ -1,7 +1,5 @@
-"""Faults of other servers' logins, one test each: nobody gets in, or in as somebody else, so.
-
-docs/reference/field-bugs.md says what happened there. A test's name begins with the number.
-"""
+"""Faults of other servers' logins, one test each: no login without, or with another's, credential.
+docs/reference/field-bugs.md describes each. A test's name begins with the number of the fault."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ SALT = b"0123456789abcdefghijklmn"
 SALTED = salted_password(SHA_256, PASSWORD, SALT, 4096)
 ALICE = KafkaPrincipal("User", NAME)
 SAME = str
-"""Leaves the nonce of the exchange as it is."""
+"""Leaves the nonce of the exchange unchanged."""
 
 
 class Alice:
@@ -51,7 +49,7 @@ def logins() -> Logins:
 
 
 def by_scram(authorization: str = "", nonce: Callable[[str], str] = SAME) -> KafkaPrincipal | None:
-    """Who is let in with the right password, and a proof over the very messages that are sent."""
+    """A login with the right password, and with a proof over the messages as sent."""
     login = logins().begin("SCRAM-SHA-256")
     assert login is not None
     header, bare = f"n,{authorization},", f"n={NAME},r=abc"
@@ -81,7 +79,7 @@ def test_the_exchange_of_these_tests_lets_alice_in() -> None:
 def test_cve_2024_56128_the_last_messages_nonce_is_that_of_the_exchange(
     nonce: Callable[[str], str],
 ) -> None:
-    """Though the proof is right for the message that has another."""
+    """Even with a correct proof for the message with another nonce."""
     with pytest.raises(LoginRefused) as refused:
         by_scram(nonce=nonce)
     assert "nonce" in refused.value.reason
@@ -91,7 +89,7 @@ def test_cve_2024_56128_the_last_messages_nonce_is_that_of_the_exchange(
 def test_cve_2021_38153_only_a_comparison_in_constant_time_decides(
     login: Callable[[], KafkaPrincipal | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is asked once about each login, and its word counts whatever was compared."""
+    """It is called once for each login, and its result alone decides."""
     compared: list[tuple[bytes, bytes]] = []
 
     def denying(left: bytes, right: bytes) -> bool:
@@ -109,7 +107,7 @@ def test_cve_2021_38153_only_a_comparison_in_constant_time_decides(
 
 @pytest.mark.parametrize("login", [lambda: by_scram("a=bob"), lambda: by_plain("bob")])
 def test_cve_2017_12610_nobody_logs_in_as_somebody_else(login: Callable[[], object]) -> None:
-    """An authorization id is taken only if it is the name whose password is proven."""
+    """An authorization id must be the name whose password is proven."""
     with pytest.raises(LoginRefused) as refused:
         login()
     assert refused.value.reason.startswith("the client asks to act as somebody else")
@@ -118,7 +116,7 @@ def test_cve_2017_12610_nobody_logs_in_as_somebody_else(login: Callable[[], obje
 
 @pytest.mark.parametrize("announced", [BEFORE_LOGIN_BYTES + 1, 1 << 20, (1 << 31) - 1, -1])
 def test_cve_2022_34917_a_stranger_announces_no_more_than_a_small_frame(announced: int) -> None:
-    """Four bytes are all that has come: nothing is set aside for what they promise."""
+    """Only four bytes have arrived: nothing is allocated for the size that they announce."""
     connection = ServerConnection({}, logins=logins(), principal=ALICE, most_bytes=100 << 20)
     with pytest.raises(Malformed):
         list(connection.receive((announced & 0xFFFF_FFFF).to_bytes(4, "big")))
@@ -126,7 +124,7 @@ def test_cve_2022_34917_a_stranger_announces_no_more_than_a_small_frame(announce
 
 @pytest.mark.parametrize(("key", "newest"), [(17, 1), (18, 4), (36, 2)])
 def test_cve_2022_34917_a_strangers_lengths_are_not_trusted(key: int, newest: int) -> None:
-    """Of texts, bytes and tagged fields within a small frame of each request before a login."""
+    """For texts, bytes and tagged fields within a small frame of each request before a login."""
     vast = varint((1 << 31) - 1)
     spoken = {key: VersionRange(0, newest)}
     for version in range(newest + 1):

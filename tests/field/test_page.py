@@ -11,7 +11,7 @@ PAGE = (REPOSITORY / "docs" / "reference" / "field-bugs.md").read_text()
 NAMED = set(re.findall(r"`(tests/[\w/.-]+\.py)::(test_\w+)`", PAGE))
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and "|---" not in line]
 OF_THE_TESTS = {"test_the_exchange_of_these_tests_lets_alice_in"}
-"""Says that a helper of a test does its part."""
+"""Marks a helper that only supports a test."""
 
 
 def names_in(file: str) -> set[str]:

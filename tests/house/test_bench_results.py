@@ -1,4 +1,4 @@
-"""What the README says of speed is what `make bench` wrote into bench/results.md."""
+"""The README's speeds are those of bench/results.md, which `make bench` writes."""
 
 import os
 import re

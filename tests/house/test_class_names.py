@@ -17,7 +17,6 @@ NAMED_BY_KAFKA = (
 
 
 def public_classes() -> dict[str, list[Path]]:
-    """Each public class name, with the modules that define it."""
     found: dict[str, list[Path]] = defaultdict(list)
     for package in (*PACKAGES, "shell"):
         for path in sorted((REPOSITORY / package).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""The rules of the house that import-linter does not know how to say."""
+"""The rules of imports that import-linter cannot express."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""What a group shares is torn down when its last test ends, and once only; or nothing is tested."""
+"""A group's shared resource is closed once, after the group's last test."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_server_ends_with_its_group(pytester: pytest.Pytester) -> None:
 
 
 class Distributed:
-    """As xdist tells its workers."""
+    """The value that xdist gives its workers."""
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.option.loadgroup = True

@@ -1,7 +1,5 @@
-"""The Python in the guides runs as it stands, and does what the remarks beside it say.
-
-So does each metalog.toml.
-"""
+"""The Python code in the guides runs unchanged, and its comments are true; so does each
+metalog.toml."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""A test's id goes from worker to worker with each report, and to the processes that it starts."""
+"""Test ids are short: each report carries one between workers, and every child process gets one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user is given along with the code."""
+"""The license files that a user gets with the code."""
 
 import tomllib
 from importlib.metadata import metadata

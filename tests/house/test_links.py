@@ -24,7 +24,7 @@ ROW = re.compile(
 )
 INDEXES = ("decisions", "performance", "reference")
 HISTORY = "CHANGELOG.md"
-"""Names what was there when each line was written."""
+"""Pages about the past, which name files of that time."""
 
 
 @cache
@@ -42,7 +42,7 @@ def texts(*endings: str) -> Iterator[tuple[str, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """As GitHub makes them of headings."""
+    """The anchors that GitHub makes of headings."""
     found: set[str] = set()
     for heading in HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -65,7 +65,7 @@ def test_every_link_leads_to_a_file_and_an_anchor() -> None:
 
 
 def test_every_page_that_source_or_docs_name_is_there() -> None:
-    """In docstrings, too, and in the Makefile."""
+    """Also in docstrings and the Makefile."""
     assert [
         (name, path)
         for name, text in texts(".md", ".py", ".toml", ".mk", "Makefile")

@@ -20,12 +20,12 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^```py(?:thon)?\n(.*?)^```", re.M | re.S)
 KEYS = {"authorizer.config.path"}
-"""Keys of a configuration that begin as a module of ours does."""
+"""Configuration keys that begin like one of our modules."""
 DOTTED = re.compile(rf"`((?:{'|'.join(PACKAGES)}|shell)(?:\.\w+)+)\b[^`]*`")
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """All Python that is there to be copied."""
+    """All Python code that readers may copy."""
     for path in sorted((REPOSITORY / "examples").rglob("*.py")):
         yield path.name, path.read_text(encoding="utf-8")
     for path in PAGES:
@@ -54,7 +54,7 @@ def test_docs_and_examples_import_what_the_fronts_export_and_nothing_else() -> N
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "docs" / "guide").rglob("*.md")), ids=str)
 def test_a_guide_names_no_inner_module(path: Path) -> None:
-    """In a sentence, too: ``metalog.open_log``, and not the module in which it is."""
+    """Also in a sentence: ``metalog.open_log``, without its inner module."""
     inner = [
         dotted
         for dotted in DOTTED.findall(path.read_text(encoding="utf-8"))
@@ -64,13 +64,13 @@ def test_a_guide_names_no_inner_module(path: Path) -> None:
 
 
 def is_module(dotted: str) -> bool:
-    """``metalog.log.opening``, but not ``metalog.toml``."""
+    """``metalog.log.opening`` is one; ``metalog.toml`` is not."""
     package, name = dotted.split(".")[:2]
     return any((REPOSITORY / package).glob(name)) or any((REPOSITORY / package).glob(f"{name}.py"))
 
 
 def is_exported(dotted: str) -> bool:
-    """A name of a front, or something of that name."""
+    """A name of a front, or an attribute of one."""
     return any(
         dotted.startswith(f"{front}.")
         and dotted.removeprefix(f"{front}.").partition(".")[0] in import_module(front).__all__

@@ -15,7 +15,7 @@ ARGS = re.compile(r"^Args:\n(.*?)(?=^\S|\Z)", re.M | re.S)
 
 
 def functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
-    """Public methods and properties, inherited ones of ours included."""
+    """Public methods and properties, including those inherited from our classes."""
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] not in PACKAGES:
             continue
@@ -52,7 +52,7 @@ def test_all_that_is_public_has_a_docstring(front: str) -> None:
 
 
 def is_described(name: str, value: object) -> bool:
-    """A NamedTuple without a docstring is given its fields as one."""
+    """A NamedTuple without a docstring gets its fields as one."""
     text = (getattr(value, "__doc__", None) or "").strip()
     return bool(text) and not text.startswith(name.rpartition(".")[2] + "(")
 

@@ -1,4 +1,4 @@
-"""What the README promises is what happens, command by command."""
+"""The README's commands print what the README shows."""
 
 import importlib.util
 import os
@@ -130,7 +130,7 @@ def test_the_tour_gets_an_answer_to_each_question() -> None:
 
 
 def read_tour(text: str) -> tuple[list[str], list[str]]:
-    """The commands shown, and what stands below each."""
+    """The README's commands, each with the output shown below it."""
     parts = re.split(r"^\$ (metalog .*)$", text, flags=re.MULTILINE)
     return parts[1::2], [part.strip() for part in parts[2::2]]
 

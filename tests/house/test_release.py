@@ -1,4 +1,4 @@
-"""What a release is made of: workflows that run make's targets, for each Python that we name."""
+"""The release workflows run make's targets, for each named Python version."""
 
 import re
 import tomllib
@@ -28,7 +28,8 @@ def test_each_step_of_a_workflow_is_a_target_of_make_that_runs_here() -> None:
 
 
 def test_an_action_of_others_is_pinned_by_its_commit() -> None:
-    """A tag may be moved to other code; the version stands beside it, for people and Dependabot."""
+    """A tag may be moved to other code; the version stands in a comment, for people and
+    Dependabot."""
     for path in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
         for action in re.findall(r"uses: (.*)", path.read_text("utf-8")):
             assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action

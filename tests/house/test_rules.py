@@ -1,4 +1,4 @@
-"""The rules of CONTRIBUTING.md that can be read off the source."""
+"""The rules of CONTRIBUTING.md that the source shows."""
 
 import ast
 import re
@@ -106,7 +106,7 @@ SUMS = ("len", "sum", "total")
 
 
 def counts(node: ast.expr) -> bool:
-    """Whether it is a number of things that may be one, and is written for a person."""
+    """Whether it counts things, and is written for a person."""
     if not isinstance(node, ast.FormattedValue):
         return False
     value, spec = node.value, node.format_spec
@@ -119,7 +119,7 @@ def counts(node: ast.expr) -> bool:
 
 
 def written_inline(tree: ast.Module) -> list[int]:
-    """The lines of each ``f"{n:,} words"`` that may come to ``1 words``."""
+    """The lines of each ``f"{n:,} words"`` that may print ``1 words``."""
     return [
         number.lineno
         for text in ast.walk(tree)
@@ -142,7 +142,7 @@ def test_what_counts_words_inline_is_found() -> None:
 
 
 def test_counted_words_are_written_by_one_function() -> None:
-    """Decoders in metalog.records and metalog.wire name what bytes announce, as a number."""
+    """Decoders in metalog.records and metalog.wire print announced sizes as numbers."""
     decoders = ("metalog/records/", "metalog/wire/")
     assert [
         f"{short(path)}:{line}"

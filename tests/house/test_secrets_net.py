@@ -1,4 +1,4 @@
-"""The net that every test runs in catches secrets that get out, however they are written."""
+"""The check around every test finds leaked secrets in every notation."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_is_no_secret_is_let_through() -> None:
 
 
 def record_classes() -> Iterator[type[Any]]:
-    """Every NamedTuple of ours, but those that only are the base of another."""
+    """Our NamedTuples, except those that are only a base class."""
     for package in PACKAGES:
         root = importlib.import_module(package)
         for found in pkgutil.walk_packages(root.__path__, f"{package}."):
@@ -135,7 +135,7 @@ def test_no_repr_shows_a_secret() -> None:
 
 
 def test_passwords_that_tests_set_are_in_the_net() -> None:
-    """All that stand in a credential's line; shorter ones could be any word."""
+    """Every value in a credential's line; shorter ones could be any word."""
     lines = re.compile(r"\[name=[^,\]]*,password=([^,\]{}\x22\\]{9,})[,\]]")
     found = {
         password

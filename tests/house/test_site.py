@@ -1,4 +1,4 @@
-"""The site of the docs, without building it: `make docs` does, and checks each link."""
+"""The documentation site, without building it: `make docs` does, and checks each link."""
 
 import yaml
 

@@ -1,4 +1,4 @@
-"""What people take into their own CI: the action, its script, the hooks, the guide's examples."""
+"""The files for other people's CI: the action, its script, the hooks, the guide's examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is built is what is in the repository: no module, type marker or license left out."""
+"""The wheel has every module, type marker and license of the repository."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy, since building leaves files behind."""
+    """A wheel built from a copy, since a build leaves files behind."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in (*PACKAGES, "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         source = REPOSITORY / name
@@ -48,7 +48,7 @@ def test_the_wheel_holds_all_packages_and_nothing_else(wheel: Path) -> None:
 
 
 def test_each_link_of_the_long_description_leads_to_the_repository(wheel: Path) -> None:
-    """At the tag of the version: on a package index there are no files beside the README."""
+    """At the version's tag: a package index shows the README without other files."""
     with zipfile.ZipFile(wheel) as archive:
         [metadata] = [name for name in archive.namelist() if name.endswith("/METADATA")]
         description = archive.read(metadata).decode().partition("\n\n")[2]
@@ -69,7 +69,7 @@ def test_each_link_of_the_long_description_leads_to_the_repository(wheel: Path) 
 def test_an_editable_install_is_a_path_that_type_checkers_follow(
     wheel: Path, tmp_path: Path
 ) -> None:
-    """mypy and pyright read path files, and cannot run the finder that setuptools may make."""
+    """mypy and pyright read path files; they cannot run the finder that setuptools may make."""
     source = wheel.parent / "copy"
     make = f"from setuptools.build_meta import build_editable; build_editable({str(tmp_path)!r})"
     subprocess.run(

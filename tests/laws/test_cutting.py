@@ -1,4 +1,4 @@
-"""However the same batches are cut into deltas, the image is the same."""
+"""The image is the same for every division of the batches into deltas."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tests.support.disk.replaying import World, world_of
 from tests.support.kafka.cases import KafkaCase
 
 FEW = (40, 5)
-"""How many of its cuts stand for all of a long log, and of a very long one."""
+"""The number of sampled cuts of a long log, and of a very long one."""
 
 
 def marked(world: World, marks: Sequence[int]) -> MetadataImage:
-    """The image when the high-water mark stops at each of ``marks`` on its way to the end."""
+    """The image when the high-water mark stops at each of ``marks``."""
     loader = world.loader(world.base_for(world.end))
     batches = list(world.after(loader.position))
     for mark in (*sorted(marks), world.end):
@@ -75,7 +75,7 @@ def test_many_cuts_at_once(kafka_case: KafkaCase) -> None:
 
 
 def test_the_mark_after_the_batches(kafka_case: KafkaCase) -> None:
-    """All waits in the buffer, then is taken at once."""
+    """All batches wait in the buffer, and are applied at once."""
     world = world_of(kafka_case)
     if kafka_case.is_invalid:
         return
@@ -87,7 +87,7 @@ def test_the_mark_after_the_batches(kafka_case: KafkaCase) -> None:
 
 
 class Keeper:
-    """Keeps each image with all that it says at the time."""
+    """Keeps each image with its state at the time."""
 
     def __init__(self) -> None:
         self.kept: list[tuple[MetadataImage, list[object]]] = []
@@ -135,7 +135,7 @@ STEP = st.one_of(
 
 
 class Script:
-    """Turns steps into records that a controller could write, whatever the steps."""
+    """Turns any steps into records that a controller could write."""
 
     def __init__(self) -> None:
         self.acls: set[int] = set()

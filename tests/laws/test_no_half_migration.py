@@ -1,4 +1,4 @@
-"""A migration killed in the middle leaves nothing of it, for us and for Kafka; run again, all."""
+"""A migration killed in the middle leaves no trace for us or Kafka; a second run completes it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def segment_of(folder: Path) -> Path:
 
 
 def run_and_kill(folder: Path, wanted: Path, after_batches: int) -> None:
-    """Killed once so many batches more are on the disk than before."""
+    """Kills the process when so many more batches are on the disk."""
     before = segment_of(folder).stat().st_size if segment_of(folder).exists() else 0
     aim = before + after_batches * RECORDS_PER_BATCH * 50
     command = [sys.executable, APPLY, folder, wanted, *OPTIONS]

@@ -1,5 +1,5 @@
-"""Whatever step of the disk fails or is torn, and whatever it then forgets: what was
-acknowledged is there, nothing is half there, and the log is written on."""
+"""At any failed or torn disk operation, and any later loss: acknowledged changes are there, no
+change is there in part, and the log can be written again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A writer killed under load, again and again on one log: what it acknowledged is there,
-and no request is half there. METALOG_CRASH_RUNS sets how often (20)."""
+"""A writer killed under load, repeatedly, on one log: acknowledged changes are there, and no
+request is there in part. METALOG_CRASH_RUNS sets the number of runs (20)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def image_of(folder: Path) -> MetadataImage:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose writers were all killed, checked after each."""
+    """A folder with many killed writers, checked after each."""
     folder = formatted(tmp_path_factory.mktemp("killed") / "node")
     chance = random.Random(RUNS)
     said: list[str] = []

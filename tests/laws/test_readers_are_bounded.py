@@ -1,4 +1,4 @@
-"""What a reader costs grows as its input does, whatever the input: docs/formats/limits.md."""
+"""A reader's cost grows linearly with its input, for any input: docs/formats/limits.md."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ ALWAYS = 1 << 20
 INFLATED = 64 << 20
 LINES = 8 << 20
 SLOWEST = 4 * TIMES
-"""Of a reader that is linear eight times the work is eight times the time; of one that goes
-through all of it again for each part, sixty-four times."""
+"""For eight times the input, a linear reader takes eight times as long, and a quadratic one
+sixty-four times."""
 RESOURCE = ResourceType.TOPIC, "t", PatternType.LITERAL
 Reader = Callable[[bytes], Any]
 Hostile = Callable[[int], bytes]
@@ -83,12 +83,11 @@ def varint(value: int) -> bytes:
 
 
 def tagged(size: int) -> bytes:
-    """A NoOpRecord of tagged fields that nobody knows, as many as are read."""
+    """A NoOpRecord with as many unknown tagged fields as are read."""
     return bytes((1, 20, 0)) + varint(min(size // 2, 1_024)) + b"\0\0" * min(size // 2, 1_024)
 
 
 def array(size: int) -> bytes:
-    """A ClientQuotaRecord of the smallest entities."""
     return bytes((1, 14, 0)) + varint(size // 3 + 1) + b"\1\0\0" * (size // 3)
 
 
@@ -110,7 +109,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def xerial(block: bytes) -> Hostile:
-    """Kafka's snappy: blocks, each behind its size."""
+    """Kafka's snappy format: blocks with a size before each."""
     part = len(block).to_bytes(4) + block
     return repeated(part, b"\x82SNAPPY\0" + bytes(8))
 
@@ -128,7 +127,7 @@ def checkpoint(data: bytes) -> None:
 
 
 def batches(size: int) -> bytes:
-    """The smallest that there are, one after the other."""
+    """The smallest batches, one after the other."""
     return b"".join(
         batch_bytes(assemble_batch(base, 1, 0, [RawRecord(0, 0, 0, None, b"\1\x14\0\0", ())]))
         for base in range(size // 72)
@@ -173,7 +172,7 @@ REFUSING: dict[Reader, tuple[type[Exception], ...]] = {
     server_file: (ValueError,),
     login_modules: (ValueError,),
 }
-"""Those whose callers say which file it was."""
+"""The readers whose callers add the file's name to an error."""
 FINGERPRINT, _ = to_avro(ClientQuotaRecord((), "k", 0.0, False), 0)
 NESTED = (repeated(b"["), repeated(b'{"a":'), repeated(b"{"))
 ACL = '{{"resourceType":"TOPIC","resourceName":"t{}","principal":"User:a","operation":"READ"}}'
@@ -393,14 +392,14 @@ READERS: dict[str, tuple[Reader, tuple[Hostile, ...]]] = {
 
 
 def allowed() -> dict[str, int]:
-    """Bytes of memory for each byte, by reader, as the page says."""
+    """The page's bytes of memory for each byte of input, by reader."""
     rows = (line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| "))
     found = {row[1].strip(): row[2].strip().replace(",", "") for row in rows}
     return {name: int(number) for name, number in found.items() if number.isdigit()}
 
 
 def seconds(read: Reader, data: bytes) -> float:
-    """Of CPU; what is refused is refused as an error of ours."""
+    """Seconds of CPU; a refusal must be one of our errors."""
     began = time.process_time()
     with suppress(MetalogError, *REFUSING.get(read, ())):
         read(data)

@@ -1,4 +1,4 @@
-"""What is replayed from a log that Kafka wrote is what Kafka's own tools say is in it."""
+"""Our replay of a log of Kafka equals the output of Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHOLE_LOG = ("-whole-log", "-if-skipped", "")
 
 
 def expected(case: KafkaCase, name: str) -> object:
-    """The replay of every record in the files, and of all that can be read of them."""
+    """The replay of all records in the files, and of the readable ones."""
     for variant in WHOLE_LOG:
         if case.expects(f"{name}{variant}.json"):
             return case.json(f"{name}{variant}.json")

@@ -1,4 +1,4 @@
-"""A snapshot at k and the log from k on are the log alone; an image and its records are one."""
+"""A snapshot at offset k and the log from k equal the whole log; an image equals its records."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_an_image_is_the_replay_of_its_records(kafka_case: KafkaCase) -> None:
 
 
 def test_our_records_are_those_of_kafkas_own_snapshot(kafka_case: KafkaCase) -> None:
-    """Record for record and version for version; only the order inside a subject is ours,
-    and Kafka 4 no longer writes the state of a migration from ZooKeeper."""
+    """Same records and versions; only the order within a subject differs, and Kafka 4 no longer
+    writes the state of a migration from ZooKeeper."""
     world = world_of(kafka_case)
     for snapshot in world.snapshots:
         name = f"snapshot-{snapshot}.records.jsonl"

@@ -1,4 +1,4 @@
-"""The same events in a topic, in either encoding, replay to the image that the folder gives."""
+"""The same events in a topic, in either encoding, replay to the folder's image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.kafka.cases import KafkaCase
 
 
 def through_a_topic(world: World, encoding: Encoding) -> MetadataImage:
-    """Each batch as its transaction's messages, with offsets as a file has them."""
+    """Each batch as the messages of its transaction, with the offsets of a file."""
     loader = world.loader(world.base_for(world.end))
     loader.handle(HighWatermark(world.end))
     follows = loader.position

@@ -1,7 +1,5 @@
-"""What a real node answered while it wrote a log: filters, kafka-acls, and decisions by host.
-
-Cases that only the whole set of fixtures has are looked at where a checkout has them.
-"""
+"""A real node's answers while it wrote a log: filters, kafka-acls, and decisions by host. Cases of
+the whole set of fixtures run only in a checkout with it."""
 
 from __future__ import annotations
 
@@ -83,7 +81,7 @@ def test_a_filter_finds_what_it_found() -> None:
 
 @pytest.mark.once
 def test_a_filter_deletes_what_it_deleted() -> None:
-    """Of what is left at the end it matches nothing, unless that was created later."""
+    """On the state at the end it matches nothing, unless the ACL was created later."""
     for case in kafka_cases():
         if not case.expects("delete-filters.json"):
             continue
@@ -94,7 +92,6 @@ def test_a_filter_deletes_what_it_deleted() -> None:
 
 
 def hosts_decided(case: KafkaCase) -> Iterator[tuple[str, dict[str, Any]]]:
-    """By the version of Kafka that decided."""
     if case.expects("live-decisions.json"):
         yield from (("4.4", each) for each in case.json("live-decisions.json"))
     if case.expects("upgrade-steps.json"):
@@ -105,7 +102,6 @@ def hosts_decided(case: KafkaCase) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.once
 def test_a_host_grants_what_it_granted() -> None:
-    """A user created a topic that only an ACL with this host grants."""
     for case in kafka_cases():
         for kafka, each in hosts_decided(case):
             acl = GRANT._replace(host=each["aclHost"])
@@ -118,7 +114,7 @@ def test_a_host_grants_what_it_granted() -> None:
 
 @pytest.mark.once
 def test_kafka_acls_adds_what_it_added(tmp_path: Path, run: Run) -> None:
-    """And prints the same; the lines of one resource come in no order from Kafka's."""
+    """It also prints the same; Kafka lists one resource's lines in any order."""
     folder = tmp_path / "node"
     assert run("format", folder, "--release-version", "4.4").returncode == 0
     for case in kafka_cases():

@@ -1,4 +1,4 @@
-"""A client's host is the text that Java's InetAddress.getHostAddress gives."""
+"""A client's host is the text of Java's InetAddress.getHostAddress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Kafka's client keys as librdkafka's: what maps, and what is refused by name and not by value."""
+"""Kafka's client keys as librdkafka's: supported keys are mapped; others are refused by name,
+without the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real disk, through the port by which everything reaches it."""
+"""The real disk behind the port of files."""
 
 import os
 from contextlib import suppress
@@ -64,7 +64,7 @@ def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_left_over_gives_nothing_of_itself(tmp_path: Path) -> None:
-    """Neither its mode, nor a second name, nor a descriptor that somebody kept of it."""
+    """Neither its mode, nor a hard link to it, nor an open descriptor of it."""
     left_over = tmp_path / "a.tmp"
     left_over.write_bytes(b"")
     left_over.chmod(0o666)
@@ -113,7 +113,7 @@ def test_a_lock_is_held_once_and_given_back(tmp_path: Path) -> None:
 
 
 def test_whoever_may_write_beside_a_lock_may_take_it(tmp_path: Path) -> None:
-    """Two of a group who share a folder write to it in turn."""
+    """Two users of a group take turns to write in a shared folder."""
     before = os.umask(0o002)
     try:
         LOCAL_FILES.lock(tmp_path / ".lock").close()

@@ -1,4 +1,4 @@
-"""The cyclic collector rests while a log is loaded, and never walks what was loaded."""
+"""The garbage collector pauses while a log is loaded, and never walks the loaded objects."""
 
 import gc
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from metalog.gc_pause import gc_paused
 
 @pytest.fixture(autouse=True)
 def thawed():
-    """Tests that follow find the collector as they would have found it."""
+    """Restores the collector's state for later tests."""
     yield
     gc.enable()
     gc.unfreeze()

@@ -1,4 +1,4 @@
-"""A host is a block, and contains a client, where Kafka 4.4.0's CidrUtils says so."""
+"""A host is a block, and contains a client, if Kafka 4.4.0's CidrUtils says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the library tells of a cluster that is away, and how often it is passed on."""
+"""What librdkafka reports about an unreachable cluster, and how often it is passed on."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def test_what_waits_has_a_bound(mark: int) -> None:
 
 
 def test_the_level_of_kraft_version_is_what_committed_control_records_said_last() -> None:
-    """Of the log, or of the snapshot that it begins with (KIP-853)."""
+    """Those of the log, or of the snapshot that it begins with (KIP-853)."""
     said = [(KRaftVersionRecord(0, 1), 0)]
     loader = loaded(batch(0, NOTHING), mark=1)
     loader.handle(Appended(build_batch(1, 1, 1000, said)))

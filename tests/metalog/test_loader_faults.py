@@ -1,4 +1,4 @@
-"""What a loader stops at, what it passes over, and what is in force meanwhile."""
+"""What stops a loader, what it skips, and what stays in force."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_what_may_end_a_transaction_is_not_kept_waiting_for_its_end(value: bytes
 def test_what_cannot_be_read_is_counted_once_in_a_transaction(
     value: bytes, end: tuple[bytes, ...]
 ) -> None:
-    """Kafka refuses to read on, whatever becomes of the transaction."""
+    """Kafka refuses to read on, whether or not the transaction commits."""
     log = values(0, raw(ace(1)), raw(BEGIN), raw(ace(2)), value, *end)
     loader = loaded(log, mark=4 + len(end), tolerant=True)
     [skipped] = loader.skipped.values()

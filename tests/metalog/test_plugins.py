@@ -1,4 +1,4 @@
-"""Classes that a configuration names: found and made, or refused by the key."""
+"""Classes that a configuration names: loaded, or refused with the key's name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""Property files mean what ``java.util.Properties.load`` makes of them."""
-
 import pytest
 
 from metalog.config.properties import Property, parse_properties, properties_mapping

@@ -1,4 +1,4 @@
-"""A replica follows its log on a thread of its own, and no fault ends it."""
+"""A replica follows its log on its own thread, and no fault ends it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Live:
-    """A log in memory that grows while it is followed, and breaks when told to."""
+    """A log in memory that grows while it is followed, and fails on demand."""
 
     def __init__(self, *batches: Batch) -> None:
         self.batches = list(batches)
@@ -91,7 +91,7 @@ def test_a_log_that_lives_is_followed() -> None:
 def test_what_of_another_kafka_is_in_its_log_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """As every verb says it, and once, however often the log grows."""
+    """In the words of every verb, and once for a growing log."""
     unknown, newer = bytes((1, 99, 0)), FeatureLevelRecord("metadata.version", 99)
     log = Live(batch(0, newer, ace(1)), values(2, unknown))
     with Replica(log) as following:
@@ -126,7 +126,7 @@ def test_what_of_another_kafka_is_in_its_log_is_logged_once(
 def test_a_log_that_its_kafka_does_not_load_is_refused(
     kafka: str | None, level: int, is_loaded: bool
 ) -> None:
-    """Kafka 4.3.1 said of such a log: "Valid feature levels are from 7 to 31.", and ended."""
+    """Kafka 4.3.1 ended at such a log with "Valid feature levels are from 7 to 31."."""
     seen = Recorder()
     log = Live(batch(0, FeatureLevelRecord("metadata.version", level)))
     with Replica(log, publishers=[seen], kafka=kafka) as following:
@@ -276,7 +276,7 @@ class Gate(Recorder):
 
 
 class Silent(Live):
-    """Its other end may go silent, with no error and in the middle of a poll."""
+    """Its peer may fall silent without an error, in the middle of a poll."""
 
     def __init__(self, *batches: Batch) -> None:
         super().__init__(*batches)
@@ -290,7 +290,7 @@ class Silent(Live):
 
 
 def test_a_gate_shuts_by_a_clock_of_its_own_where_nothing_is_heard() -> None:
-    """What counts is the last proof of life; the replica's thread waits for an answer meanwhile."""
+    """The last sign of life counts, while the replica's thread waits for an answer."""
     log, gate = Silent(batch(0, ace(1))), Gate()
     with Replica(log, [gate]) as following:
         assert eventually(lambda: following.state == Ready(1))

@@ -1,5 +1,5 @@
-"""What a closed replica leaves behind: nothing. References alone free it, for what was there
-after a load is frozen out of the garbage collector's rounds."""
+"""A closed replica leaves nothing behind. Reference counts alone must free it: objects of a load
+are frozen out of garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change larger than a batch takes effect as a whole or not at all, whatever breaks it off."""
+"""A change larger than a batch takes effect as a whole or not at all, whatever interrupts it."""
 
 from __future__ import annotations
 

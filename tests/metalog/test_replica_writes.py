@@ -1,4 +1,4 @@
-"""What a replica acknowledges is durable and in force; what it cannot write, it says."""
+"""An acknowledged change is durable and in force; a failed write is reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def image_on_disk(folder: Path) -> MetadataImage:
 
 @contextmanager
 def held(replica: Replica) -> Iterator[None]:
-    """Requests made in the block wait together: they are one group."""
+    """Requests made in the block form one group."""
     entered, leave = threading.Event(), threading.Event()
 
     def hold(image: MetadataImage) -> ControllerResult[None]:

@@ -1,4 +1,4 @@
-"""SCRAM's maths against the test vectors of the RFCs."""
+"""SCRAM's calculations, with the test vectors of the RFCs."""
 
 import hashlib
 import hmac
@@ -43,7 +43,7 @@ def test_a_stored_credential_proves_the_exchange_of_the_rfc(
 
 
 def test_a_credential_is_of_the_password_that_rfc_7677_proves() -> None:
-    """Of RFC 7677's example, whose ClientProof only a client with "pencil" can make."""
+    """RFC 7677's example, whose ClientProof needs the password "pencil"."""
     salt = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     salted = salted_password(ScramMechanism.SCRAM_SHA_256, "pencil", salt, 4096)
     credential = credential_of(ScramMechanism.SCRAM_SHA_256, salted, salt, 4096)

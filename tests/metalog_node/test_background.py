@@ -1,4 +1,4 @@
-"""A node in a program without an event loop: an error says why it did not open."""
+"""A node in a program without an event loop: an error gives the reason why it did not open."""
 
 from __future__ import annotations
 

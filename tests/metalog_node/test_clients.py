@@ -63,7 +63,7 @@ def test_garbage_is_closed(
 def test_who_does_not_say_who_it_is_is_closed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though it keeps talking."""
+    """Even if it keeps sending."""
     monkeypatch.setattr(client_module, "_LOGIN_S", 0.5)
     with running(tmp_path, caplog, **LOGIN) as node, connected(node.addresses["CLIENT"]) as client:
         client.sendall(b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff")
@@ -86,7 +86,7 @@ def test_who_is_idle_is_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture)
 def test_there_are_no_more_than_max_connections(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of all listeners together; who leaves makes room."""
+    """Over all listeners; a closed connection makes room."""
     with running(tmp_path, caplog, **{"max.connections": "2"}) as node:
         first, second = node.addresses["PLAINTEXT"], node.addresses["CONTROLLER"]
         with connected(first) as one:
@@ -103,7 +103,7 @@ def test_there_are_no_more_than_max_connections(
 def test_who_ends_amid_its_login_is_counted_and_has_a_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
-    """Whoever only looks whether somebody listens is neither."""
+    """A client that only checks the port has neither."""
     watched = {"metrics.listener": "http://127.0.0.1:0"}
     with running(tmp_path, caplog, **LOGIN, **watched) as node:
         address = node.addresses["CLIENT"]
@@ -122,7 +122,7 @@ def test_who_ends_amid_its_login_is_counted_and_has_a_line(
 def test_strangers_do_not_fill_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some lines in each period, and then how many more there were."""
+    """A few lines in each period, and then the number of the others."""
     monkeypatch.setattr(refusal_log, "PERIOD_S", 3600.0)
     with running(tmp_path, caplog, **LOGIN) as node:
         for _ in range(3 * refusal_log.MOST_LINES_OF_ADDRESS):
@@ -138,7 +138,7 @@ def test_strangers_do_not_fill_the_log(
 def test_the_log_of_refusals_is_bounded_over_all_addresses(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In memory too; and the next period begins anew."""
+    """In memory as well; the next period begins anew."""
     caplog.set_level("INFO", logger=metalog_node.__name__)
 
     async def note() -> None:

@@ -114,7 +114,7 @@ def test_a_password_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
 def test_the_users_of_plain_are_those_that_java_reads(
     tmp_path: Path, text: str, passwords: dict[str, str]
 ) -> None:
-    """Issue 17: a user in a comment logged in, and a quote in a password cut it."""
+    """Issue 17: a commented-out user could log in, and a quote in a password ended it."""
     key = "listener.name.sasl_ssl.plain.sasl.jaas.config"
     given = f"sasl.enabled.mechanisms=PLAIN\n{key}={PLAIN} {text};"
     assert configured(tmp_path, given).sasl["SASL_SSL"].passwords == passwords
@@ -128,7 +128,8 @@ def test_the_users_of_plain_are_those_that_java_reads(
     ],
 )
 def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, line: str) -> None:
-    """Kafka's ``ChannelBuilders`` leaves it out otherwise: it would let in whom Kafka does not."""
+    """Kafka's ``ChannelBuilders`` ignores it otherwise: it would admit users whom Kafka does
+    not."""
     key = line.partition("=")[0]
     mechanism = key.partition(".")[0].upper()
     with pytest.raises(ConfigException) as raised:
@@ -205,7 +206,7 @@ def test_values_that_restrict_nothing_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_listeners_own_limits(tmp_path: Path) -> None:
-    """KIP-402 and KIP-368: a mechanism's key counts before the listener's, then comes all's."""
+    """KIP-402 and KIP-368: a mechanism's key comes before the listener's, then the general one."""
     own = "listener.name.sasl_ssl"
     config = configured(
         tmp_path,
@@ -243,7 +244,7 @@ def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) ->
 
 
 def test_a_listeners_own_keys_are_its_own(tmp_path: Path) -> None:
-    """KIP-684: only its own key has a listener with logins ask for certificates too."""
+    """KIP-684: only its own key makes a listener with logins ask for certificates as well."""
     listeners = "listeners=CONTROLLER://:9093,SASL_SSL://:9094,SASL_PLAINTEXT://:9095"
     config = configured(
         tmp_path,

@@ -43,7 +43,7 @@ SPOKEN: Versions = {
 }
 DESCRIBE_ACLS = 29
 NAME, PASSWORD = "al=ice,of Ünit", "pencil"
-"""A name that RFC 5802 wants escaped, and that SASLprep would leave alone."""
+"""A name that RFC 5802 escapes, and that SASLprep would not change."""
 SALT = b"0123456789abcdefghijklmn"
 KEPT = {
     each: credential_of(each, salted_password(each, PASSWORD, SALT, 4096), SALT, 4096)
@@ -52,8 +52,6 @@ KEPT = {
 
 
 class OneUser:
-    """Each mechanism's credential of NAME."""
-
     is_loaded = True
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
@@ -89,7 +87,7 @@ def describe_acls() -> object:
 
 
 def joined(session: ClientSession, connection: ServerConnection, *, cut: int) -> None:
-    """Carry bytes both ways, ``cut`` at a time, until neither has more to say."""
+    """Passes bytes both ways, ``cut`` at a time, until neither has more to send."""
     to_server = session.opening()
     while to_server:
         to_client = b"".join(
@@ -134,7 +132,7 @@ def test_an_unknown_user_is_told_what_a_wrong_password_is(
 
 
 class FewIterations(OneUser):
-    """Kafka lets nobody in by so few."""
+    """Kafka refuses so few."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         known = super().scram(mechanism, user)
@@ -144,7 +142,7 @@ class FewIterations(OneUser):
 @pytest.mark.parametrize("users", [OneUser(), FewIterations()])
 @pytest.mark.parametrize("name", [NAME, "nobody"])
 def test_the_first_answer_does_not_tell_who_is_there(users: OneUser, name: str) -> None:
-    """A server's first message is a nonce, a salt and a number of iterations, whoever asks."""
+    """A server's first message has a nonce, a salt and a number of iterations for every name."""
     login = logins()._replace(users=users).begin("SCRAM-SHA-256")
     assert login is not None
     message = login.answer(first_message(name)).decode()
@@ -158,7 +156,7 @@ def first_message(name: str, more: str = "", authorization: str = "") -> bytes:
 
 @pytest.mark.parametrize("name", [NAME, "nobody"])
 def test_a_tokens_salt_is_another_than_the_users_whoever_is_there(name: str) -> None:
-    """Where only known names had two salts, two connections told who exists."""
+    """If only known names had two salts, two connections would show which exist."""
     salts = []
     for more in ("", ",tokenauth=true", ",tokenauth=true"):
         login = logins().begin("SCRAM-SHA-256")
@@ -168,7 +166,7 @@ def test_a_tokens_salt_is_another_than_the_users_whoever_is_there(name: str) -> 
 
 
 def exchanged(users: OneUser, first: bytes, name: str, password: str) -> KafkaPrincipal | None:
-    """Who is let in by a client that does all the rest as it should."""
+    """The user that is admitted, by an otherwise correct client."""
     mechanism = ScramMechanism.SCRAM_SHA_256
     login = logins()._replace(users=users).begin(mechanism.mechanism_name)
     assert login is not None
@@ -217,7 +215,7 @@ def test_who_has_too_few_iterations_is_not_let_in() -> None:
 
 @pytest.mark.parametrize("final", ["c=biws,r=abc,p=AAAA", "c=eSws,r=R,p=AAAA", "c=biws,r=R,p="])
 def test_a_final_message_belongs_to_its_exchange(final: str) -> None:
-    """By its nonce and its channel binding; and a proof is never empty."""
+    """By its nonce and its channel binding; an empty proof is refused."""
     login = logins().begin("SCRAM-SHA-512")
     assert login is not None
     nonce = login.answer(first_message(NAME)).decode().split(",")[0][2:]
@@ -232,7 +230,7 @@ def test_a_final_message_belongs_to_its_exchange(final: str) -> None:
 def test_the_work_is_the_same_for_known_and_unknown_names(
     users: OneUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each look-up and each keyed hash, counted: time cannot tell what work does not."""
+    """Counts each look-up and each keyed hash, so that time shows nothing."""
     digested = hmac.digest
 
     def work(name: str) -> Counter[str]:
@@ -262,8 +260,8 @@ def test_the_work_is_the_same_for_known_and_unknown_names(
 
 
 def test_names_are_taken_as_they_come_at_the_cost_of_their_length() -> None:
-    """SASLprep would make 18 letters of each U+FDFA, and ends here for U+0378, which Unicode 3.2
-    has not assigned. The longest takes three times its length where all of it is escaped."""
+    """SASLprep would make 18 letters of each U+FDFA, and ends at U+0378, which Unicode 3.2 has not
+    assigned. The longest cost is three times the length, if all is escaped."""
     longest = "=" * MOST_NAME_BYTES
     assert len(first_message(longest)) < BEFORE_LOGIN_BYTES / 2
     for name in ("\ufdfa" * (MOST_NAME_BYTES // 3), longest, "\u0378", "a\u00adb", "\x01"):
@@ -279,7 +277,7 @@ def test_names_are_taken_as_they_come_at_the_cost_of_their_length() -> None:
 
 @pytest.mark.parametrize("kind", ["PLAIN", "SCRAM-SHA-512"])
 def test_the_log_tells_what_the_client_is_not_told(kind: str) -> None:
-    """And no more of a name than fits a line."""
+    """With no more of a name than fits a line."""
     login = logins().begin(kind)
     assert login is not None
     if kind == "PLAIN":
@@ -358,7 +356,7 @@ def test_a_client_that_means_another_node_is_told_so(
 
 
 def test_before_its_login_a_client_is_told_versions_whomever_it_means() -> None:
-    """Kafka 4.4.0's brokers look at it once they know who asks."""
+    """Kafka 4.4.0's brokers check it once they know the client."""
     connection = ServerConnection(
         {**SPOKEN, 18: VersionRange(0, 5)},
         logins=logins(),
@@ -418,7 +416,7 @@ def test_an_unknown_api_ends_the_connection() -> None:
 def test_garbage_ends_the_connection_or_waits_for_more(
     data: bytes, cut: int, with_login: bool
 ) -> None:
-    """Nothing but a reason for the log comes of it, and nothing is kept beyond one frame."""
+    """It causes only a reason in the log, and no more than one frame is kept."""
     connection = server(with_login=with_login)
     with suppress(InvalidRequest):
         for piece in pieces(data, cut):
@@ -441,7 +439,7 @@ def test_garbage_behind_a_good_header_is_no_fault(requests: list[tuple[int, int,
 
 @pytest.mark.parametrize(("name", "password"), [("", ""), (NAME, ""), ("", PASSWORD)])
 def test_plain_takes_no_empty_name_or_password(name: str, password: str) -> None:
-    """Whatever is configured, as Kafka's."""
+    """Whatever is configured, as in Kafka."""
     login = logins()._replace(passwords={NAME: "", "": PASSWORD}).begin("PLAIN")
     assert login is not None
     with pytest.raises(LoginRefused):
@@ -450,7 +448,7 @@ def test_plain_takes_no_empty_name_or_password(name: str, password: str) -> None
 
 
 def test_answers_do_not_pile_up_before_the_login() -> None:
-    """However many requests come at once, each is answered when the last answer was taken."""
+    """However many requests arrive, each is answered once the last answer was taken."""
     asked = framed(b"\x00\x12\x00\x00" + bytes(4) + b"\xff\xff")
     steps = server(with_login=True).receive(asked * 300)
     assert isinstance(next(steps), bytes)

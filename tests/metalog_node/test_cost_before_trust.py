@@ -1,7 +1,5 @@
-"""The cost of one byte from a client before its login, in memory and in log lines, for every API.
-
-Counted, not timed: docs/formats/node.md has the bounds, and ``test_held_loop`` has the CPU.
-"""
+"""The cost of one byte from a client before its login, in memory and log lines, for every API. The
+test counts and does not time: docs/formats/node.md has the bounds, ``test_held_loop`` the CPU."""
 
 from __future__ import annotations
 
@@ -120,8 +118,8 @@ def answered(services: Services, key: int, body: bytes, principal: str) -> bytes
 def test_a_byte_of_any_request_costs_no_more_than_the_page_says(
     tmp_path: Path, letters: Letters, principal: str
 ) -> None:
-    """Of whoever may do nothing, and of whoever may do all. Each is answered twice: what is made
-    once, such as a codec, is no request's."""
+    """For a client without rights, and for one with all rights. Each request is sent twice, because
+    the first may build a codec."""
     authorizer = StandardAuthorizer.configured({"super.users": "User:admin"})
     costly = {}
     with services_of(tmp_path, authorizer, LISTENER) as services:
@@ -136,8 +134,8 @@ def test_a_byte_of_any_request_costs_no_more_than_the_page_says(
 
 @pytest.mark.once
 def test_a_byte_before_the_login_costs_no_more_than_the_page_says(letters: Letters) -> None:
-    """Every API is tried, a login's with what is largest in a frame; the reason that ends the
-    connection becomes one line, and ``RefusalLog`` bounds those."""
+    """Tries every API, and login requests of the largest size. The reason for a closed connection
+    is one line, and ``RefusalLog`` bounds these."""
     costly = {}
     for key in {*range(95), *APIS}:
         for version in (0, 1, 4, 99):
@@ -167,7 +165,7 @@ def connected() -> ServerConnection:
 
 
 def received(connection: ServerConnection, frame: bytes) -> None:
-    """A reason that ends the connection is logged, in full."""
+    """The whole reason for a closed connection goes to the log."""
     try:
         for step in connection.receive(frame):
             assert len(step) < 2_000

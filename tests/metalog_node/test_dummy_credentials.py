@@ -25,7 +25,7 @@ from metalog_node.publish.publishers import CredentialsPublisher
 
 SHA_256 = ScramMechanism.SCRAM_SHA_256
 KAFKAS_SALT = base64.b64decode("MWR0czdjamY4N3V0MDdlejNoeDM4ZTAzY3E=")
-"""One that kafka-configs made."""
+"""A salt that kafka-configs made."""
 NAMES = [f"user-{each}" for each in range(500)]
 
 
@@ -36,19 +36,19 @@ def credential(
 
 
 def dummy(user: str, *known: ScramCredential) -> ScramCredential:
-    """By a node that has just been started."""
+    """The dummies of a newly started node."""
     return of_users(known, os.urandom(32)).of(SHA_256, user)
 
 
 def of_users(known: Iterable[ScramCredential], secret: bytes) -> DummyCredentials:
-    """Of users who log in by one mechanism, whatever their names."""
+    """Users with one mechanism and any names."""
     return DummyCredentials(
         {SHA_256: {f"known-{place}": each for place, each in enumerate(known)}}, secret
     )
 
 
 def shown(*known: ScramCredential) -> dict[str, tuple[bytes, int]]:
-    """What an attacker sees of NAMES."""
+    """What an attacker sees for NAMES."""
     made = of_users(known, b"secret")
     dummies = ((each, made.of(SHA_256, each)) for each in NAMES)
     return {each: (made.salt, made.iterations) for each, made in dummies}
@@ -82,7 +82,7 @@ def test_who_cannot_log_in_is_nobodys_model() -> None:
 
 
 def test_a_salt_as_kafkas_tools_make_them_is_answered_by_one() -> None:
-    """A number of 130 bits, to the base 36."""
+    """A number of 130 bits in base 36."""
     numbers = [int(salt, 36) for salt, _ in shown(credential()).values()]
     assert len(set(numbers)) == 500
     assert max(numbers) < 1 << 130
@@ -97,7 +97,7 @@ def test_every_node_shows_the_same_after_every_start(salt: bytes) -> None:
 
 
 def test_a_change_of_one_user_changes_few_names_and_those_altogether() -> None:
-    """As many as have it for a model; the salts of all others stay, as those of users do."""
+    """Those with it as their model; all other salts stay, as those of users do."""
     known = [credential() for _ in range(4)]
     before, after = shown(*known), shown(*known[1:])
     gone = {name for name in NAMES if before[name] != after[name]}
@@ -109,11 +109,9 @@ def test_a_change_of_one_user_changes_few_names_and_those_altogether() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_attacker_who_searches_between_names_finds_none(seed: int) -> None:
-    """One user among many has iterations of its own. Where the model is the next user by name,
-    they are shown by an interval of names whose end is that user, and a binary search finds it.
-
-    Here no two names are neighbours: what is shown of a name says nothing about the next one.
-    """
+    """One user has unusual iterations. If the model were the next user by name, a whole interval of
+    names would show them, and a binary search would find the user at its end. Here the dummy of one
+    name says nothing about the next name."""
     chance = Random(seed)
     users = sorted({f"{chance.randrange(10**6):06}" for _ in range(20)})
     known = {
@@ -132,7 +130,7 @@ def test_an_attacker_who_searches_between_names_finds_none(seed: int) -> None:
 
 
 def test_names_show_each_form_as_often_as_users_have_it() -> None:
-    """So that what is shown of a name makes it no likelier that somebody has it."""
+    """So a shown form makes it no more likely that the name exists."""
     known = [credential(iterations=4096) for _ in range(900)]
     known += [credential(iterations=8192) for _ in range(300)]
     found = Counter(iterations for _, iterations in shown(*known).values())
@@ -144,7 +142,7 @@ def test_names_show_each_form_as_often_as_users_have_it() -> None:
 def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
     monkeypatch: pytest.MonkeyPatch, forms: int
 ) -> None:
-    """However many users there are, and whoever of them is asked for."""
+    """For any number of users, and for any name."""
     dummies = of_users((credential(iterations=4096 + each % forms) for each in range(2000)), b"")
     digest, calls = hmac.digest, 0
 
@@ -164,7 +162,7 @@ def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
 
 
 def test_what_is_shown_by_two_mechanisms_is_of_one_user() -> None:
-    """Else a pair that no user has would tell that nobody has the name."""
+    """A pair of forms that no user has would show that the name does not exist."""
     pairs = [(4096, 4096)] * 20 + [(8192, 8192)] * 10 + [(4096, 16384)] * 5
     known = {
         mechanism: {
@@ -178,8 +176,8 @@ def test_what_is_shown_by_two_mechanisms_is_of_one_user() -> None:
 
 
 def test_a_mechanism_that_a_user_lacks_looks_like_one_that_others_have() -> None:
-    """Of a user by one mechanism alone both are asked for: the other is a dummy, as it is of a
-    name that has this user for its model."""
+    """A user with one mechanism gets a dummy for the other, like a name with this user as its
+    model."""
     sha_512 = ScramMechanism.SCRAM_SHA_512
     known = {
         SHA_256: {f"both-{each}": credential(iterations=4096) for each in range(50)},
@@ -191,7 +189,7 @@ def test_a_mechanism_that_a_user_lacks_looks_like_one_that_others_have() -> None
 
 
 def test_nobodys_key_is_that_of_another() -> None:
-    """So that no password fits it, that of its model neither."""
+    """So no password fits it, not even its model's."""
     model = credential()
     made = dummy("mallory", model)
     assert not {made.stored_key, made.server_key} & {model.stored_key, model.server_key}
@@ -199,7 +197,7 @@ def test_nobodys_key_is_that_of_another() -> None:
 
 
 def test_dummies_follow_the_newest_image() -> None:
-    """Of the mechanism that has changed; and nobody is known before the load."""
+    """For the changed mechanism; before the load there are no users."""
     sha_512 = ScramMechanism.SCRAM_SHA_512
     users = Table({"zoe": credential(iterations=8192)})
     image = MetadataImage()._replace(scram=ScramImage(Table({sha_512: users})))

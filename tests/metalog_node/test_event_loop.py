@@ -1,4 +1,4 @@
-"""A round of the event loop serves a few sockets, and all of them in turn."""
+"""A round of the event loop serves a few sockets, and all in turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def selector() -> Iterator[FewAtATime]:
 
 @pytest.fixture
 def sockets(selector: FewAtATime) -> Iterator[list[socket.socket]]:
-    """Each registered under its place; all have something to read."""
+    """Each is registered under its index; all have data to read."""
     with ExitStack() as stack:
         made: list[socket.socket] = []
         for place in range(SOCKETS):
@@ -42,7 +42,7 @@ def told(selector: FewAtATime) -> list[int]:
 def test_all_have_their_turn_before_any_has_a_second(
     selector: FewAtATime, sockets: list[socket.socket]
 ) -> None:
-    """Though those that came first are ready all the time."""
+    """Even if the first ones are always ready."""
     for _ in range(2):
         rounds = [told(selector) for _ in range(4)]
         assert [len(each) for each in rounds] == [MOST_SOCKETS] * 3 + [1]
@@ -52,7 +52,7 @@ def test_all_have_their_turn_before_any_has_a_second(
 def test_who_is_not_waited_for_any_more_is_not_told_of(
     selector: FewAtATime, sockets: list[socket.socket]
 ) -> None:
-    """Its number may be another's by then, whose callback it would take away."""
+    """Its number may be another's by then, whose callback it would remove."""
     seen = set(told(selector))
     gone, changed, *_ = sorted(set(range(SOCKETS)) - seen)
     selector.unregister(sockets[gone])

@@ -1,4 +1,4 @@
-"""Our controller, followed over the wire by our observer and by our broker."""
+"""Our observer and our broker follow our controller over the wire."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.support.wire.admin_requests import Asker, acl_filter, create, creatio
 
 DESCRIBE_QUORUM = 55
 LONGEST_DELAY_S = 10.0
-"""Of news; much less than the patience, which they must not wait for."""
+"""The delay of news; much less than the patience, which must not be the cause."""
 LONGEST_START_S = 60
-"""Of a process, on a machine that has much else to do."""
+"""The start of a process on a busy machine."""
 PATIENCE_S = 60.0
-"""How long an observer lets itself be kept waiting."""
+"""How long an observer waits for an answer."""
 
 
 @pytest.fixture
@@ -86,7 +86,6 @@ def test_an_observer_reads_the_bytes_that_lie_on_disk(controller: Node, folder: 
 
 
 def test_news_comes_at_once(controller: Node) -> None:
-    """Not when the observer's patience ends."""
     log = followed(controller)
     seen = sum(isinstance(event, Appended) for event in log.read(0))
     assert seen
@@ -113,7 +112,6 @@ def test_the_source_quorum_reads_a_node_of_ours(controller: Node) -> None:
 
 
 def ends(node: Node) -> tuple[int, int]:
-    """The log's end offset and its epoch."""
     log = followed(node)
     bounds = log.bounds()
     log.close()
@@ -161,7 +159,7 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
 
 
 def test_observers_that_wait_hold_up_nobody(controller: Node) -> None:
-    """More of them than the node has threads; all hear of the change at once."""
+    """There are more of them than threads of the node; all get the change at once."""
     end, epoch = ends(controller)
     request = fetch_request(
         18, FetchPosition(end, epoch, epoch, end), cluster_id=None, wait_s=PATIENCE_S
@@ -284,8 +282,8 @@ def told_by_broker(port: int) -> str:
 
 @pytest.mark.once
 def test_a_broker_outlives_its_controller(folder: Path, tmp_path: Path) -> None:
-    """A killed controller that is started again is followed on, with all that it acknowledged;
-    a change asked for meanwhile waits for it."""
+    """A killed controller that starts again is followed with all acknowledged changes; a change
+    requested meanwhile waits for it."""
     ports = free_ports(2)
     config = tmp_path / "controller.properties"
     listeners = f"PLAINTEXT://127.0.0.1:{ports[0]},CONTROLLER://127.0.0.1:{ports[1]}"

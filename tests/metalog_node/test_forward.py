@@ -84,7 +84,7 @@ def test_one_that_hangs_is_left_when_another_is_the_controller(controller: Node)
 
 
 def test_closing_waits_for_no_answer() -> None:
-    """Who asked is told that there was none in time, and tries again elsewhere."""
+    """The client gets the answer that there was none in time, and tries elsewhere."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hanging = Address(*silent.getsockname())
         forwarder = Forwarder(lambda: [hanging], client_settings({"request.timeout.ms": "60000"}))

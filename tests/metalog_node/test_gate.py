@@ -1,9 +1,6 @@
-"""The readiness gate (KIP-801): the errors that a node returns while it cannot decide; and that it
-opens.
-
-The node's log is damaged where only the replay comes to it, so that it is claimed and cannot be
-loaded, or at its end, so that it cannot be claimed; then it is mended under the running node.
-"""
+"""The readiness gate (KIP-801): a node's errors while it cannot decide, and its opening. The log is
+damaged where only the replay finds it, so that it is claimed and not loaded, or at its end, so that
+it is not claimed; then it is mended under the running node."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ NO_PERMISSION_ASKED = {
     ("PLAINTEXT", "ScramPassword"),
     ("CONTROLLER", "ScramPassword"),
 }
-"""ScramPassword is for super users only, and who they are is known from the start."""
+"""ScramPassword is for super users only, who are known from the start."""
 NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
 SECURITY_DISABLED = 54
@@ -72,7 +69,7 @@ def log_of_many_segments(folder: Path) -> list[Path]:
 
 
 class Damaged(NamedTuple):
-    """A log's folder; the segment in it that has a changed byte, and what it held."""
+    """A log's folder, with the segment that has a changed byte, and its former bytes."""
 
     folder: Path
     segment: Path
@@ -90,7 +87,7 @@ def damaged(request: pytest.FixtureRequest, tmp_path: Path) -> Damaged:
 
 @contextmanager
 def shut(folder: Path, super_user: str, *early: str, **changed: str) -> Iterator[Node]:
-    """A node that was started, all of it or its ``early`` listeners, and cannot load its log."""
+    """A node, or its ``early`` listeners, that started and cannot load its log."""
     port = free_ports(1)[0]
     settings = {
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
@@ -157,7 +154,7 @@ def test_who_may_not_have_its_log_ends_though_that_is_found_out_late(
 
 
 def test_a_node_ends_at_a_log_that_its_kafka_does_not_load(tmp_path: Path) -> None:
-    """As Kafka 4.3 does, in one line: what it would decide nobody could say."""
+    """As Kafka 4.3 does, in one line: its decisions would be undefined."""
     folder = formatted(tmp_path, level=33)
     with running_in(folder):
         """Without the key, or as 4.4, it starts."""
@@ -175,7 +172,7 @@ def can_connect(node: Node) -> bool:
 
 
 def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None:
-    """In the nearest error after which the clients of each API do so."""
+    """By the nearest error after which clients of the API retry."""
     requests = every_request.requests()
     told = {}
     newest = {"kafka.version": "4.4"}
@@ -192,8 +189,8 @@ def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None
 def test_a_right_password_is_not_called_wrong_before_the_load(
     damaged: Damaged, tmp_path: Path, kafka_tools: KafkaTools, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Kafka's own client tries again after what it is told, until the node has its users; for
-    ours the node cannot be had yet, so that a follower goes on trying."""
+    """Kafka's own client retries until the node has its users; for ours the node is unavailable, so
+    that a follower retries."""
     caplog.set_level("INFO", logger="metalog_node")
     login = {
         "security.protocol": "SASL_PLAINTEXT",
@@ -227,13 +224,13 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
 
 
 def error_in(answer: object) -> int:
-    """The first error in what an ``Asker`` got."""
+    """The first error in the results of an ``Asker``."""
     found = re.search(r"<ErrorCode\.\w+: (-?[1-9]\d*)>", repr(answer))
     return int(found[1]) if found else 0
 
 
 def test_without_its_authorizer_and_with_it_again_a_node_decides_the_same(tmp_path: Path) -> None:
-    """The ACLs stay in the log meanwhile, out of reach."""
+    """The ACLs stay in the log meanwhile."""
     formatted(tmp_path)
     nobody = {"super.users": "User:nobody", "allow.everyone.if.no.acl.found": "true"}
     granted = creation(

@@ -1,7 +1,5 @@
-"""A node's responses without a socket: odd requests, the readiness gate, and Envelopes.
-
-The odd requests are those that were tried against Kafka 4.3.1 (its answers stand beside them).
-"""
+"""A node's responses without a socket: odd requests, the readiness gate, and Envelopes. The odd
+requests were tried against Kafka 4.3.1; its answers stand beside them."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ ADMIN_PRINCIPAL = KafkaPrincipal("User", "admin")
 
 @pytest.fixture
 def services(tmp_path: Path) -> Iterator[Services]:
-    """Of a node whose replica has loaded; ADMIN may all, BROKER is a super user too."""
+    """Of a node with a loaded replica; ADMIN has all rights, and BROKER is a super user."""
     authorizer = StandardAuthorizer.configured({"super.users": f"{ADMIN};{BROKER}"})
     with services_of(tmp_path, authorizer, CONTROLLER) as found:
         yield found
@@ -54,7 +52,6 @@ def services(tmp_path: Path) -> Iterator[Services]:
 
 @pytest.fixture
 def open_services(tmp_path: Path) -> Iterator[Services]:
-    """Of a node that authorizes nothing."""
     with services_of(tmp_path, None, CONTROLLER) as found:
         yield found
 
@@ -62,7 +59,7 @@ def open_services(tmp_path: Path) -> Iterator[Services]:
 def asked(
     services: Services, body: Any, principal: str = ADMIN, *, is_encrypted: bool = False
 ) -> Any:
-    """What the node answers to ``body``, read from its bytes."""
+    """The node's answer to ``body``, read from its bytes."""
     head = RequestHeader(body.__api_key__, body.__version__, 7)
     api = apis_of(is_controllers=True)[head.api_key]
     context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
@@ -242,7 +239,7 @@ def test_what_is_never_forwarded_is_an_invalid_request(services: Services) -> No
 def test_a_broker_is_not_hung_up_on_for_its_clients_broken_bytes(
     services: Services, cut: int
 ) -> None:
-    """Kafka answers UNSUPPORTED_VERSION (35) where what is forwarded cannot be read."""
+    """Kafka answers UNSUPPORTED_VERSION (35) to an unreadable forwarded request."""
     whole = write_request(create(creation()), 9, "client")
     sealed = seal(0, whole[:cut], ADMIN_PRINCIPAL, bytes([10, 0, 0, 1]))
     assert unsealed_answer(asked(services, sealed, BROKER)).code == 35
@@ -283,7 +280,7 @@ def test_a_controller_that_was_fenced_is_said_by_the_envelope(services: Services
 
 
 class Counting(StandardAuthorizer):
-    """Keeps what it is asked, a call an entry."""
+    """Records each call."""
 
     def authorize(self, context: RequestContext, asked: Sequence[Action]) -> AuthorizationResults:
         self.calls = [*getattr(self, "calls", []), list(asked)]
@@ -293,7 +290,7 @@ class Counting(StandardAuthorizer):
 def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
     services: Services,
 ) -> None:
-    """As in Kafka, which makes a set of the names before it asks, and answers each once."""
+    """As in Kafka, which makes a set of the names first, and answers each once."""
     authorizer = Counting()
     authorizer.complete_initial_load()
     parts = request_parts(METADATA, 13)
@@ -322,7 +319,7 @@ def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
 def test_of_a_change_that_is_refused_the_items_are_only_counted(
     services: Services, key: int
 ) -> None:
-    """They could not be read: the bytes of each are cut short."""
+    """They are unreadable: the bytes of each are cut short."""
     api = apis_of(is_controllers=True)[key]
     payload = hostile(request_type(key, 3), Shape()).removesuffix(b"\x01\0") + b"\x04\xff\xff\xff"
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", api.name)

@@ -1,4 +1,4 @@
-"""The memory that clients make a node use before they log in, measured in a separate process."""
+"""The memory that clients cost a node before they log in, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENT = """
 from metalog_node.net import client, server
 client._LOGIN_S = server._HANDSHAKE_S = 600.0
 """
-"""All clients are to be there at once, however long a slow machine takes to connect them."""
+"""All clients must be connected at once, however slow the machine."""
 PAGE = REPOSITORY / "docs" / "formats" / "node.md"
 STATED = re.compile(r"OpenSSL: under (?P<PLAIN>\d+) KiB, over TLS under (?P<TLS>\d+) KiB")
 

@@ -1,9 +1,6 @@
-"""No request blocks the event loop: every API, with the largest hostile bodies.
-
-Nor is it answered by much more than it has itself, as docs/formats/node.md says.
-
-The rule is 50 ms; what is measured is CPU, and the bounds here are wider, for slow machines.
-"""
+"""No request blocks the event loop: every API, with the largest hostile bodies, and with bounded
+answers (docs/formats/node.md). The rule is 50 ms; the tests measure CPU with wider bounds, for slow
+machines."""
 
 from __future__ import annotations
 
@@ -41,20 +38,20 @@ BROKERS, CONTROLLERS = apis_of(is_controllers=False), apis_of(is_controllers=Tru
 AT_ONCE = 4 << 10
 ACLS = 500
 A_PIECE = 160
-"""Bytes of an answer for each element of a request, beside what it repeats."""
+"""Bytes of an answer for each element of a request, without repeated parts."""
 MANY, QUOTAS = 5 * MOST_UNITS, quotas.DESCRIBE_QUOTAS
 AT_MOST_AT_ONCE = 60
 """Elements."""
 
 
 def every_api() -> Iterator[tuple[str, int, HandledApi]]:
-    """Each that a node offers, once, and a listener where it is offered."""
+    """Each API of a node once, with a listener that offers it."""
     yield from (("PLAINTEXT", key, api) for key, api in BROKERS.items())
     yield from (("CONTROLLER", key, CONTROLLERS[key]) for key in CONTROLLERS.keys() - BROKERS)
 
 
 def data_of(key: int) -> dict[str, bytes]:
-    """What is in an Envelope: the largest request that may be in one."""
+    """The largest request inside an Envelope."""
     if key != ENVELOPE:
         return {}
     inner = dict(hostile(CREATE_ACLS, CONTROLLERS[CREATE_ACLS], 3, {}))["many items"]
@@ -80,7 +77,8 @@ def acl(number: int) -> Acl:
 
 
 def sent(address: Address, data: bytes, answers: int) -> int:
-    """Until so many answers have come, or the node hangs up; returns the bytes of the longest."""
+    """Sends until so many answers have come, or the node closes; returns the longest answer's
+    size."""
     longest = 0
     with socket.create_connection(address, timeout=120) as client:
         try:
@@ -100,8 +98,8 @@ def sent(address: Address, data: bytes, answers: int) -> int:
 @pytest.mark.once
 @pytest.mark.parametrize("super_users", ["User:nobody", "User:ANONYMOUS"])
 def test_no_request_of_any_api_holds_the_loop(tmp_path: Path, super_users: str) -> None:
-    """Of a client without any right, and of one with every right, which makes a difference only
-    to what is admitted."""
+    """For a client without rights, and for one with all rights, which matters only for admitted
+    requests."""
     formatted(tmp_path)
     properties = {"metadata.log.dir": str(tmp_path), "super.users": super_users}
     held, too_long = {}, {}
@@ -151,7 +149,7 @@ def test_nothing_before_a_login_holds_the_loop(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", BROKERS.keys() | CONTROLLERS.keys())
 def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
-    """As many clients as there are may each ask so much before it comes round."""
+    """All clients may each ask that much in one round."""
     api = {**BROKERS, **CONTROLLERS}[key]
     short = SHORT if api.short is None else api.short
     for version in range(api.versions.least, api.versions.most + 1):
@@ -165,15 +163,15 @@ def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
 
 
 def test_what_is_authorized_item_by_item_is_never_the_loops_own_work() -> None:
-    """Of a client without any right: 300 such requests of 118 bytes took more than a second."""
+    """For a client without rights: 300 such requests of 118 bytes took more than a second."""
     assert [api.name for api in BROKERS.values() if api.short == 0] == [
         "DescribeUserScramCredentials", "Metadata",
     ]  # fmt: skip
 
 
 def test_clients_that_are_ready_at_once_are_served_in_several_rounds(tmp_path: Path) -> None:
-    """The first one holds the loop until all others have sent theirs. A round here may be the
-    end of one and the beginning of the next."""
+    """The first one blocks the loop until all others have sent theirs. One measured round may span
+    the end of one and the beginning of the next."""
     all_have_sent, api = Event(), quotas.APIS[QUOTAS]
     rounds, served = [0], Counter[int]()
 
@@ -209,7 +207,7 @@ def connected_to(node: Node) -> socket.socket:
 def test_a_request_that_is_too_long_is_refused_at_its_beginning(
     tmp_path: Path, key: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing of what it announces need come."""
+    """Its body need not arrive."""
     caplog.set_level("INFO")
     formatted(tmp_path)
     properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}

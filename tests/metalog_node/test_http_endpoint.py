@@ -114,7 +114,7 @@ def test_only_get_is_answered(tmp_path: Path, sent: bytes) -> None:
 
 
 def test_silent_clients_take_nobodys_place(tmp_path: Path) -> None:
-    """Twice as many as there are places, each of which has begun a request."""
+    """Twice as many as there are places, each with an incomplete request."""
     formatted(tmp_path)
     with running_in(tmp_path, **WATCHED) as node, ExitStack() as silent:
         assert node.watch_address is not None
@@ -144,7 +144,7 @@ def test_who_sends_no_request_is_let_go_within_seconds(
 def test_probes_and_metrics_answer_while_a_request_holds_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And tell the truth: for how long nobody was served. Once it comes round all is well."""
+    """They report how long nobody was served; afterwards all is well."""
     monkeypatch.setattr(probes, "LATE_AFTER_S", 0.3)
     formatted(tmp_path)
     held, release = Event(), Event()
@@ -220,7 +220,7 @@ def test_a_stale_node_says_since_when_and_is_ready_until_its_gate_is_shut() -> N
 def test_a_node_that_can_write_nothing_more_wants_to_be_started_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What it has it goes on to answer from; the log says it once."""
+    """It goes on answering from its image; the log says it once."""
     formatted(tmp_path)
     with running_in(tmp_path, **WATCHED) as node:
         assert got(node.watch_address, "/healthz")[0] == 200

@@ -49,7 +49,7 @@ def names(connection: Connection, version: int = 3) -> list[str]:
 
 @pytest.mark.parametrize("version", range(4))
 def test_a_long_listing_is_what_there_is_after_every_change(node: Node, version: int) -> None:
-    """Also of an ACL that has just been acknowledged to another client."""
+    """Also for an ACL that was just acknowledged to another client."""
     expected = [f"topic-{each:04}" for each in range(MANY)]
     with (
         Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as one,
@@ -70,7 +70,7 @@ def test_a_long_listing_is_what_there_is_after_every_change(node: Node, version:
 @pytest.mark.parametrize("version", range(4))
 @pytest.mark.parametrize("topics", [0, 1, 126, 127, 128])
 def test_an_answer_put_together_is_the_one_written_whole(version: int, topics: int) -> None:
-    """For each length of an array's length; then again after changes of every kind."""
+    """For each length of an array's length, and after changes of every kind."""
     wanted = ANY_ACL if version % 2 else AclFilter(entry=AccessControlEntryFilter(host="*"))
     listing = listed.Listing(version, wanted)
     acls = [allow(f"topic-{each:03}", operation) for each in range(topics) for operation in BOTH]
@@ -95,7 +95,7 @@ def test_an_answer_put_together_is_the_one_written_whole(version: int, topics: i
 
 
 def test_a_change_writes_only_its_part_of_a_listing_again() -> None:
-    """And sorts nothing: to sort the names of 500,000 ACLs held every thread for 0.8 s."""
+    """Without sorting: sorting the names of 500,000 ACLs held every thread for 0.8 s."""
     names = [Compared(f"topic-{each:05}") for each in range(20 * CHUNK)]
     writer = IndexWriter()
     writer.load([allow(name, READ) for name in names])
@@ -123,7 +123,7 @@ def test_a_change_writes_only_its_part_of_a_listing_again() -> None:
 
 
 class Compared(str):
-    """A name that counts how often one is compared with another."""
+    """A name that counts its comparisons."""
 
     __slots__ = ()
     times = 0
@@ -134,7 +134,7 @@ class Compared(str):
 
 
 def test_kept_answers_are_told_apart(node: Node) -> None:
-    """By filter and by version; each has its asker's correlation id, or nobody would take it."""
+    """By filter and version; each answer gets the request's correlation id."""
     with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
         connection.ask(create(*(creation(resource_name=f"t-{each}") for each in range(300))))
         for _ in range(2):
@@ -145,7 +145,7 @@ def test_kept_answers_are_told_apart(node: Node) -> None:
 
 
 def test_a_long_listing_counts_as_this_nodes_own_answer(node: Node) -> None:
-    """And not as one that was forwarded, which its bytes alone would say."""
+    """A forwarded answer would look the same by its bytes alone."""
 
     def counted(outcome: str) -> float | None:
         labels = {"api": "DescribeAcls", "outcome": outcome}
@@ -158,7 +158,7 @@ def test_a_long_listing_counts_as_this_nodes_own_answer(node: Node) -> None:
 
 
 def test_many_acls_that_come_later_are_no_work_for_the_collector(node: Node) -> None:
-    """A full collection would walk all of them, and hold every thread meanwhile."""
+    """A full collection would walk them all, and hold every thread."""
     before = gc.get_freeze_count()
     with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
         acls = [creation(resource_name=f"t-{each}") for each in range(FROZEN_AFTER)]

@@ -17,7 +17,7 @@ from tests.support.suite.waiting import eventually
 
 
 class Stuck(logging.Handler):
-    """A disk that takes nothing until it is let go on; what it was given, in order."""
+    """A disk that blocks until released, and records its lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Stuck(logging.Handler):
 
 @contextmanager
 def stuck(most_lines: int = 10, most_letters: int = 1000) -> Iterator[tuple[LogQueue, Stuck]]:
-    """A queue whose thread waits in the writing of its first line, "0"."""
+    """A queue whose thread blocks in the writing of its first line, "0"."""
     sink = Stuck()
     queue = LogQueue(sink, most_lines=most_lines, most_letters=most_letters)
     log(queue, "0")
@@ -51,7 +51,7 @@ def log(queue: LogQueue, text: str, *arguments: object, source: str | None = Non
 
 
 def test_whoever_logs_never_waits_for_the_disk_and_nothing_is_lost_within_the_bound() -> None:
-    """The disk does not go on before all have logged: waiting for it would never end."""
+    """The disk continues only after all have logged, so a wait for it would never end."""
     with stuck() as (queue, sink):
         for each in range(1, 11):
             log(queue, "%d", each)
@@ -62,7 +62,7 @@ def test_whoever_logs_never_waits_for_the_disk_and_nothing_is_lost_within_the_bo
 
 @pytest.mark.parametrize(("most_lines", "letters"), [(10, 1), (10_000, 100)])
 def test_what_is_lost_is_counted_and_said_once_at_its_place(most_lines: int, letters: int) -> None:
-    """By either bound, the number of lines or their length: ten lines fit."""
+    """By either bound, lines or total length: ten lines fit."""
     with stuck(most_lines=most_lines) as (queue, sink):
         for each in range(17):
             log(queue, f"{each:0{letters}}")
@@ -77,7 +77,7 @@ def test_what_is_lost_is_counted_and_said_once_at_its_place(most_lines: int, let
 
 @pytest.mark.parametrize(("most_lines", "letters"), [(100, 5), (100_000, 10)])
 def test_who_floods_the_queue_loses_its_own_lines(most_lines: int, letters: int) -> None:
-    """However many do: those who log little lose nothing."""
+    """For any number of them: a source with few lines loses none."""
     with stuck(most_lines=most_lines) as (queue, sink):
         for source in ("a", "b", "c"):
             for _ in range(1000):

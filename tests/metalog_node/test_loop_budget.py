@@ -1,4 +1,4 @@
-"""However many clients there are, a round of the event loop takes no longer than with one."""
+"""A round of the event loop takes no longer with many clients than with one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLIENTS = 1_000
 
 
 class Worked:
-    """Units that take ``seconds`` each; ``rounds`` has what each round of the loop spent."""
+    """Units of ``seconds`` each; ``rounds`` has the time of each round of the loop."""
 
     def __init__(self, seconds: float) -> None:
         self.now_s = 0.0
@@ -29,7 +29,6 @@ class Worked:
         return name
 
     async def count(self) -> None:
-        """One round after another."""
         while True:
             began_s, began = self.now_s, len(self.done)
             await asyncio.sleep(0)
@@ -46,8 +45,8 @@ class Worked:
 
 @pytest.mark.parametrize("seconds", [UNIT_S, 10 * BUDGET_S, 0.0])
 def test_a_round_ends_when_its_budget_is_spent(seconds: float) -> None:
-    """Whether few long units spend it, or many short ones. A round may see the end of one budget
-    and the beginning of the next."""
+    """By few long units, or many short ones. A round may span the end of one budget and the
+    beginning of the next."""
     worked = Worked(seconds)
 
     async def all_at_once() -> None:
@@ -71,7 +70,7 @@ def test_a_client_that_yields_nowhere_else_gives_way_too() -> None:
 
 
 def test_owners_take_turns() -> None:
-    """Whoever has a thousand connections delays another by one unit, not by a thousand."""
+    """An owner with a thousand connections delays another by one unit, not by a thousand."""
     worked = Worked(BUDGET_S)
 
     async def many_and_one() -> None:

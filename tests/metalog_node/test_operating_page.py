@@ -30,7 +30,7 @@ def test_each_metric_is_on_the_page() -> None:
 def test_the_first_node_is_as_the_page_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All but the last command, which is the node itself; on other ports."""
+    """All commands but the last, which is the node itself, with other ports."""
     monkeypatch.chdir(tmp_path)
     [commands] = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
     node, client = re.findall(r"^```properties\n(.*?)^```", PAGE, re.M | re.S)[:2]
@@ -50,6 +50,6 @@ def test_the_first_node_is_as_the_page_has_it(
 
 
 def typed(commands: str) -> str:
-    """What they print, in the folder of the test."""
+    """Their output, in the test's folder."""
     run = commands.replace("metalog ", f"{sys.executable} -m shell.main ")
     return subprocess.run(["sh", "-ec", run], check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -17,7 +17,7 @@ from tests.support.wire.admin_requests import Asker, create, creation
 
 
 class ReadOnly(Authorizer):
-    """Whose owner wants nothing of the log."""
+    """An authorizer that does not need the log."""
 
     def configure(self, configs: Mapping[str, object]) -> None:
         self.closed = False
@@ -42,7 +42,7 @@ class ReadOnly(Authorizer):
 def test_it_is_asked_and_no_fault_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """While images come, one for each change."""
+    """With one image after each change."""
     formatted(tmp_path)
     name = f"{ReadOnly.__module__}.{ReadOnly.__qualname__}"
     with (

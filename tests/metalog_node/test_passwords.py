@@ -110,7 +110,8 @@ def passwd(node: Node, listener: str, folder: Path, *more: str) -> int:
 def test_passwd_leaves_the_salting_to_a_node_of_ours_over_tls(
     node: Node, server: Certified, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its iterations say who salted; without TLS, or with iterations given, the command does."""
+    """The number of iterations shows who salted; without TLS, or with given iterations, the command
+    does."""
     config = tmp_path / "client.properties"
     config.write_text("".join(f"{key}={value}\n" for key, value in over_tls(server).items()))
     secure = ("--command-config", str(config))
@@ -127,7 +128,7 @@ def test_passwd_leaves_the_salting_to_a_node_of_ours_over_tls(
 
 
 class LongPasswords:
-    """What ``sasl.scram.password.policy.class`` names."""
+    """A class for ``sasl.scram.password.policy.class``."""
 
     def accept(self, password: str) -> bool:
         return len(password) > 10
@@ -144,7 +145,7 @@ SHUT = {"sasl.scram.password.salted.enable": "false"}
 def of_two(
     folder: Path, server: Certified, monkeypatch: pytest.MonkeyPatch, **changed: str
 ) -> Iterator[tuple[Node, Node]]:
-    """A node, and a broker that follows it and forwards to it, configured alike."""
+    """A node, and a broker that follows it and forwards to it, with the same configuration."""
     module = ModuleType("long_passwords")
     module.LongPasswords = LongPasswords  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -166,7 +167,7 @@ def of_two(
 
 
 def salted(node: Node, user: str) -> None:
-    """As kafka-configs sets a password, and any other Admin client."""
+    """Sets a salted password, as kafka-configs and other Admin clients do."""
     admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
     info = ScramCredentialInfo(AdminMechanism.SCRAM_SHA_256, 4096)
     asked = [UserScramCredentialUpsertion(user, info, b"short")]
@@ -182,7 +183,7 @@ def deleted(node: Node, user: str) -> None:
 def test_a_node_that_takes_no_salted_passwords_has_all_of_them_judged(
     tmp_path: Path, server: Certified, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker refuses them before it forwards anything; what was judged there is forwarded."""
+    """A broker refuses salted passwords before it forwards anything, and forwards checked ones."""
     settings = client_settings(over_tls(server))
     alice = ScramEntity("alice", SHA_256)
     with of_two(tmp_path, server, monkeypatch, **SHUT) as nodes:
@@ -205,7 +206,7 @@ def test_the_log_tells_of_a_password_that_the_policy_could_not_judge(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """One line, at the node that was asked."""
+    """One line, at the node that got the request."""
     settings = client_settings(over_tls(server))
     with of_two(tmp_path, server, monkeypatch) as nodes:
         for node in nodes:

@@ -1,9 +1,6 @@
 """The permissions that each request needs, over the wire: every row of
-``authorizer.permissions.table``.
-
-For each API: without its permission it is refused, with it (and no other) it is not. And what the
-node says to each while it cannot decide.
-"""
+``authorizer.permissions.table``. A client without the permission is refused, and a client with it
+alone is not. Also the answer to each while the node cannot decide."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ WITH_LOGIN = {
 REFUSED = (31, 29)
 """CLUSTER_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED."""
 OUR_OWN = {SCRAM_PASSWORD}
-"""Authorized by KIP-506's own rule: only super users, which ``test_handlers`` has."""
+"""Authorized by KIP-506's own rule: only super users, see ``test_handlers``."""
 RESOURCES: dict[str, dict[str, Any]] = {
     "CLUSTER": {"resource_type": 4, "resource_name": "kafka-cluster"},
     "TOPIC": {"resource_type": 2, "resource_name": every_request.TOPIC},
@@ -82,7 +79,7 @@ CONTROLLERS_OWN = {
 
 
 def permissions(api: ApiPermissions) -> Iterator[Permission]:
-    """Each of which alone is enough for a controller, or for a broker where only that answers."""
+    """Each alone is enough for a controller, or for a broker if only that one answers."""
     when = CONTROLLERS_OWN.get(api.key, "")
     [need] = [need for need in api.needs if need.when == when]
     yield from need.one_of

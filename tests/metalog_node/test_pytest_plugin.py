@@ -1,4 +1,4 @@
-"""The pytest plugin, as another project uses it: nothing but pytest and this package."""
+"""The pytest plugin in another project, with only pytest and this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS and SASL on a node's listeners, as librdkafka and the wire's own client use them."""
+"""TLS and SASL on a node's listeners, with librdkafka and our own client."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def node(tmp_path: Path, server: Certified) -> Iterator[Node]:
 
 
 def authorized_operations(config: dict[str, str]) -> int:
-    """How many operations on the cluster the client may do."""
+    """The number of operations on the cluster that the client may do."""
     admin = AdminClient(config)
     described = admin.describe_cluster(include_authorized_operations=True, request_timeout=60)
     return len(described.result(60).authorized_operations or ())

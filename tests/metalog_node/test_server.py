@@ -79,7 +79,7 @@ def all_that_is_left(client: socket.socket) -> int:
 
 
 def added(handle: Handle) -> HandledApi:
-    """An API of the program around a node, in the place of DescribeAcls."""
+    """An API of the embedding program, in the place of DescribeAcls."""
 
     def refuse(question: IncomingRequest, error: ApiError) -> Body:
         raise AssertionError("nothing is refused here")
@@ -142,7 +142,7 @@ def test_whoever_speaks_something_else_is_named_in_the_log(
 
 
 def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
-    """And nothing is kept for it: closing alone would wait until it takes all."""
+    """Nothing is kept for it: closing alone would wait until it has read everything."""
     size, was_asked = 16 << 20, Event()
 
     def answer(services: Services, question: IncomingRequest) -> bytes:
@@ -165,7 +165,7 @@ def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
 def test_an_answer_that_is_not_taken_holds_its_own_bytes_and_no_request(
     tmp_path: Path,
 ) -> None:
-    """Of a request as long as the answer."""
+    """For a request as long as the answer."""
     beside = re.search(r"does not take \| its bytes and (\d+) KiB", PAGE.read_text())
     assert beside is not None
     size, piece = 12 << 20, 1 << 20
@@ -190,7 +190,7 @@ def test_an_answer_that_is_not_taken_holds_its_own_bytes_and_no_request(
 
 
 def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
-    """And lets go at once of those who asked nothing."""
+    """It closes idle connections at once."""
     later: Future[Body] = Future()
     later.set_running_or_notify_cancel()
     was_asked = Event()
@@ -254,7 +254,7 @@ def test_a_refused_login_is_told_after_a_pause(serve: Callable[..., Any]) -> Non
 def test_users_are_known_before_the_gate_opens_the_listeners(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the first client of a listener could be told that the node is not ready."""
+    """Otherwise the first client of a listener could get the error that the node is not ready."""
     done: list[str] = []
     for publisher in (CredentialsPublisher, StandardAuthorizer):
         complete = publisher.complete_initial_load
@@ -274,7 +274,7 @@ def test_users_are_known_before_the_gate_opens_the_listeners(
 def test_some_files_are_left_for_the_node(
     monkeypatch: pytest.MonkeyPatch, files: int, configured: int, places: int
 ) -> None:
-    """A log that has none for its next segment is fenced."""
+    """A log without a file descriptor for its next segment is fenced."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
     found = quotas_for(configured, 1 << 31)
     taken = [found.take("X", "127.0.0.1") for _ in range(places + 1)]
@@ -303,7 +303,7 @@ def test_a_listener_has_no_more_clients_than_its_own_limit(
 def test_an_ipv4_client_of_an_ipv6_listener_is_known_by_its_ipv4_address(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As Java has it; ACLs name hosts so."""
+    """In Java's form, in which ACLs name hosts."""
     caplog.set_level("INFO")
     formatted(tmp_path)
     keys = {

@@ -1,4 +1,4 @@
-"""A login that expires (KIP-368): what the client is told, when it ends, and who may log in
+"""A login that expires (KIP-368): what the client learns, when it ends, and who may log in
 again."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DESCRIBE: dict[str, Any] = {
 
 
 class Nobody:
-    """Who logs in by SCRAM."""
+    """The user of the SCRAM logins."""
 
     is_loaded = True
 
@@ -50,7 +50,7 @@ class Nobody:
 
 
 class Client:
-    """Of a server whose logins hold for ``session_ms``, by a clock that a test sets."""
+    """A client of a server whose logins last ``session_ms``, by a clock that a test sets."""
 
     def __init__(self, session_ms: int) -> None:
         self.now = 100.0
@@ -98,7 +98,7 @@ def test_a_login_is_told_how_long_it_holds() -> None:
 
 @pytest.mark.parametrize("version", [0, 2])
 def test_after_it_nothing_is_answered(version: int) -> None:
-    """Also of a client so old that it is not told."""
+    """Also for a client too old to learn of the limit."""
     client = Client(3_000)
     client.log_in(version=version)
     client.now += 2.9
@@ -140,7 +140,7 @@ def test_a_login_stays_with_its_mechanism() -> None:
 
 
 def test_within_a_second_or_without_a_limit_nobody_logs_in_again() -> None:
-    """As Kafka has it: ILLEGAL_SASL_STATE, and the connection stays."""
+    """As in Kafka: ILLEGAL_SASL_STATE, and the connection stays."""
     client = Client(3_000)
     client.log_in()
     client.now += 0.9

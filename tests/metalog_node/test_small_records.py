@@ -1,4 +1,4 @@
-"""A client that sends TLS byte by byte blocks the event loop no longer than any other."""
+"""A client that sends TLS byte by byte blocks the event loop no longer than others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRAME = (1 << 20).to_bytes(4, "big")
 
 
 def in_small_records(hello: bytes) -> bytes:
-    """The same handshake message, each of its bytes in a record of its own."""
+    """The same handshake message with each byte in its own record."""
     kind = hello[:3]
     return b"".join(kind + b"\0\1" + bytes((each,)) for each in hello[HEAD:])
 
@@ -45,7 +45,6 @@ def of_a_hello(client: socket) -> bytes:
 
 
 def of_a_request(client: socket) -> bytes:
-    """The beginning of a long one."""
     end, incoming, outgoing = tls()
     is_agreed = False
     while not is_agreed:
@@ -64,7 +63,7 @@ def of_a_request(client: socket) -> bytes:
 def test_many_small_records_of_many_clients_do_not_add_up(
     tmp_path: Path, made: Callable[[socket], bytes]
 ) -> None:
-    """Each is read within a turn of the loop, if nobody gives way: CPU of the loop is measured."""
+    """Each is read within a turn of the loop unless it yields; the test measures the loop's CPU."""
     properties = {
         **BOTH_ROLES,
         "metadata.log.dir": str(formatted(tmp_path / "log")),

@@ -1,4 +1,4 @@
-"""A listener speaks the TLS versions and suites of its keys, and no others."""
+"""A listener speaks exactly the TLS versions and suites of its keys."""
 
 from __future__ import annotations
 
@@ -85,7 +85,6 @@ def agreed(address: Address, least: ssl.TLSVersion, most: ssl.TLSVersion, suites
 
 
 def test_a_listener_speaks_nothing_else(tmp_path: Path) -> None:
-    """Each listener by its own keys."""
     server = certified(tmp_path, "/CN=node")
     formatted(tmp_path / "log")
     with running_in(

@@ -39,7 +39,7 @@ def client_side(authority: Path) -> ssl.SSLContext:
 async def served(
     context: ssl.SSLContext, serve: Serve, visit: Callable[[int], Awaitable[None]]
 ) -> None:
-    """``visit`` is given the port; what ``serve`` raises is raised."""
+    """Calls ``visit`` with the port; raises what ``serve`` raises."""
     served: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -67,7 +67,7 @@ def limited(context: ssl.SSLContext, version: ssl.TLSVersion) -> ssl.SSLContext:
 
 
 def retrying(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Its key exchange is none that a client begins with."""
+    """Its key exchange is one that no client begins with."""
     context.set_ecdh_curve("secp384r1")
     return context
 
@@ -89,7 +89,7 @@ def asking(context: ssl.SSLContext, identity: Certified) -> ssl.SSLContext:
 def test_what_is_meant_goes_both_ways(
     identity: Certified, version: ssl.TLSVersion, is_retried: bool
 ) -> None:
-    """With certificates on both sides; in pieces of any size; until the client says its end."""
+    """With certificates on both sides, in parts of any size, until the client ends the session."""
     context = asking(limited(server_side(identity), version), identity)
     client = client_side(identity.authority)
     client.load_cert_chain(identity.identity)
@@ -116,7 +116,7 @@ def test_what_is_meant_goes_both_ways(
 
 
 def test_a_second_hello_is_measured_too(identity: Certified) -> None:
-    """After a retry, and behind the message that says what TLS 1.3 has no use for."""
+    """After a retry, and behind the message that TLS 1.3 ignores."""
     hello = HANDSHAKE_BYTES + 1
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = client_side(identity.authority).wrap_bio(

@@ -37,7 +37,7 @@ def answered(client: socket.socket) -> int:
 
 
 def test_many_long_requests_of_one_client_delay_no_other(tmp_path: Path) -> None:
-    """There are two threads: the stranger's requests would take both for good."""
+    """With two threads, which the client's requests would otherwise occupy forever."""
     go_on, begun = Event(), Semaphore(0)
     api = quotas.APIS[KEY]
 

@@ -1,7 +1,5 @@
-"""``cluster://`` before anything is sent, and what a node of ours answers it.
-
-What Kafka answers is in ``tests/compat/test_cluster.py``.
-"""
+"""``cluster://`` before a request, and with a node of ours. ``tests/compat/test_cluster.py`` has
+Kafka."""
 
 from __future__ import annotations
 
@@ -104,7 +102,7 @@ OF_EACH_KIND = (
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ClusterStore]:
-    """A node of ours that has an ACL of each kind."""
+    """A node of ours with an ACL of each resource type."""
     with running_in(formatted(tmp_path)) as node:
         store = opened(f"cluster://{node.addresses['PLAINTEXT']}", tmp_path)
         store.delete(store.state().document.acls)
@@ -122,7 +120,7 @@ def test_acls_of_each_kind_are_written_and_read(store: ClusterStore) -> None:
 
 
 def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
-    """Kafka creates the others of a request; where it says so of each, the count is exact."""
+    """Kafka creates the others of a request; if it answers for each, the count is exact."""
     wrong = ACL._replace(principal="nobody")
     added = PlanStep(ChangeKind.ADD, allow("more")), PlanStep(ChangeKind.ADD, wrong)
     with pytest.raises(InvalidTarget) as raised:
@@ -134,7 +132,7 @@ def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
 
 
 def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Path) -> None:
-    """The second of two requests is sent once, and not answered."""
+    """The second of two requests is sent once, without an answer."""
     parts = response_parts(30, 3)
     done = parts.AclCreationResult(error_code=KafkaErrorCode.none, error_message=None)
     answers = [
@@ -183,7 +181,7 @@ def test_what_an_older_broker_does_not_know_is_said_when_planning(
 def test_two_phase_commit_is_refused_for_an_older_broker_when_planning(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, newest: int | None
 ) -> None:
-    """kafka-clients 4.0.0 does not know operation 15, and 4.1.0 does; 4.1 begins at level 26."""
+    """kafka-clients 4.0.0 does not have operation 15, 4.1.0 has; 4.1 begins at level 26."""
     wanted = tmp_path / "wanted.yaml"
     words = "principal: User:a, operation: TwoPhaseCommit, resourceType: TransactionalId"
     wanted.write_text(f"- {{{words}, resourceName: n}}\n")
@@ -203,7 +201,7 @@ def test_two_phase_commit_is_refused_for_an_older_broker_when_planning(
 
 
 def test_some_of_the_acls(store: ClusterStore) -> None:
-    """As the whole state, filtered here."""
+    """Equal to the whole state, filtered here."""
     for acl, kind in product(OF_EACH_KIND, PatternType):
         if kind is PatternType.UNKNOWN:
             continue
@@ -216,7 +214,7 @@ def test_some_of_the_acls(store: ClusterStore) -> None:
 
 
 def test_an_acl_that_cannot_be_read_is_a_doubt(tmp_path: Path, run: Run) -> None:
-    """A verb that would answer from the others has no answer."""
+    """A verb that would answer without it gives no answer."""
     parts = response_parts(29, 3)
     entry = parts.AclDescription(principal="User:a", host="*", operation=16, permission_type=2)
     resource = parts.DescribeAclsResource(
@@ -259,7 +257,7 @@ def test_a_cluster_announces_which_kafka_decides(
     newest: int,
     kafka: str,
 ) -> None:
-    """4.4 applies stored blocks at any metadata.version in force, and supports it up to 33."""
+    """4.4 applies stored blocks at any metadata.version, and supports levels up to 33."""
     parts = response_parts(29, 3)
     entry = parts.AclDescription(
         principal="User:a", host="10.0.0.0/8", operation=3, permission_type=3

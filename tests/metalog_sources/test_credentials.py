@@ -1,4 +1,4 @@
-"""Which TARGETs take passwords, and what Kafka's controller refuses comes through."""
+"""The TARGETs that take passwords, and the errors of Kafka's controller."""
 
 from __future__ import annotations
 

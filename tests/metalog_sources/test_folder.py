@@ -1,4 +1,4 @@
-"""A stopped node's folder as a TARGET: written as its controller would, or refused."""
+"""A stopped node's folder as a TARGET: written as by its controller, or refused."""
 
 from __future__ import annotations
 

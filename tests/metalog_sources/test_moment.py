@@ -1,4 +1,4 @@
-"""A moment means the offset that a person would expect."""
+"""A moment resolves to the offset that a person would expect."""
 
 from __future__ import annotations
 
@@ -152,8 +152,6 @@ def test_times_that_run_backwards_are_pointed_out() -> None:
 
 
 class CountingLog(MemoryLog):
-    """Counts the batches that were read."""
-
     count = 0
 
     def read(self, start: int) -> Iterator[LogEvent]:
@@ -163,7 +161,7 @@ class CountingLog(MemoryLog):
 
 
 def test_a_search_ends_where_no_clock_explains_an_earlier_time() -> None:
-    """From a batch on that is more than a day later than the moment, nothing is read."""
+    """After a batch more than a day later than the moment, nothing is read."""
     day = 86_400_000
     times = [1000, 2000, 1500, 1000 + day, 1001 + day, 900, *range(2 * day, 2 * day + 100)]
     log = CountingLog([batch(offset, time) for offset, time in enumerate(times)])

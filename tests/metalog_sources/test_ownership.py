@@ -1,4 +1,4 @@
-"""Who owns what among files: what is added outside, and what two files own."""
+"""Ownership among files: additions outside it, and patterns that two files own."""
 
 from __future__ import annotations
 

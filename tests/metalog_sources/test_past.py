@@ -1,4 +1,4 @@
-"""A program gets an image of a moment where that is certain, and an exception where it is not."""
+"""A program gets an image of a moment if it is certain, else an exception."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def folder_of(tmp_path: Path, content: bytes) -> Path:
 
 
 def test_a_record_that_may_be_misread_refuses_the_image(tmp_path: Path) -> None:
-    """With a code that Kafka 4.3 has no name for, a DENY may miss what it was meant for."""
+    """With a code that Kafka 4.3 has no name for, a DENY may match fewer requests than intended."""
     odd = ace(1)._replace(permission_type=77)
     log = [leader_change(0, 1), batch(1, odd)]
     folder = folder_of(tmp_path, b"".join(map(encode_batch, log)))

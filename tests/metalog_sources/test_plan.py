@@ -1,4 +1,4 @@
-"""A plan gives the target what is wanted, takes only what is owned, and opens no window."""
+"""A plan makes the target equal to WANTED, removes only owned ACLs, and opens nothing meanwhile."""
 
 from __future__ import annotations
 
@@ -67,10 +67,8 @@ def test_no_window_is_opened(
     before: tuple[list[Acl], AuthorizerConfig, Question],
     wanted: tuple[list[Acl], AuthorizerConfig, Question],
 ) -> None:
-    """Denied before and after is denied at every step between, whatever the phases hold.
-
-    Where the default rule allows, the first ACL of a resource closes it: not looked at here.
-    """
+    """A request denied before and after is denied at every step, in any phase. Excluded: with an
+    allowing default rule, the first ACL of a resource denies others."""
     config = AuthorizerConfig()
     question = before[2]
     current = set(before[0])
@@ -125,7 +123,7 @@ def test_a_saved_plan_keeps_what_is_owned_and_what_it_is_told(
 
 
 def test_a_saved_plan_holds_what_kafka_would_not_create() -> None:
-    """An odd log may have it."""
+    """An odd log may have such an ACL."""
     odd = ACL._replace(operation=Operation.UNKNOWN, resource_name="", principal="nobody")
     made = saved("x", [odd], [], make_plan([], wanting([]), prune=True))
     assert read_saved(write_saved(made), "p") == made

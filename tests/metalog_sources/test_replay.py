@@ -1,4 +1,4 @@
-"""A replayed source holds what Kafka's own tools say, now and at every moment before."""
+"""A replayed source equals the output of Kafka's own tools, now and at every earlier moment."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def users(result: Replayed) -> list[dict[str, object]]:
 
 
 def expected(case: KafkaCase, name: str) -> list[dict[str, Any]]:
-    """Of a log with a tail or with records that cannot be read: what a reading tool shows."""
+    """For a log with a tail or unreadable records: the output of a tolerant reader."""
     variants = (f"{name}-whole-log.json", f"{name}-if-skipped.json", f"{name}.json")
     found: list[dict[str, Any]] = case.json(next(filter(case.expects, variants)))
     return found
@@ -192,7 +192,7 @@ def test_the_snapshot_of_offset_0_is_no_state() -> None:
 
 
 class ChangingFolder(LocalFiles):
-    """A disk on which ``change`` befalls a folder before it is looked at again."""
+    """A disk on which ``change`` alters a folder before the next look at it."""
 
     change: Callable[[], object] | None = None
 

@@ -1,4 +1,4 @@
-"""A SOURCE is opened, or refused in one line that says what is wrong and what to give."""
+"""A SOURCE is opened, or refused in one line with the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class TestNames:
             open_source("@", environ={}, cwd=work)
 
     def test_above_it_must_belong_to_the_user_or_to_root(self, work: Path, tmp_path: Path) -> None:
-        """As git's safe.directory: whose file it is says where a password is sent."""
+        """As git's safe.directory: the file's owner decides where a password is sent."""
         other = os.geteuid() + 1
         theirs = OwnedBy({tmp_path / "metalog.toml": frozenset({other})})
         said = f"{tmp_path}/metalog.toml is skipped: it belongs to user {other}"

@@ -1,4 +1,4 @@
-"""Files of ACLs as a SOURCE: what is read, which file is wrong, and what a store cannot say."""
+"""Files of ACLs as a SOURCE: what is read, which file is wrong, and what a store cannot answer."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_suffix_is_known_in_capitals_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["b.json", "b.CSV", "b.sh", "b.avro"])
 def test_acls_that_a_folder_does_not_take_are_named(tmp_path: Path, name: str) -> None:
-    """One of them may hold a DENY."""
+    """Any of them may be a DENY."""
     (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
     (tmp_path / "README.md").write_text("# ACLs")
     (tmp_path / name).write_text("")

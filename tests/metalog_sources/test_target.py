@@ -1,4 +1,4 @@
-"""How a plan is carried out: a phase after the other, and finished by a second run."""
+"""A plan is applied phase by phase, and a second run completes it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_what_a_zookeeper_cannot_hold_is_known_without_it(
 
 
 def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -> None:
-    """Those that are there count, and those that would be removed, since that comes last."""
+    """Existing ACLs count, also those to be removed, since removal comes last."""
     many = [READ._replace(principal=f"User:{'x' * 300}{number}") for number in range(3_000)]
     other = READ._replace(resource_name="u")
     store = ZookeeperStore("zookeeper://a:1")
@@ -132,14 +132,14 @@ def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -
 
 
 class TargetOfKafka(MemoryTarget):
-    """One that Kafka 4.4 writes, at a metadata.version that blocks come after."""
+    """A TARGET of Kafka 4.4, at a metadata.version before blocks."""
 
     def acl_creator(self) -> AclCreator:
         return AclCreator("4.4", 31)
 
 
 def test_a_host_that_the_targets_kafka_refuses_is_known_before_the_first_is_written() -> None:
-    """What is there already can be removed, whatever its host."""
+    """An existing ACL can be removed, whatever its host."""
     block = READ._replace(host="10.0.0.0/8")
     target = TargetOfKafka([block])
     steps = [*adding(READ, block._replace(resource_name="u")), PlanStep(ChangeKind.REMOVE, block)]
@@ -150,7 +150,7 @@ def test_a_host_that_the_targets_kafka_refuses_is_known_before_the_first_is_writ
 
 
 def test_a_folders_kafka_is_known_by_its_metadata_version() -> None:
-    """Kafka 4.4 alone reads such a log, and takes blocks and nothing else with a slash."""
+    """Only Kafka 4.4 reads such a log; it takes blocks, and no other host with a slash."""
     target = target_of(open_source(str(kafka_case("unstable-4.4").log_dir), environ={}))
     odd = READ._replace(host="10.0.0.0/33")
     [(_, why)] = refused_steps(target, adding(odd, READ._replace(host="10.0.0.0/32")))

@@ -1,7 +1,5 @@
-"""``zookeeper://`` before and without an answer: the url, what is missing, who is not there.
-
-What ZooKeeper answers is in ``tests/compat/test_zookeeper.py``.
-"""
+"""``zookeeper://`` without an answer: the url, missing parts, unreachable servers.
+``tests/compat/test_zookeeper.py`` has a real ZooKeeper."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ def test_nobody_there_is_one_line_at_once(capsys: pytest.CaptureFixture[str]) ->
 def test_a_silent_port_is_one_line_within_the_stated_time(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """kazoo by itself waits for 15 s; what is beyond 0.5 s here is the machine's."""
+    """kazoo alone waits for 15 s; anything above 0.5 s here is the machine's."""
     assert zookeeper_session.CONNECT_S <= 5
     monkeypatch.setattr(zookeeper_session, "CONNECT_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEAR = ["test_help_examples.py", "test_masters.py", "follow/test_restarts.py"]
-"""What ``make test-examples`` alone runs."""
+"""Tests that only ``make test-examples`` runs."""
 collect_ignore = [] if os.environ.get("METALOG_ALL_EXAMPLES") else DEAR
 AS_USERS = {
     "spark.sql.adaptive.enabled": "true",
@@ -26,7 +26,7 @@ AS_USERS = {
 
 @pytest.fixture
 def as_users_run_it(spark: SparkSession) -> Iterator[None]:
-    """Where what is computed must not depend on how the tests' Spark is set."""
+    """Spark's defaults, where results must not depend on the tests' settings."""
     for name in AS_USERS:
         spark.conf.set(name, AS_USERS[name])
     yield
@@ -36,7 +36,7 @@ def as_users_run_it(spark: SparkSession) -> Iterator[None]:
 
 @pytest.fixture
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what is to be said at once: Spark takes seconds to start."""
+    """Fails if Spark starts, for messages that must come at once."""
 
     def started(**_: object) -> None:
         raise AssertionError("Spark was started")

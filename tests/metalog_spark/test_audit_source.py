@@ -26,7 +26,7 @@ BY_HOUR = "kafka-authorizer.log.2026-01-01T10:00"
 
 @pytest.fixture
 def disk_with_checksums(spark: SparkSession) -> Iterator[SparkSession]:
-    """The tests' own Spark has a file system without."""
+    """The tests' own Spark has a file system without checksums."""
     for name, value in AS_HADOOP_SETS_IT.items():
         spark.conf.set(name, value)
     yield spark
@@ -65,7 +65,7 @@ def test_a_pattern_that_meets_a_colon_says_what_to_name(spark: SparkSession, fol
 def test_a_file_that_ends_within_a_line_has_no_half_name(
     spark: SparkSession, tmp_path: Path, mark: bytes
 ) -> None:
-    """Hadoop takes a byte order mark off, and counts it in the file's length."""
+    """Hadoop removes a byte order mark, and counts it in the file's length."""
     whole = line(10, "User:app", allowed=True)
     half = line(20, "User:app", allowed=True, name="orders").partition("ders")[0]
     (tmp_path / "b1.log").write_bytes(mark + f"{whole}{half}".encode())

@@ -81,8 +81,8 @@ def test_a_build_takes_tables_of_any_format(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """JSON by Spark's own name for it; a folder of Parquet by its first file. Each row of a table
-    is computed once."""
+    """JSON by Spark's own name for it, and a folder of Parquet by its first file. Each row is
+    computed once."""
     for name in SET_UP:
         monkeypatch.delenv(name, raising=False)
     log = WrittenLog(tmp_path / "log")
@@ -130,7 +130,7 @@ def test_a_build_takes_tables_of_any_format(
 
 
 def test_hadoops_own_file_systems_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    """One whose names say nothing of where a file lies, as of a name node with mounts."""
+    """One whose paths do not say where a file lies, like a name node with mounts."""
     (tmp_path / "b1.log").write_text(WHOLE)
     mount = "fs.viewfs.mounttable.prod.link./logs"
     spark.conf.set(mount, f"file://{tmp_path}")

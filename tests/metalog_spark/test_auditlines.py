@@ -1,8 +1,5 @@
-"""Torn, joined, forged or cut lines: no grant that was used is ever called unused.
-
-A linear scan over what happened decides, by ``spec``; the log is what Kafka would have written of
-it, spoilt as writers, disks and hostile names spoil logs.
-"""
+"""Torn, joined, forged or cut lines: no used grant is ever called unused. The truth comes from a
+linear scan with ``spec``; the log is Kafka's, damaged as by writers, disks and hostile names."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ HEAD_END = LINE.index("Principal = ") + len("Principal = ")
 
 
 def said(text: str) -> set[tuple[str, str, str]]:
-    """What the request of ``text`` and those that are possible ask for."""
+    """The questions of ``text``'s request and of the possible ones."""
     found = read_text(text, UTC)
     rows = [each.row for each in found.possible]
     if found.request is not None:
@@ -105,7 +102,7 @@ def test_no_line_has_many_readings_nor_takes_long(part: str) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_no_used_grant_is_called_unused(tmp_path: Path, seed: int) -> None:
-    """But of what a line says nothing of any more, neither who nor what: those are counted."""
+    """Except for lines that show neither client nor question any more; these are counted."""
     random = Random(seed)
     acls = some_acls(random)
     log, told = spoil(random, some_events(random, acls), halves=False)
@@ -119,7 +116,7 @@ def test_no_used_grant_is_called_unused(tmp_path: Path, seed: int) -> None:
 
 
 def can_go(acls: list[Acl], rows: list[dict[str, Any]]) -> set[Acl]:
-    """By the counting of ``unused``, with each request decided by the scan."""
+    """By the counts of ``unused``, with each request decided by the scan."""
     lifetimes = [lived(number, acl) for number, acl in enumerate(acls, 1)]
     ids = {each.acl: uuid_text(each.id) for each in lifetimes}
     requests = [

@@ -38,7 +38,6 @@ OLD_LINE = LINE[: LINE.index(" for request")]
 
 
 def read(path: Path, split_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
-    """All requests and rejected lines of a file, by their line."""
     return [row for row in rows_of(path, split_bytes, zone) if row["possible"] is None]
 
 
@@ -157,7 +156,7 @@ def test_a_packed_file_is_read_up_to_its_damage(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_packed_comes_to_the_same_rows(tmp_path: Path, name: str, pack: Any) -> None:
-    """Whatever it is packed by, and also where it only has the name of it."""
+    """With any compression, or only a compressed file's name."""
     data = f"{LINE}\n{OLD_LINE}\nother\n{LINE}".encode()
     plain, packed = written(tmp_path, data), written(tmp_path, pack(data), name=name)
     rows = [[{**row, "file": "", "broker": ""} for row in read(path)] for path in (plain, packed)]
@@ -196,7 +195,7 @@ def test_splits_agree_with_the_whole(pieces: list[bytes], split_bytes: int) -> N
 
 
 def test_a_session_with_large_texts_has_the_same_rows() -> None:
-    """As Spark sends them with spark.sql.execution.arrow.useLargeVarTypes."""
+    """The types of spark.sql.execution.arrow.useLargeVarTypes."""
     found = []
     for binary, string in (pa.binary(), pa.string()), (pa.large_binary(), pa.large_string()):
         columns = {
@@ -270,7 +269,7 @@ def test_a_line_read_as_columns_is_as_one_that_is_read_alone(
     prefix: str,
     encoding: str,
 ) -> None:
-    """And one that is not read so is left to the careful way."""
+    """Other lines are left to the careful path."""
     zone = Zone("Europe/Berlin")
     text = (
         f"{prefix}Principal = {principal} is Allowed operation = {operation} from host = {host} on"
@@ -290,7 +289,7 @@ def test_a_line_read_as_columns_is_as_one_that_is_read_alone(
 
 
 def test_records_of_any_size_are_read_without_being_held() -> None:
-    """A record may be of as many megabytes as its topic allows, and be anything."""
+    """A record may have as many megabytes as its topic allows, with any content."""
     read = 0
 
     def records() -> Iterator[Record]:

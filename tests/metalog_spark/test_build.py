@@ -1,4 +1,4 @@
-"""A pipeline's folder, built at once or in steps: the same rows, whatever the files' names are."""
+"""A pipeline's folder, built at once or in steps: the same rows, for any file names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOON_MS = DAY_MS // 2
 
 
 def write_log(folder: Path, *records: tuple[int, Any]) -> None:
-    """A log of one record a batch, each at its time."""
+    """A log of one record in each batch, with its time."""
     path = folder / PARTITION_FOLDER / segment_name(0)
     path.parent.mkdir(parents=True, exist_ok=True)
     timed = [(0, LeaderChangeMessage(0, 1)), *records]
@@ -83,7 +83,7 @@ class Pipeline:
         )  # fmt: skip
 
     def build_here(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
-        """As where Spark is nowhere told to have its files elsewhere."""
+        """Without a setting of Spark that puts its files elsewhere."""
         with on_this_machine():
             return self.build(out, *arguments)
 
@@ -96,10 +96,10 @@ def pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Pipeline:
 def test_bit_by_bit_is_as_in_one_go(
     spark: SparkSession, pipeline: Pipeline, tmp_path: Path
 ) -> None:
-    """Two days of four brokers: logs that grow, are rotated, packed and left out; a log that
-    tells later what was allowed; a table that is given twice; lines that are none. A build that
-    is broken off was none, a copy that was cut replaces nothing, an empty file is named where no
-    rotated one speaks for it, and so are two folders whose logs pass for one broker's."""
+    """Two days of four brokers: logs that grow, are rotated, packed and left out; a log that later
+    shows allowed requests; a table given twice; lines of other kinds. An interrupted build leaves
+    no trace, a truncated copy replaces nothing, an empty file without a rotated one is named, and
+    so are two folders whose logs look like one broker's."""
     first = ace(1, "a")
     write_log(tmp_path / "log", (0, first))
     day_1, day_1_of_4 = (
@@ -205,7 +205,7 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
 def test_a_folder_of_before_learns_whose_hours_controllers_logged(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Of days, too, of which nothing new is given."""
+    """Also for days without new input."""
     days = [date(2026, 1, day) for day in (1, 2)]
     beats = spark.sql(
         "SELECT 'c' broker, timestamp(col1) time, 'ALLOWED' result, false ambiguous,"
@@ -280,7 +280,7 @@ def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
 
 @contextmanager
 def on_this_machine() -> Iterator[None]:
-    """Spark is nowhere told to have its files elsewhere."""
+    """Without a setting of Spark that puts its files elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         for name in SET_UP:
             patch.delenv(name, raising=False)
@@ -299,7 +299,7 @@ def check_ctrl_c_says_what_came_of_it(pipeline: Pipeline, out: str, at: str, sai
 
 
 def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
-    """The one line of a build that is refused."""
+    """The one line of a refused build."""
     done = pipeline.build("out", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     [said] = [each for each in done.stderr.splitlines() if each.startswith("metalog: ")]

@@ -1,4 +1,4 @@
-"""The tables HISTORY and ACL_CHANGELOG: the content of an archive, the same at each reading."""
+"""The tables HISTORY and ACL_CHANGELOG: an archive's content, the same at each reading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows(tables: Tables, table: TableSchema) -> list[dict[str, Any]]:
 
 
 def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None:
-    """Several pieces, each scanned by a worker; building again changes nothing."""
+    """Several splits, each scanned by a worker; a second build changes nothing."""
     early = ArchiveFolder(tmp_path / "log" / "early")
     early.segment(0, ace(1, "a")).segment(2, ace(2, "b")).segment(4, ace(3, "c"))
     early.segment_path(2).write_bytes(early.segment_path(2).read_bytes()[:-1] + b"?")

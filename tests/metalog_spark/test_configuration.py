@@ -1,4 +1,4 @@
-"""Which configuration was in force when, from files with a moment each."""
+"""The configuration in force at each time, from files with a moment each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARCH = 1_740_787_200_000_000
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two of a cluster's configurations, in the folder that we are in."""
+    """Two configurations of a cluster, in the current folder."""
     (tmp_path / "old.properties").write_text("super.users=User:a;User:b\n")
     (tmp_path / "new=1.properties").write_text("allow.everyone.if.no.acl.found=true\n")
     monkeypatch.chdir(tmp_path)
@@ -46,8 +46,8 @@ def test_each_file_holds_from_its_moment_on(files: Path) -> None:
 
 
 def test_keys_that_decide_no_request_make_no_other_configuration(files: Path) -> None:
-    """KIP-801: early.start.listeners, which is controller.listener.names where it is not set,
-    says when a listener opens."""
+    """KIP-801: early.start.listeners, by default controller.listener.names, only says when a
+    listener opens."""
     (files / "node.properties").write_text(
         "super.users=User:a;User:b\ncontroller.listener.names=CONTROLLER\n"
         "early.start.listeners=CONTROLLER\nstale.deny.after.ms=60000\n"

@@ -1,8 +1,5 @@
-"""The command works the same with Spark Connect.
-
-The server is in the shared session's JVM; the client is another Python, since one is either
-classic or remote.
-"""
+"""The command works the same with Spark Connect. The server is in the shared session's JVM; the
+client is another Python process."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from tests.support.spark.followed_world import WrittenLog, appears, line
 
 @pytest.fixture(scope="module")
 def connect(spark: SparkSession) -> str:
-    """Where a Connect server listens, for as long as the session lasts."""
+    """The address of a Connect server, for the whole session."""
     [port] = free_ports(1)
     context = spark.sparkContext._jsc.sc()
     context.conf().set("spark.connect.grpc.binding.port", str(port))
@@ -33,7 +30,7 @@ def connect(spark: SparkSession) -> str:
 
 
 def test_a_cluster_without_acls_is_built(spark: SparkSession, connect: str, tmp_path: Path) -> None:
-    """Most of its tables have no row, and by Connect those are made in another way."""
+    """Most of its tables have no row, which Connect makes in another way."""
     WrittenLog(tmp_path / "log").goes_on(60)
     appears(tmp_path / "audit", "b1.log", [line(1, "User:app", allowed=False)])
     words = ("pipeline", "build", "--log", tmp_path / "log", "--audit", tmp_path / "audit")
@@ -67,8 +64,8 @@ print(json.dumps([found, rows, [row["path"].rpartition("/")[2] for row in seen]]
 
 
 def test_a_session_that_is_not_ours_reads_by_the_packages_of_its_client(connect: str) -> None:
-    """A Connect server need not have them installed; its workers have them once. Where it has, it
-    finds the format before anybody registers it."""
+    """A Connect server need not have them installed; its workers get them once. If it has them, it
+    finds the format without registration."""
     folder = kafka_case("trimmed-4.3").log_dir
     done = subprocess.run(
         [sys.executable, "-c", A_PLAIN_SESSION, connect, folder],

@@ -22,8 +22,8 @@ LOGGED = {
         ("IncrementalAlterConfigs", "ALTER_CONFIGS", "TOPIC"),
     ],
 }
-"""What a broker and a controller of Kafka 4.3.1, each a process of its own, logged at DEBUG that
-they allowed while a topic was created, configured and deleted and an ACL added."""
+"""The DEBUG lines of a broker and a controller of Kafka 4.3.1, in separate processes, for allowed
+requests while a topic was created, configured and deleted and an ACL was added."""
 NEEDS = {
     api.name: {each for need in api.needs for each in need.one_of}
     for api in APIS
@@ -40,8 +40,8 @@ def test_a_controllers_log_is_told_from_a_brokers_and_its_uses_are_in_doubt_with
 
 
 def test_what_every_voter_is_asked_does_not_show_the_active_one() -> None:
-    """Kafka 3.9's leader sends BeginQuorumEpoch to all others all the time, each of whom logs that
-    it is allowed: by that the logs of two of three would pass for all."""
+    """Kafka 3.9's leader keeps sending BeginQuorumEpoch to all others, and each logs it as allowed:
+    the logs of two of three would pass for all."""
     assert not {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"}.intersection(REQUESTS)
 
 
@@ -51,7 +51,7 @@ def test_each_is_a_request_of_kafkas() -> None:
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_grant_that_such_a_request_needs_may_be_used_there(name: str) -> None:
-    """But to describe a topic that is deleted, which to delete it implies."""
+    """Except to describe a deleted topic, which the right to delete implies."""
     implied = Permission(Operation.DESCRIBE, ResourceType.TOPIC)
     for operation, kind, _ in NEEDS[name] - {implied}:
         assert may_decide_by(allow("any", operation, kind=kind))

@@ -29,8 +29,8 @@ def states(
     hours: Mapping[str, list[tuple[int, int]]],
     *lost: tuple[str | None, float, float],
 ) -> dict[str, str]:
-    """By broker, one letter an hour, of the numbers of lines allowed and denied in each; of a
-    broker, or of any, from hour to hour others were lost."""
+    """By broker, a letter for each hour's numbers of allowed and denied lines; lost ranges of hours
+    are of one broker or of any."""
     rows = [
         (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0, False, 0)
         for broker, each in hours.items()
@@ -81,8 +81,8 @@ def test_in_an_hour_that_lost_lines_nothing_is_sure(spark: SparkSession) -> None
 def test_a_clock_that_stood_at_1970_or_9999_costs_next_to_nothing_and_shows_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """As brokers log until it is set: 70 million rows of silence, or as many folders of days, would
-    come of a line. Hours between that have no row are not seen, as those that have one."""
+    """Brokers log such a time until their clock is set: one line would make 70 million rows of
+    silence, or as many folders. Hours in between without a row count as not seen."""
     start, end = datetime(2025, 9, 1, tzinfo=UTC), datetime(2026, 1, 1, 1, tzinfo=UTC)
     clocks = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
     lines = [("b", at, 1, 0, True, False, 2) for at in (*clocks, start, end)]
@@ -108,8 +108,8 @@ def test_a_clock_that_stood_at_1970_or_9999_costs_next_to_nothing_and_shows_noth
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(
     spark: SparkSession,
 ) -> None:
-    """Nor that it is a controller's; what one is asked, and answers with a line that is sure, does.
-    Kafka before 2.4 names no request."""
+    """Nor that it is a controller's; a request to a controller with a sure answer does. Kafka
+    before 2.4 logs no request name."""
     rows = [
         ("1", "2026-03-01T23:59:59.999Z", "ALLOWED", True, "BrokerHeartbeat"),
         ("1", "2026-03-02T00:00:00Z", "DENIED", False, "CreateTopics"),

@@ -1,4 +1,4 @@
-"""The rows of a log in Spark are the records that Kafka's own tools find in it."""
+"""A log's rows in Spark equal the records that Kafka's own tools find in it."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def camel(name: str) -> str:
 
 
 def as_kafka_says(row: Mapping[str, Any]) -> Row:
-    """The line in ``records.jsonl`` that a row stands for, with names for the codes of a record
-    that has a struct; why a record cannot be decoded is said in our words, and left out."""
+    """The line of ``records.jsonl`` for a row, with names for the codes in a struct, and without
+    the reason for an undecodable record, which has our words."""
     line: Row = {name: row[name] for name in ("offset", "epoch")}
     line["timestamp"] = round(row["timestamp"].timestamp() * 1000)
     assert row["missing"] is None
@@ -151,7 +151,7 @@ def rows_of(reader: UnfilteredLogReader) -> list[Row]:
 def reader(
     source: Path | str, *filters: Filter, schema: StructType = SCHEMA, **given: str
 ) -> LogReader:
-    """As Spark makes one, once the filters were pushed down that it takes."""
+    """A reader as Spark makes one, after the push-down of its filters."""
     made = LogReader(read_options({"path": str(source), **given}), schema)
     assert list(made.pushFilters(list(filters))) == []
     return made
@@ -172,7 +172,7 @@ def test_every_record_of_a_snapshot(kafka_case: KafkaCase) -> None:
 
 
 def test_secrets_are_left_out_unless_asked_for() -> None:
-    """The net of the suite looks for them, too, in what this test prints."""
+    """The suite's check for secrets also covers this test's output."""
     rows = rows_of(reader(kafka_case("basic-4.3").log_dir))
     credentials = [row["user_scram_credential"] for row in rows if row["user_scram_credential"]]
     assert credentials
@@ -214,7 +214,7 @@ def test_filters_leave_the_rows_that_they_say() -> None:
 
 @pytest.mark.parametrize("bound", [0, 50, 100, 178, 179, 722, 723, 724])
 def test_filters_count_the_records_of_a_snapshot_by_their_places(bound: int) -> None:
-    """Those begin at 0, though the log that it stands for begins where it ends."""
+    """Their positions begin at 0, though the log that the snapshot replaces begins at its end."""
     [source] = kafka_case("trimmed-4.3").metadata_dir.glob(f"{723:020d}-*.checkpoint")
     everything = range(179)
     assert [row["offset"] for row in rows_of(reader(source))] == list(everything)
@@ -231,7 +231,7 @@ def test_filters_count_the_records_of_a_snapshot_by_their_places(bound: int) -> 
 
 
 def test_options_leave_the_rows_that_filters_would_leave() -> None:
-    """They also work where Spark's setting for filters of Python sources is off."""
+    """Also if Spark's setting for filters of Python sources is off."""
     source = kafka_case("trimmed-4.3").log_dir
     acl, partition = "ACCESS_CONTROL_ENTRY_RECORD", "PARTITION_RECORD"
     for options, filters in (
@@ -296,8 +296,8 @@ def test_only_the_columns_that_are_asked_for() -> None:
 
 
 def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) -> None:
-    """Before the damage all is there, in both; what is wrong names the file. What the only voter
-    has written is committed, damaged or not."""
+    """Both show everything before the damage, and the error names the file. The only voter's
+    records are committed, damaged or not."""
     facts = damaged_case.facts
     if facts["kind"] != "log" or facts["expect"] not in ("stop", "torn-tail"):
         return
@@ -321,7 +321,7 @@ def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) 
 
 
 def cut(target: Path, *, keep: tuple[str, ...]) -> Path:
-    """What is left of the demo's log in a folder: its segments and snapshots of these names."""
+    """The demo's log in a folder with only these segments and snapshots."""
     shutil.copytree(kafka_case("trimmed-4.3").log_dir, target)
     for path in (target / "__cluster_metadata-0").iterdir():
         is_other = path.suffix in (".log", ".checkpoint") and not path.name.startswith(keep)
@@ -334,7 +334,7 @@ FIRST, SECOND = f"{608:020d}", f"{811:020d}"
 
 
 def test_folders_of_one_log_are_read_as_one(tmp_path: Path) -> None:
-    """Each offset once, where two folders have it as well."""
+    """Each offset once, also if two folders have it."""
     whole = rows_of(reader(kafka_case("trimmed-4.3").log_dir))
     cut(tmp_path / "b-old", keep=(FIRST,))
     cut(tmp_path / "a-new", keep=(SECOND,))
@@ -416,7 +416,7 @@ def test_where_a_stream_begins_and_how_far_a_batch_of_it_goes(tmp_path: Path) ->
 
 
 def test_a_stream_of_a_log_that_lost_records_says_which(tmp_path: Path) -> None:
-    """Its tail, or its beginning, which the stream had not read yet."""
+    """Its tail, or a beginning that the stream had not read yet."""
     source = cut(tmp_path / "log", keep=(FIRST,))
     everything = stream(source).getDefaultReadLimit()
     said = f"^{source}: ends at offset 811, and was read up to 835: what was read was never comm"
@@ -442,7 +442,7 @@ def load(spark: SparkSession, source: Path | str) -> DataFrame:
 
 
 def test_in_spark(spark: SparkSession) -> None:
-    """The same rows once Spark has moved them, and its filters reach the reader."""
+    """The rows after Spark has moved them, with filters that reach the reader."""
     source = kafka_case("trimmed-4.3").log_dir
     frame = load(spark, source)
     assert frame.schema == SCHEMA
@@ -469,7 +469,7 @@ def test_spark_finds_the_format_that_nobody_registered(
 
 
 def test_what_spark_imports_of_ours_before_it_is_used_is_next_to_nothing() -> None:
-    """An import that fails there takes everybody's Python sources from Spark."""
+    """A failing import there would break Python sources for everyone."""
     code = "import pyspark_metalog, sys; print(*sys.modules)"
     loaded = {name.partition(".")[0] for name in run_python("-c", code).stdout.split()}
     assert not loaded & {"metalog", "metalog_spark", "authorizer", "kio", "cramjam"}
@@ -481,7 +481,7 @@ def test_in_spark_an_error_names_the_source(spark: SparkSession, tmp_path: Path)
 
 
 def test_a_stream_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    """A log that grows, a few offsets at a time: each record once, over two starts."""
+    """A growing log, a few offsets at a time: each record once, over two starts."""
     source = kafka_case("trimmed-4.3")
     folder = cut(tmp_path / "log", keep=(FIRST,))
     out = str(tmp_path / "out")

@@ -98,7 +98,7 @@ def requests(session: SparkSession, asked: list[tuple[Any, ...]]) -> DataFrame:
 
 
 def some_changes(choose: Random) -> list[TimelineChange]:
-    """ACLs that come, go and are bound to other ids, some of them in one transaction."""
+    """ACLs that are added, removed and bound to other ids, some in one transaction."""
     changes: list[TimelineChange] = []
     for offset in range(START, START + 200):
         acl = Acl(
@@ -120,7 +120,7 @@ def some_changes(choose: Random) -> list[TimelineChange]:
 
 
 def some_questions(choose: Random) -> list[tuple[Any, ...]]:
-    """At the very milliseconds of changes, one microsecond before, and within."""
+    """At the exact milliseconds of changes, one microsecond before, and in between."""
     return [
         (
             choose.randrange(START_MS - 3, START_MS + 55) * 1000 + choose.choice([0, 0, 1, 999]),
@@ -220,7 +220,7 @@ def test_usage_counts_what_was_the_same_on_a_day(spark: SparkSession) -> None:
 
 
 def test_equal_tables_make_equal_bytes(spark: SparkSession) -> None:
-    """A worker process keeps what it made of a state by these bytes."""
+    """A worker process caches its state under these bytes."""
     changes = some_changes(Random(3))
     found = list(lifetimes({}, changes))
     seen = history(spark)

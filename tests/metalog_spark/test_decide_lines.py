@@ -111,7 +111,7 @@ def test_what_splits_add_up_is_what_is_in_their_rows(written: Path, split_bytes:
 
 
 def test_requests_that_are_alike_are_counted_or_their_day_is_told(written: Path) -> None:
-    """A split of nothing but different requests is left to be counted by others."""
+    """A split of only different requests is left to others for counting."""
     found = rows(written)
     requests = [row for row in found if row["day"] is not None]
     used = of_kind(found, SideKind.USAGE)
@@ -145,8 +145,8 @@ def small_splits(spark: SparkSession) -> Iterator[None]:
 def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where nobody expected splits: what was written tells, and it is written again. Rows
-    without a day are in force nowhere, and requests are those that were decided."""
+    """Also for unexpected splits, which the written rows show; they are written again. Rows without
+    a day are never in force, and the requests are the decided ones."""
     lines = [f"{line(each, 'x' * 200)}{RULE}\n" for each in range(120)]
     path = tmp_path / "b1.log"
     path.write_text("".join(lines))
@@ -175,7 +175,7 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
 def check_spark_writes_the_same(
     tables: Tables, staged: Staged, again: Callable[[], Staged]
 ) -> None:
-    """Workers write requests themselves on this machine's disk, and Spark does elsewhere."""
+    """On this machine's disk workers write requests themselves; elsewhere Spark does."""
 
     def written(place: str) -> Counter[str]:
         rows = tables.staged(DECISIONS, place).where("request_name <> 'split' OR day IS NOT NULL")

@@ -59,14 +59,13 @@ def question(row: Row) -> bytes:
 
 
 def asked(rows: Sequence[Row | None]) -> QuestionColumns:
-    """None for what no authorizer answers, at no time."""
+    """None for a question that no authorizer answers."""
     questions = [row and question(row) for row in rows]
     times = [row and row.time for row in rows]
     return QuestionColumns(pa.array(questions, pa.binary()), pa.array(times, pa.int64()))
 
 
 def answers(deciding: DecideWorker, rows: Sequence[Row | None]) -> list[dict[str, Any]]:
-    """With what ``answer`` means."""
     found: list[dict[str, Any]] = deciding.decide(asked(rows)).to_pylist()
     for each in found:
         place, each["known"] = divmod(each.pop("answer"), 2)
@@ -184,7 +183,7 @@ def test_what_no_authorizer_answers_has_no_answer() -> None:
 
 
 def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
-    """A byte that parts them is in no UTF-8; in a text that is none it must not part."""
+    """The separator byte is never in UTF-8; in a text that is not UTF-8 it must not separate."""
     acl = ALLOW._replace(principal="User:\0,\u00ff\ufffd \n", resource_name="")
     life = lifetimes({Uuid(bytes(16)): acl}, [])
     deciding = DecideWorker(
@@ -233,7 +232,7 @@ def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_decides_is_given_back_without_a_search_for_cycles() -> None:
-    """A worker's collector is told to pass over it: a cycle in it would be there for good."""
+    """A worker's collector skips it, so a reference cycle in it would stay forever."""
     acls = [ALLOW._replace(resource_name=name) for name in NAMES]
     acls += [acl._replace(pattern_type=PatternType.PREFIXED) for acl in acls]
     base = {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls)}

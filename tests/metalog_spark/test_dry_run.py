@@ -90,7 +90,7 @@ def test_of_a_large_file_both_ends_are_read_and_lines_are_estimated(tmp_path: Pa
 
 
 def test_what_was_read_before_is_not_decided_again(audit: Path, tmp_path: Path) -> None:
-    """Unless it has changed since: a file is known by path, length and time."""
+    """Unless it has changed: a file is known by path, length and time."""
     known = audit / "b1.log"
     status = known.stat()
     modified = datetime.fromtimestamp(status.st_mtime_ns // 1_000_000 / 1_000, UTC)

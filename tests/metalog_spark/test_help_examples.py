@@ -1,9 +1,6 @@
-"""Every example in the ``--help`` of the pipeline's verbs, one after the other, on the demo and a
-young log.
-
-Each takes seconds of CPU, so only ``make test-examples`` runs them. What ``make test`` runs of
-them is in the tests of each verb (``as_printed``). Names of places alone are replaced.
-"""
+"""Every example in the ``--help`` of the pipeline's verbs, in order, on the demo and a young log.
+Each takes seconds of CPU, so only ``make test-examples`` runs them; ``make test`` runs some in the
+tests of each verb (``as_printed``). Only names of files and folders are replaced."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def audit_lines(log: Path) -> str:
-    """Of the last second of the log."""
+    """Audit lines of the log's last second."""
     batches = [each.batch for each in DirectoryLog(log).read(0) if isinstance(each, Appended)]
     at = datetime.fromtimestamp(batches[-1].max_timestamp / 1000 - 1, UTC)
     return "".join(
@@ -53,7 +50,7 @@ def audit_lines(log: Path) -> str:
 
 
 def a_readers_folder(folder: Path, log: Path) -> None:
-    """What the examples name."""
+    """A folder with the files that the examples name."""
     (folder / "metalog.toml").write_text(f'[sources.prod]\nurl = "{log}"\n')
     (folder / "server.properties").write_bytes((DEMO / "server.properties").read_bytes())
     for name in ("logs/broker-1", "new/broker-1"):

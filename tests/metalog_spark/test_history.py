@@ -37,7 +37,7 @@ def told(
 
 
 def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
-    """And where a record may bind an ACL and cannot be read, it ends there."""
+    """It ends at a record that may bind an ACL and is unreadable."""
     if kafka_case.is_invalid:
         with pytest.raises(CorruptLog):
             told(kafka_case.log_dir)
@@ -66,7 +66,7 @@ def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
 def test_a_log_named_from_here_is_read_from_elsewhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A cluster's workers run in folders of their own."""
+    """A cluster's workers run in other folders."""
     folder = kafka_case("quorum-4.3/node-11").log_dir
     monkeypatch.chdir(folder.parent)
     parts = Logs(folder.name, environ=os.environ).look().parts
@@ -75,7 +75,7 @@ def test_a_log_named_from_here_is_read_from_elsewhere(
 
 
 def test_what_of_another_kafka_is_in_it_is_told(tmp_path: Path) -> None:
-    """As a replay of it has it: the last metadata.version, and types that nobody here knows."""
+    """As for its replay: the last metadata.version, and unknown record types."""
     newer, known = (FeatureLevelRecord("metadata.version", level) for level in (99, 30))
     whole = ArchiveFolder(tmp_path / "whole").segment(0, newer, ace(1))
     unknown = raw_batch(3, bytes((1, 99, 0)))
@@ -114,8 +114,8 @@ def test_what_is_not_proven_is_left_out_if_asked() -> None:
 
 
 def test_what_is_left_out_is_said_and_where_it_lies(tmp_path: Path) -> None:
-    """A folder that proves nothing past its snapshot, and one that begins after its end; then a
-    third that proves all of the first."""
+    """One folder proves nothing past its snapshot, and one begins after its end; a third proves all
+    of the first."""
     first = tmp_path / "a"
     ArchiveFolder(first).segment(0, ace(1), ace(2), ace(3)).snapshot(2, ace(1))
     ArchiveFolder(tmp_path / "b").segment(6, ace(4)).snapshot(8, ace(1))
@@ -154,7 +154,8 @@ def edges(history: ArchiveHistory) -> dict[int, tuple[Edge | None, bool, Edge | 
 
 
 def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
-    """2 is gone after it, 3 is there, 1 lived through it; each is of the folder that saw it."""
+    """2 is missing after the gap, 3 is new, 1 lived through it; each row names the folder that has
+    it."""
     ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2))
     later = ArchiveFolder(tmp_path / "b").snapshot(10, ace(1), ace(3))
     later.segment(10, ace(4), unbound(1))
@@ -177,7 +178,7 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
 def test_a_snapshot_beside_folders_is_refused_and_in_its_own_has_gaps_around_it(
     tmp_path: Path,
 ) -> None:
-    """It says what was bound at one offset, and nothing of the records before and after it."""
+    """It shows the ACLs at one offset, and nothing of the records before and after."""
     ArchiveFolder(tmp_path / "in" / "a").segment(0, ace(1), ace(2))
     ArchiveFolder(tmp_path / "in" / "c").segment(30, ace(4)).snapshot(31, ace(1), ace(3))
     alone = ArchiveFolder(tmp_path / "alone").snapshot(20, ace(1)).snapshot_path(20)
@@ -207,7 +208,7 @@ def test_several_snapshots_are_not_one_log(tmp_path: Path) -> None:
 
 
 def test_folders_that_overlap_have_the_same_records(tmp_path: Path) -> None:
-    """Two clusters, of which no file says so, have the same epochs soon."""
+    """Two clusters, without a file that says so, soon have the same epochs."""
     ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2))
     ArchiveFolder(tmp_path / "b").segment(0, ace(1), ace(2), ace(3))
     assert len(told(tmp_path / "*").lifetimes) == 3
@@ -217,7 +218,7 @@ def test_folders_that_overlap_have_the_same_records(tmp_path: Path) -> None:
 
 
 def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
-    """The records before it are there, but what was bound before them is not."""
+    """Earlier records are there, but the ACLs bound before them are unknown."""
     folder = ArchiveFolder(tmp_path / "a").segment(5, ace(2), unbound(1), NOTHING)
     folder.snapshot(8, ace(2), ace(9)).snapshot(9, ace(2), ace(9))
     found = told(tmp_path / "a")
@@ -243,7 +244,7 @@ def damage(path: Path, *, at: int = -3) -> None:
 
 
 def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path) -> None:
-    """The segment after it is read, but only from a snapshot on it is known what holds."""
+    """The segment after it is read, but the state is known only from a snapshot on."""
     folder = ArchiveFolder(tmp_path / "a")
     folder.segment(0, ace(1), ace(2)).segment(3, ace(3)).snapshot(4, ace(2), ace(5))
     damage(folder.segment_path(0))
@@ -269,7 +270,7 @@ def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path)
 
 
 def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
-    """What held before it is not said to have ended: nobody saw it end."""
+    """ACLs bound before it are not called ended: nobody saw their end."""
     folder = ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2), ace(3), ace(4))
     damage(folder.segment_path(0), at=folder.segment_path(0).stat().st_size // 2)
     found = told(tmp_path / "a", skip_damaged=True)
@@ -279,8 +280,9 @@ def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
 
 
 def test_of_what_is_committed_damage_is_named_too(tmp_path: Path) -> None:
-    """The only voter has committed what it cannot read any more; of one of several, the
-    snapshot proves what is before it, and what is damaged after it may never have been."""
+    """The only voter has committed records that it cannot read any more; for one of several, the
+    snapshot proves what is before it, and damaged records after it may never have been
+    committed."""
     source = tmp_path / "only"
     shutil.copytree(kafka_case("basic-4.3").log_dir, source)
     segment = max(source.rglob("*.log"))
@@ -327,7 +329,7 @@ def test_a_damaged_copy_of_a_snapshot_that_another_folder_has_whole_is_no_damage
 
 
 def test_an_acl_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
-    """A later version of the record: nobody knows what it binds."""
+    """A later version of the record: its binding is unknown."""
     ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2)).snapshot(3, ace(1))
     [path] = (tmp_path / "a").rglob("*.log")
     batches = list(DirectoryLog(tmp_path / "a").batches(0))
@@ -365,8 +367,8 @@ def test_what_a_transaction_does_comes_at_its_end_or_never(tmp_path: Path) -> No
 def test_a_transaction_may_have_begun_before_the_first_segment_that_was_kept(
     tmp_path: Path,
 ) -> None:
-    """KIP-866 says nothing of segments: one may begin, do its work and end in three of them. At
-    the log's own beginning, and after its end, another end is damage."""
+    """KIP-866 does not limit a transaction to a segment: it may span three. At the log's own
+    beginning, or after a transaction's end, another end is damage."""
     kept = ArchiveFolder(tmp_path / "kept").segment(50, ace(1)).segment(52, END, NOTHING, ace(3))
     kept.snapshot(54, ace(1), ace(2))
     assert edges(told(tmp_path / "kept")) == {

@@ -24,7 +24,7 @@ def rows_of(spark: SparkSession, count: int) -> DataFrame:
 def test_an_interrupt_at_the_moment_of_change_comes_when_it_is_over(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was told of it would else be a guess."""
+    """Otherwise the message about the state would be a guess."""
     tables = Tables.make(spark, tmp_path)
     write = Tables._append
 

@@ -23,7 +23,7 @@ DAY = date(2026, 1, 1)
 
 
 def read(listed: ListedFile, text: str) -> ReadFile:
-    """What reading the file comes to."""
+    """The result of reading the file."""
     content = pa.record_batch({"path": [listed.path], "content": [text.encode()]})
     *_, split = (
         each
@@ -39,14 +39,14 @@ def changed(text: str) -> datetime:
 
 
 class Builds:
-    """What a folder knows of files, build by build."""
+    """A folder's known files, build by build."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.known = frame_of(spark, [], FILES.schema)
 
     def given(self, files: dict[str, str]) -> tuple[dict[str, str], dict[str, str], set[str]]:
-        """What rows of files that were read are called, for which others they are left out, and
-        which names give way."""
+        """The names of the rows of read files, the files for which they are left out, and the
+        replaced names."""
         spark = self.known.sparkSession
         listed = [(path, len(text), changed(text)) for path, text in files.items()]
         new = unread(frame_of(spark, listed, LISTED), self.known)
@@ -89,7 +89,7 @@ def test_a_file_is_known_by_how_it_begins(spark: SparkSession) -> None:
 
 
 def test_files_that_begin_with_the_same_banner_are_two(spark: SparkSession) -> None:
-    """As a container's start script prints it, without times, whenever it starts."""
+    """As a container's start script prints it, without times, at every start."""
     builds = Builds(spark)
     assert not builds.given({"/a": BANNER + FIRST, "/b": BANNER + OTHER})[1]
     assert not builds.given({"/c": BANNER + THIRD})[2]

@@ -1,7 +1,5 @@
-"""One archive gives the same tables, row for row, wherever Spark runs.
-
-Each but the tests' own Spark starts JVMs of its own, so only ``make test-examples`` runs this.
-"""
+"""One archive gives the same tables, row for row, wherever Spark runs. All but the tests' own Spark
+start JVMs, so only ``make test-examples`` runs this."""
 
 from __future__ import annotations
 
@@ -27,7 +25,6 @@ IN_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[str]:
-    """The address of a master with one worker, each a JVM."""
     port, page, worker, worker_page = free_ports(4)
     address = f"spark://127.0.0.1:{port}"
     deploy = "org.apache.spark.deploy"

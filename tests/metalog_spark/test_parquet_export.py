@@ -25,7 +25,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
 
 
 def by_us(table: TableSchema, micros: str) -> list[str]:
-    """The columns, times as microseconds since 1970."""
+    """The columns, with times as microseconds since 1970."""
     kinds = (column.split() for column in table.schema.split(", "))
     return [f"{micros}({name})" if kind == "TIMESTAMP" else name for name, kind in kinds]
 

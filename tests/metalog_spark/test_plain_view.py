@@ -25,7 +25,7 @@ STEPS = (
     *((Tables, name) for name in ("_write", "_append")),
     *((Path, name) for name in ("hardlink_to", "rename", "replace")),
 )
-"""All that changes what lies in the folder."""
+"""Everything that changes the folder's files."""
 
 
 class Killed(Exception):
@@ -50,7 +50,7 @@ Seen = tuple[int | None, int | None]
 
 
 def seen(folder: Path) -> Seen:
-    """What DuckDB adds up in each of two tables, of one version."""
+    """DuckDB's sums of two tables, of one version."""
     view = (folder / "current").resolve()
     return sums(view, REJECTED, "line"), sums(view, USAGE, "requests")
 
@@ -83,7 +83,7 @@ def killed_at(step: int) -> Iterator[None]:
 
 
 def change(spark: SparkSession, tables: Tables) -> None:
-    """As a build does: one moment for a whole table and a day of another."""
+    """As a build does: one commit for a whole table and a day of another."""
     with tables.at_once():
         tables.replace(REJECTED, rejected(spark, 5))
         tables.replace_days(USAGE, used(spark, SECOND, 3), [SECOND])
@@ -125,8 +125,8 @@ def test_at_each_step_of_a_change_the_view_is_the_old_tables_or_the_new(
 def test_a_writer_that_was_killed_leaves_the_old_view_until_the_next_one(
     spark: SparkSession, old: Tables, tmp_path: Path
 ) -> None:
-    """Wherever it was killed behind its commit, which is two writes and a line in three steps,
-    before the view followed."""
+    """Killed at any point after its commit, before the view was updated: three steps, of two writes
+    and a line."""
     with killed_at(5), pytest.raises(Killed):
         change(spark, old)
     assert seen(tmp_path) == OLD
@@ -150,7 +150,7 @@ def test_what_batches_add_and_join_counts_once(spark: SparkSession, tmp_path: Pa
 
 
 def test_each_table_is_there_for_a_pattern_before_it_has_a_row(still: Tables) -> None:
-    """By Spark too, which must find the columns of days."""
+    """Also for Spark, which must find the day columns."""
     view = Path(still.path, "current").resolve()
     expected = dict.fromkeys(TABLES, 0) | {REJECTED.name: 1, USAGE.name: 2}
     assert counts(view) == expected
@@ -169,7 +169,7 @@ def test_a_reader_that_resolved_the_link_keeps_its_version(
 
 
 def test_there_is_no_view_of_tables_that_lie_elsewhere(still: Tables, tmp_path: Path) -> None:
-    """The same path may be of another machine's disk, or of a copy that is behind."""
+    """The same path may be on another machine's disk, or in a stale copy."""
     publish(Path(still.path), still.contents._replace(serial=99))
     publish(tmp_path / "nowhere", NOTHING)
     assert seen(Path(still.path)) == OLD

@@ -34,7 +34,8 @@ MADE = {"kind": "kraft-metalog pipeline", "version": VERSION}
 
 
 def listed(folder: Path, *changes: Mapping[str, Any], serials: Iterable[int] = range(1, 9)) -> Path:
-    """A folder with a list of changes, one a file as Spark writes them, and its own marks."""
+    """A folder with a commit log, one change in each file as Spark writes them, and its own
+    marks."""
     (folder / "changes").mkdir(parents=True)
     (folder / "changes" / "_SUCCESS").touch()
     for serial, change in zip(serials, (MADE, *changes), strict=False):
@@ -79,7 +80,7 @@ def test_a_folder_that_is_none_or_not_whole(tmp_path: Path) -> None:
 def test_two_do_not_write_to_one_folder_at_once(
     given: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor does a lock that was left, of a process that is gone, make the folder another's."""
+    """The stale lock of an ended process does not block the folder."""
     new = given["NEW"]
     words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", new)
     with taken(str(new)):
@@ -100,7 +101,7 @@ def test_two_do_not_write_to_one_folder_at_once(
 def test_where_no_file_can_be_locked_nothing_is_written(
     given: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As where NFS has no lock daemon."""
+    """For example, NFS without a lock daemon."""
 
     def locked(*_: object) -> None:
         raise OSError(ENOLCK, "No locks available")
@@ -132,7 +133,7 @@ def test_names_that_spark_does_not_see(tmp_path: Path) -> None:
 
 @pytest.fixture
 def given(tmp_path: Path) -> dict[str, Path]:
-    """What stands for the words in capitals below."""
+    """The values of the words in capitals below."""
     ArchiveFolder(tmp_path / "voter").segment(0, ace(1), ace(2)).snapshot(2, ace(1))
     damaged = ArchiveFolder(tmp_path / "damaged").segment(0, ace(1)).segment_path(0)
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")

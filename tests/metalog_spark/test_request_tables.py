@@ -34,7 +34,7 @@ WORDS = ("operation", "resource_type", "pattern_type", "result")
 
 
 def written(path: Path, *rows: dict[str, Any], time: pa.DataType | None = None) -> str:
-    """``rows`` of what differs from ``ASKED``, each with the number of its line."""
+    """``rows`` of differences from ``ASKED``, each with its line number."""
     whole = [{**ASKED, **row} for row in rows]
     columns = {name: [row[name] for row in whole] for name in ASKED}
     columns["line"] = list(range(len(rows)))
@@ -77,8 +77,8 @@ def test_hosts_are_written_as_brokers_write_them(spark: SparkSession, tmp_path: 
 def test_what_is_no_request_is_rejected_and_no_evidence(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """An allowed row that nobody can decide would say that its hour was logged, and of a use
-    nothing."""
+    """An allowed row that cannot be decided would show its hour as logged, without showing a
+    use."""
     time, utf8 = "its time is not of the years 1970 to 9999", "one of time, principal, host,"
     last_us = 253_402_300_799_999_999
     rows: list[tuple[dict[str, Any], str]] = [
@@ -123,7 +123,7 @@ def test_what_is_no_request_is_rejected_and_no_evidence(
 def test_a_time_that_is_no_timestamp_is_refused(
     spark: SparkSession, tmp_path: Path, kind: pa.DataType, time: object, said: str
 ) -> None:
-    """Nobody can tell seconds from milliseconds, and a day is no time."""
+    """Seconds and milliseconds look alike, and a day is not a time."""
     path = written(tmp_path / "t", {"time": time}, time=kind)
     with pytest.raises(InvalidRequest) as refused:
         read_table(spark, path)

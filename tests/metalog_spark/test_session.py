@@ -1,4 +1,4 @@
-"""A session, or one line that says why there is none; and our code on every worker."""
+"""A session, or one line with the reason why there is none; and our code on every worker."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_without_java_one_line_says_what_to_install(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("locale", ["C", "POSIX"])
 def test_java_sees_all_names_where_the_locale_is_for_ascii(locale: str) -> None:
-    """What it takes names for is told by what it says of itself."""
+    """It reports the encoding that it uses for names."""
     code = (
         "import os, subprocess, sys\n"
         "from metalog_spark.session import names_in_utf8\n"
@@ -60,7 +60,7 @@ def test_java_sees_all_names_where_the_locale_is_for_ascii(locale: str) -> None:
 
 
 def test_a_jvm_is_told_of_one_collector(tmp_path: Path) -> None:
-    """With two it says "Conflicting collector combinations in option list" and ends."""
+    """With two it ends with "Conflicting collector combinations in option list"."""
     ours = collector({}, {})
     assert ours == {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
     assert collector({"spark.driver.extraJavaOptions": "-Dx=UseG1GC"}, {}) == ours
@@ -88,19 +88,19 @@ def test_sockets_are_where_their_paths_are_short_enough() -> None:
 
 
 def test_workers_of_this_machine_are_talked_to_through_a_folder(spark: SparkSession) -> None:
-    """Spark's own variable tells them so."""
+    """Spark's own variable tells them."""
     ask = udf(lambda _: os.environ["PYTHON_UNIX_DOMAIN_ENABLED"])
     assert spark.range(1).select(ask("id")).first() == ("True",)
 
 
 def test_what_spark_was_started_with_is_not_left_to_others(spark: SparkSession) -> None:
-    """``SPARK_HOME`` would tell a command that is started from here that Spark is elsewhere."""
+    """``SPARK_HOME`` would tell a command started from here that Spark is elsewhere."""
     ask = udf(lambda _: os.environ["SPARK_HOME"])
     assert spark.range(1).select(ask("id")).first() != (os.environ.get("SPARK_HOME"),)
 
 
 def test_ctrl_c_while_spark_starts_leaves_no_jvm() -> None:
-    """PySpark takes away the folder by which a JVM would tell where it is; the JVM goes on."""
+    """PySpark removes the folder through which a JVM reports its address, and the JVM goes on."""
     code = (
         "import os, signal, threading\n"
         "from metalog_spark.session import open_session\n"
@@ -132,7 +132,7 @@ def test_spark_is_started_or_asked() -> None:
 
 
 def test_a_server_that_is_not_there_is_said_at_once() -> None:
-    """Spark itself tries for a minute and a half, or for ten."""
+    """Spark itself retries for a minute and a half, or for ten."""
     one, other = (f"127.0.0.1:{port}" for port in free_ports(2))
     with pytest.raises(InvalidRequest, match=rf"^sc://{one}/;user_id=me: nothing listens there"):
         open_session(remote=f"sc://{one}/;user_id=me")
@@ -151,7 +151,7 @@ def test_workers_that_are_not(master: str) -> None:
 
 
 def test_what_is_sent_to_workers_is_enough(tmp_path: Path) -> None:
-    """A Python that has nothing of ours but the archive reads and decides."""
+    """A Python without our packages reads and decides with the archive alone."""
     write_packages(tmp_path / "ours.zip")
     ours = ("metalog_spark.history.datasource", "metalog_spark.history.changelog")
     modules = ", ".join((*ours, "authorizer.standard", "metalog_sources.replay"))
@@ -167,7 +167,7 @@ def test_what_is_sent_to_workers_is_enough(tmp_path: Path) -> None:
 
 
 def test_what_is_sent_to_workers_imports_nothing_else_of_ours(tmp_path: Path) -> None:
-    """Each import in the archive is of a package in it, or of one that is installed beside."""
+    """Each import in the archive is of a package in it, or of an installed one."""
     write_packages(tmp_path / "ours.zip")
     sent, imported = set(), set()
     with zipfile.ZipFile(tmp_path / "ours.zip") as packed:

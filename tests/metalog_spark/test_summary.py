@@ -58,7 +58,7 @@ def hours(broker: str, begin: int, states: str, *, led: bool = False) -> Iterato
 def test_what_is_not_known_is_counted_as_findings_count_it(
     spark: SparkSession, tmp_path: Path, rows: list[tuple[Any, ...]], said: str
 ) -> None:
-    """Each broker in every hour of the span of all, whenever it came and went."""
+    """Each broker in every hour of the whole span, whenever it came and went."""
     tables = Tables.make(spark, tmp_path)
     tables.replace(COVERAGE, frame_of(spark, rows, COVERAGE.schema))
     found = summary(tables)

@@ -20,7 +20,7 @@ from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import HISTORY, TABLES, TableSchema
 
 COUNTED = TableSchema("counted", "allowed BIGINT, day DATE", ("day",))
-"""One that is divided by day."""
+"""A table that is divided by day."""
 
 
 def history(spark: SparkSession, *sources: str) -> DataFrame:
@@ -60,7 +60,7 @@ def test_a_table_that_is_gone_is_named(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_a_table_that_is_gone_is_named_by_connect_too(tmp_path: Path) -> None:
-    """Whose server looks for it later, when it is asked for more than the rows."""
+    """Connect's server opens it later, when rows are fetched."""
 
     class NotThere(AnalysisException):
         def getCondition(self) -> str:  # noqa: N802 - Spark's name
@@ -76,7 +76,7 @@ def test_a_table_that_is_gone_is_named_by_connect_too(tmp_path: Path) -> None:
 
 
 def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
-    """As after a crash between the rows and the line that puts them in force."""
+    """As after a crash between the rows and the line that commits them."""
     tables = Tables.make(spark, tmp_path)
     tables.replace(HISTORY, history(spark, "old"))
     history(spark, "torn").write.parquet(str(tmp_path / "history" / "place=b"))
@@ -94,7 +94,7 @@ def days(tables: Tables) -> dict[str, int]:
 def test_days_are_replaced_as_days(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often: from time to time the table is written anew."""
+    """For any number of times: now and then the table is written anew."""
     monkeypatch.setattr("metalog_spark.store.table_store._MOST_DAYS", 2)
     tables = Tables.make(spark, tmp_path)
     first, second = "2026-01-01", "2026-01-02"
@@ -114,8 +114,8 @@ def test_days_are_replaced_as_days(
 def test_a_place_is_written_anew_as_a_whole_where_sessions_replace_partitions(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """As those of many clusters do: a batch that is given again, and a table that is replaced,
-    would keep the days that a killed process left there."""
+    """Many clusters set it: a repeated batch, and a replaced table, would keep days that a killed
+    process left."""
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     try:
         left = counts(spark, ("2026-01-01", 1))
@@ -192,7 +192,7 @@ def test_what_batches_added_is_joined(spark: SparkSession, tmp_path: Path) -> No
 def test_a_line_that_a_killed_process_had_all_but_written_did_not_happen(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Spark's committer puts what is left of it into the list together with the next line."""
+    """Spark's committer takes the remains into the list with the next line."""
     one = Tables.make(spark, tmp_path)
     assert not [*tmp_path.iterdir()], "nothing is there before something is written"
     one.state(before="both")
@@ -203,7 +203,7 @@ def test_a_line_that_a_killed_process_had_all_but_written_did_not_happen(
 
 
 def test_a_list_that_lost_a_line_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """As after a power cut, or in a copy that was made by halves."""
+    """As after a power cut, or in a partial copy."""
     tables = Tables.make(spark, tmp_path)
     for source in "first", "second":
         tables.replace(HISTORY, history(spark, source))
@@ -231,7 +231,7 @@ def test_facts_are_kept_beside_the_tables(spark: SparkSession, tmp_path: Path) -
 
 
 def test_a_folder_that_is_none(spark: SparkSession, tmp_path: Path) -> None:
-    """Nothing is written among files that are somebody else's."""
+    """Nothing is written among other people's files."""
     with pytest.raises(InvalidSource, match="not a pipeline's folder; metalog pipeline build"):
         Tables.open(spark, tmp_path / "nothing")
     (tmp_path / "thesis.txt").write_text("…")
@@ -246,7 +246,7 @@ def test_a_folder_that_is_none(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out[1]", "o*", "q?", "{a,b}", "a\\b"])
 def test_a_name_that_spark_reads_as_a_pattern_is_refused(spark: SparkSession, name: str) -> None:
-    """It would write to that name, and read from others."""
+    """Spark would write to that name, and read from others."""
     for take in Tables.make, Tables.open:
         with pytest.raises(InvalidRequest, match="part of a pattern; name a folder without"):
             take(spark, f"/nowhere/{name}/tables")

@@ -1,8 +1,6 @@
-"""Runs each promise for a share of a budget of CPU seconds, and keeps what was tried.
-
-A run goes on where the last one of the same seed and code ended, and may be broken off at any
-time: the results are written after each unit. It ends with 1 where a promise is broken.
-"""
+"""Runs each promise for a share of a budget of CPU seconds, and records what was tried. A run
+continues the last one of the same seed and code, and may be interrupted at any time: the results
+are written after each unit. It exits with 1 if a promise is broken."""
 
 from __future__ import annotations
 
@@ -75,13 +73,13 @@ def _with_one_more(promise: Promise, before: results.Tried) -> results.Tried:
 
 
 def _cpu_s() -> float:
-    """Of this process and of those that it waited for."""
+    """Of this process and its ended children."""
     children = getrusage(RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _code() -> str:
-    """A sum over what is tried, which no rebase changes; with a plus where it is not committed."""
+    """A hash of the tested code, stable under rebases; with a plus for uncommitted code."""
     changed = _git("status", "--short", "--", *CODE)
     trees = _git("rev-parse", *(f"HEAD:{folder}" for folder in CODE))
     return hashlib.sha256(trees.encode()).hexdigest()[:12] + ("+" if changed else "")

@@ -7,7 +7,7 @@ from tests.support.disk.crash_world import crashed_at, steps
 
 
 def unit(seed: int) -> int:
-    """Each step of the disk, as a failure and torn, with another thing forgotten each time."""
+    """Each step of the disk, failed and torn, with different lost writes."""
     for tear in (False, True):
         for fail_at in range(steps()):
             crashed_at(fail_at, tear=tear, seeds=[seed])

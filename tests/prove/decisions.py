@@ -1,8 +1,6 @@
-"""Decisions beside those of Kafka's own authorizers, after histories of changes.
-
-Ours gets the ACLs one by one, with removals and repetitions between; Kafka's gets what is left.
-One Java process a version answers all worlds of a unit.
-"""
+"""Decisions compared with Kafka's own authorizers after histories of changes. Ours gets the ACLs
+one by one, with removals and repetitions; Kafka's gets the final set. One Java process for each
+version answers a unit's worlds."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ def changed_world(random: Random, release: str) -> tuple[KafkaWorld, list[str]]:
 def changed(
     random: Random, authorizer: StandardAuthorizer, questions: list[KafkaQuestion]
 ) -> list[Acl]:
-    """The ACLs that are left of some changes; ``authorizer`` answers between them."""
+    """The ACLs after some changes; ``authorizer`` answers in between."""
     by_id: dict[Uuid, Acl] = {}
     for number in range(random.randrange(CHANGES)):
         if by_id and random.random() < 0.3:
@@ -72,7 +70,7 @@ def changed(
 
 
 def about(random: Random, asked: KafkaQuestion) -> Acl:
-    """An ACL, more often than not one that reaches what is asked, or nearly."""
+    """An ACL that mostly matches the question, or nearly."""
     acl = random_acl(random)
     if random.random() < 0.7:
         acl = acl._replace(resource_type=asked.resource_type, host=random.choice(("*", acl.host)))

@@ -1,8 +1,6 @@
-"""Orders in which a loader may hear of one log: cuts, marks, truncations, faults, snapshots.
-
-After each of them the image is that of the records, one by one; and nobody but super users is
-answered before the first image.
-"""
+"""Orders in which a loader may get one log: cuts, marks, truncations, faults, snapshots. The image
+always equals a replay record by record, and only super users are answered before the first
+image."""
 
 from __future__ import annotations
 
@@ -93,7 +91,7 @@ def check(random: Random, records: list[object], meant: MetadataImage) -> None:
 
 
 def fault(loader: Loader, at: int) -> None:
-    """A batch that does not follow is refused, and changes nothing of what is in force."""
+    """A batch that does not follow is refused, and leaves the state unchanged."""
     before = loader.image
     try:
         loader.handle(Appended(batch(at + 1, NOTHING)))

@@ -1,8 +1,6 @@
-"""What a change of ACLs may do to decisions, whoever made the specification.
-
-Another DENY allows nothing more. Without an ALLOW nothing more is allowed, unless what has no ACL
-is open to everyone. The order of loading, and other names for principals, change nothing.
-"""
+"""The effect of a change of ACLs on decisions, without a specification. A further DENY allows
+nothing more. A removed ALLOW allows nothing more, unless resources without ACLs are open. The order
+of loading and other names for principals change nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +48,6 @@ def other(principal: str) -> str:
 
 
 def answers(acls: list[Acl], asked: list[Question], *, everyone: bool, kafka: str) -> set[int]:
-    """The numbers of the questions that are allowed."""
     authorizer = StandardAuthorizer.from_acls(
         acls, allow_everyone=everyone, kafka_version=kafka, tolerant=True
     )

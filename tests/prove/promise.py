@@ -1,7 +1,5 @@
-"""What a long run is: a promise, and tries of it that follow from a seed.
-
-This module must not know any one promise.
-"""
+"""A long run: a promise, and tries of it that follow from a seed. This module must not know any one
+promise."""
 
 from __future__ import annotations
 
@@ -15,5 +13,5 @@ class Promise(NamedTuple):
 
     name: str
     tried: str
-    """What one try is, for the page."""
+    """The unit of a try, for the page."""
     unit: Callable[[int], int]

@@ -1,7 +1,5 @@
-"""What long runs have tried so far, as a file, and as a table of docs/ASSURANCE.md.
-
-This module must not know any one promise.
-"""
+"""The results of long runs, as a file, and as a table of docs/ASSURANCE.md. This module must not
+know any one promise."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ _BEGIN, _END = "<!--long runs-->\n", "<!--end of long runs-->"
 
 
 class Tried(NamedTuple):
-    """``units`` of ``seed`` were run; the next begins there. ``code`` is a sum over what was
-    tried, ``broken`` the first seeds whose unit failed."""
+    """``units`` of ``seed`` were run; the next run continues there. ``code`` is a hash of the
+    tested code, ``broken`` the first seeds whose unit failed."""
 
     tried: str
     seed: int

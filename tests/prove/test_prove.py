@@ -1,4 +1,4 @@
-"""A short part of each long run, and that the page says what the results say."""
+"""A short part of each long run; and the page equals the results."""
 
 from __future__ import annotations
 

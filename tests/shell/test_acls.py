@@ -1,4 +1,4 @@
-"""``metalog acls`` lists what kafka-acls lists, and says what kafka-acls leaves out."""
+"""``metalog acls`` lists the same as kafka-acls, and mentions what kafka-acls leaves out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Fields = tuple[str, ...]
 
 
 def listed_by_kafka(text: str) -> set[Fields]:
-    """The ACLs that kafka-acls printed; a name may hold line ends."""
+    """The ACLs that kafka-acls printed; a name may contain line ends."""
     found = set()
     for part in re.split(r"(?=Current ACLs for resource `)", text)[1:]:
         resource = RESOURCE.match(part)

@@ -1,4 +1,4 @@
-"""``metalog apply`` at a terminal, and interrupted: on a target in memory."""
+"""``metalog apply`` at a terminal and interrupted, on a target in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def acls_of(text: str) -> set[Acl]:
 
 
 class Terminal(io.StringIO):
-    """``on_read`` is what happens while a person thinks."""
+    """``on_read`` runs while the prompt waits."""
 
     on_read: Callable[[], None] = staticmethod(lambda: None)
 
@@ -49,7 +49,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
-    """What ``memory`` names for both halves of apply."""
+    """The TARGET ``memory`` for both halves of apply."""
     made = MemoryTarget(acls_of(BEFORE))
     original = shell.inputs.planning.opened_source
 

@@ -42,12 +42,12 @@ READING = {
 
 @pytest.fixture
 def log_dir(tmp_path: Path) -> Path:
-    """A copy to be spoilt."""
+    """A copy for damage."""
     return Path(shutil.copytree(LOG_DIR, tmp_path / "log-dir"))
 
 
 def fingerprint(folder: Path) -> dict[str, tuple[str, int, int]]:
-    """Every path below ``folder`` with what is in it, its mode and its time of change."""
+    """Every path below ``folder`` with its contents, mode and modification time."""
     found = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
@@ -61,7 +61,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def refused(run: Run) -> Refused:
-    """The one line on stderr of a command that has no answer."""
+    """The one line on stderr of a command without an answer."""
 
     def refused(*arguments: str | Path) -> str:
         done = run(*arguments)
@@ -90,7 +90,7 @@ def test_nothing_there(tmp_path: Path, refused: Refused) -> None:
 
 
 def as_an_ordinary_user(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """``metalog ARGUMENTS`` by somebody whom permissions bind."""
+    """``metalog ARGUMENTS`` as a user with limited permissions."""
     command = [sys.executable, "-m", "shell.main", *map(str, arguments)]
     if os.geteuid() == 0:
         command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--", *command]
@@ -132,7 +132,7 @@ def test_the_log_of_an_ordinary_topic(tmp_path: Path, refused: Refused) -> None:
 
 
 def ordinary_batch(value: bytes) -> bytes:
-    """A batch of one record, of message format v2, that holds no metadata."""
+    """A batch of one record in message format v2, without metadata."""
     body = b"\x00\x00\x00" + b"\x01" + bytes([len(value) * 2]) + value + b"\x00"
     record = bytes([len(body) * 2]) + body
     checked = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + record
@@ -220,7 +220,7 @@ def test_yes_or_no_is_not_said_past_a_record_that_may_be_an_acl(run: Run) -> Non
 
 
 def append(log_dir: Path, batch: Batch) -> int:
-    """The offset at which ``batch`` now ends the log, in its epoch."""
+    """Appends ``batch`` in the log's epoch; returns the new end offset."""
     log = DirectoryLog(log_dir)
     last = log.folder.segment_path(log.folder.segments[-1])
     end, epoch = log.bounds().end, log.bounds().epoch
@@ -230,7 +230,7 @@ def append(log_dir: Path, batch: Batch) -> int:
 
 
 def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) -> None:
-    """It may stand for any other; what Kafka throws on is in ``test_control_records``."""
+    """It may stand for any other; ``test_control_records`` has those that Kafka refuses."""
     record = RawRecord(0, 0, 0, struct.pack(">hh", 0, 99), b"\0\0", ())
     end = append(log_dir, assemble_batch(0, 0, 0, [record], is_control=True))
     reason = f"offset {end}: a record was left out: control type 99 is not known"
@@ -355,7 +355,7 @@ def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
 def test_a_line_that_may_ask_something_else_is_not_answered(
     option: str, line: bytes, said: str, tmp_path: Path, refused: Refused
 ) -> None:
-    """Of a name that is not known, and of one of two hosts."""
+    """A line with an unknown name, and one that fits two hosts."""
     (tmp_path / "asked").write_bytes(line)
     assert said in refused("can", LOG_DIR, option, tmp_path / "asked")
 
@@ -372,7 +372,7 @@ def test_a_missing_configuration(tmp_path: Path, refused: Refused) -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("verb", READING)
 def test_a_read_only_folder_and_no_home(verb: str, log_dir: Path) -> None:
-    """Every verb that reads works where it may not write, and changes nothing."""
+    """Every reading verb works without write permission, and changes nothing."""
     folders = [log_dir, log_dir / PARTITION]
     for path in log_dir.rglob("*"):
         if path.is_file():

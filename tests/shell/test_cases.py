@@ -1,4 +1,4 @@
-"""Every log that Kafka wrote, by the verbs that read it: they print what Kafka says."""
+"""The reading verbs print for every log of Kafka what Kafka prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Lines = list[dict[str, Any]]
 
 
 class Answer(list[Any]):
-    """The JSON lines of one command, its exit code, and what it said on stderr."""
+    """One command's JSON lines, exit code and stderr."""
 
     code: int
     err: str
@@ -39,10 +39,8 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def expected_state(case: KafkaCase, what: str) -> Lines | None:
-    """What a reader that goes on past what it cannot read shows of the whole log.
-
-    None for two cases: what a record that contradicts the state means, Kafka does not say.
-    """
+    """The state of the whole log as a tolerant reader shows it. None for two cases: Kafka does not
+    define a record that contradicts the state."""
     for name in (f"{what}-whole-log.json", f"{what}-if-skipped.json", f"{what}.json"):
         if case.expects(name):
             return list(case.json(name))
@@ -50,8 +48,7 @@ def expected_state(case: KafkaCase, what: str) -> Lines | None:
 
 
 def answered(case: KafkaCase, ask: Any, *arguments: str) -> Answer:
-    """The answer; with ``--salvage``, and without its ``missing``, where a strict loader stops,
-    for there the verb has none."""
+    """The answer; where a strict loader stops, with ``--salvage`` and without ``missing``."""
     verb, *others = arguments
     found: Answer = ask(verb, case.log_dir, *others)
     at = int(others[-1]) if others else None
@@ -68,7 +65,7 @@ def answered(case: KafkaCase, ask: Any, *arguments: str) -> Answer:
 
 @cache
 def is_certain(case: KafkaCase, at: int | None) -> bool:
-    """Where all of a log is, so is every beginning of it."""
+    """If the whole log is there, so is every beginning of it."""
     source = open_source(str(case.log_dir), environ={})
     try:
         replay_source(source, at=None if at is None else AtOffset(at))
@@ -93,7 +90,7 @@ def check_state(case: KafkaCase, what: str, found: Answer) -> None:
 
 
 def without_reason(record: dict[str, Any]) -> dict[str, Any]:
-    """Why a record cannot be decoded is said in our words, not in Kafka's."""
+    """The reason for an undecodable record has our words, not Kafka's."""
     return record | {"undecodable": "undecodable" in record}
 
 

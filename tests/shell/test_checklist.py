@@ -139,7 +139,8 @@ def test_what_is_denied_names_the_command_that_says_what_would_allow_it(
 def test_a_look_up_that_is_denied_leads_to_the_checklists_commands(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After those for who reads or writes the topic, and before what lets a client look it up."""
+    """After those for clients that read or write the topic, and before those that only allow the
+    look-up."""
     empty = tmp_path / "no acls.yaml"
     empty.write_text("acls: []\n")
     words = ["User:app", "Describe", f"topic:{name}", "--host", "10.0.0.1", "--super-users", ""]
@@ -186,7 +187,7 @@ NEAR = [
 def test_the_commands_for_a_whole_checklist_make_it_pass(
     task: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On random ACLs; and none of them makes a super user where something else would do."""
+    """On random ACLs; and no command makes a super user if another one is enough."""
     random = Random(" ".join(task))
     for number in range(8):
         acls = {random.choice(NEAR) for _ in range(1 + random.randrange(8))}

@@ -62,7 +62,7 @@ def available(shell: str) -> str:
 @pytest.mark.once
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_proposes_what_may_follow(shell: str, run: Run, tmp_path: Path) -> None:
-    """Of the shell itself, by the script that it is given."""
+    """The shell itself is asked, with our script loaded."""
     script = run("completion", available(shell)).stdout
     for name in FILES:
         (tmp_path / name).touch()
@@ -85,7 +85,7 @@ def test_a_shell_proposes_what_may_follow(shell: str, run: Run, tmp_path: Path) 
 
 
 def test_bash_runs_no_name(run: Run, tmp_path: Path) -> None:
-    """`compgen -W` does: a metalog.toml of a cloned repository could name a SOURCE so."""
+    """`compgen -W` does: a metalog.toml of a cloned repository could have such a SOURCE."""
     script = run("completion", "bash").stdout
     asked = (
         "metalog() { echo '@$(touch run)'; }; COMP_LINE='metalog acls @' COMP_POINT=14; _metalog"

@@ -22,7 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Lines:
 
 
 def keyed(lines: Lines) -> set[tuple[Any, ...]]:
-    """ACLs without their ids, which a diff does not look at."""
+    """ACLs without their ids, which a diff ignores."""
     leave = ("id", "change")
     return {tuple(value for key, value in line.items() if key not in leave) for line in lines}
 
@@ -82,7 +82,7 @@ def test_an_export_does_not_differ_from_its_log(
 def test_commands_make_the_other_of_the_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """kafka-acls' own reading of them, by the reader of its commands."""
+    """Read by our reader of kafka-acls' command lines."""
     assert main(["diff", LOG, LOG, "--from", "0", "-o", "commands", "-q"]) == 0
     path = tmp_path / "acls.sh"
     path.write_text(capsys.readouterr().out)
@@ -92,7 +92,7 @@ def test_commands_make_the_other_of_the_one(
 def test_commands_take_nothing_away_that_they_cannot_give_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """kafka-acls trims its values, so that it cannot add a name that begins with a blank."""
+    """kafka-acls trims its values, so it cannot add a name that begins with a blank."""
     texts = []
     for name in ("orders", " orders"):
         acl = (

@@ -1,7 +1,5 @@
-"""No verb answers from a source with a doubt: all verbs, and all kinds of doubt.
-
-A new verb must find its place in ``ANSWERS``, ``SHOWS`` or ``ELSEWHERE``.
-"""
+"""No verb answers from a source with a doubt: all verbs, and all kinds of doubt. A new verb must be
+listed in ``ANSWERS``, ``SHOWS`` or ``ELSEWHERE``."""
 
 from __future__ import annotations
 
@@ -140,7 +138,7 @@ DOUBTS: dict[str, Callable[[int], Batch]] = {
 
 
 class World:
-    """A node's folder without a doubt, and the words of a command on another with one."""
+    """A node's folder without a doubt, and a command's words for another folder with one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -325,7 +323,7 @@ SUFFIXES = {"yaml": ".yaml", "json": ".json", "csv": ".csv", "commands": ".sh"}
 
 @pytest.mark.parametrize("format", SUFFIXES)
 def test_a_salvaged_file_is_a_source_with_a_doubt(format: str, world: World, run: Run) -> None:
-    """Whoever takes the line out vouches for the rest."""
+    """A person who removes the line vouches for the rest."""
     target = world.new.with_suffix(SUFFIXES[format])
     source = world.doubtful(DOUBTS["an ACL of version 9"])
     assert run("export", source, "--salvage", "-o", format, "--to", target).returncode == 0
@@ -361,7 +359,7 @@ def test_a_plan_from_what_was_salvaged_removes_nothing_and_is_not_saved(
 
 
 def test_a_segment_without_what_came_before_is_one(world: World, run: Run) -> None:
-    """Its folder knows of a DENY that it does not."""
+    """Its folder has a DENY that the segment lacks."""
     folder = world.folder("two", ())
     later = folder / "__cluster_metadata-0" / f"{3:020d}.log"
     later.write_bytes(encode_batch(batch(3, ace(5, "v"))))
@@ -405,7 +403,7 @@ def write_snapshot_at(folder: Path, end: int, *records: object) -> None:
 def test_where_no_answer_is_given_a_strict_loader_stops(
     doubtful: Callable[[int], Batch], world: World
 ) -> None:
-    """So stops the replica of an authorizer in a program, and of a node."""
+    """So does the replica of an embedded authorizer, and of a node."""
     log = DirectoryLog(world.doubtful(doubtful))
     with pytest.raises(CorruptLog) as stopped:
         feed(Loader(), log, log.read(0))
@@ -413,8 +411,8 @@ def test_where_no_answer_is_given_a_strict_loader_stops(
 
 
 def test_an_unreadable_record_in_a_transaction_that_is_open_is_said(world: World, run: Run) -> None:
-    """It is not in force, so that answers stand; when the transaction ends it is a doubt. Kafka
-    reads no further, which is a problem of the log."""
+    """It is not in force, so answers hold; at the transaction's end it is a doubt. Kafka stops
+    there, which is a problem of the log."""
     begun = (raw(BEGIN), raw(ace(7, "held")), bytes((1, 18, 9)))
     source = world.folder("open", (values(3, *begun),))
     said = (
@@ -436,7 +434,7 @@ def test_an_unreadable_record_in_a_transaction_that_is_open_is_said(world: World
 
 @pytest.fixture
 def controller(tmp_path: Path) -> Iterator[str]:
-    """A cluster with one ACL, whose SCRAM users its listener does not tell."""
+    """A cluster with one ACL, whose listener does not list SCRAM users."""
     with running_in(formatted(tmp_path / "node")) as node:
         yield f"cluster://{node.addresses['CONTROLLER']}"
 
@@ -444,7 +442,7 @@ def controller(tmp_path: Path) -> Iterator[str]:
 def test_users_that_a_store_has_and_that_are_not_read_are_a_doubt(
     controller: str, world: World, run: Run
 ) -> None:
-    """Only for what rests on users: ACLs are shown, and answered from, without them."""
+    """Only for answers about users: ACLs are shown and used without them."""
     for line in (
         "users SOURCE",
         "export SOURCE",
@@ -478,7 +476,7 @@ def test_users_that_a_store_has_and_that_are_not_read_are_a_doubt(
 
 
 def test_a_doubt_in_an_aborted_transaction_is_none(world: World, run: Run) -> None:
-    """What never took effect hides nothing, and its type can be told; but Kafka stops there."""
+    """An aborted record hides nothing; but Kafka stops there."""
     source = world.doubtful(of_values(raw(BEGIN), bytes((1, 18, 9)), raw(ABORT)))
     done = run("can", source, "User:a", "Read", "topic:t")
     assert done.returncode == 0

@@ -1,8 +1,6 @@
-"""Every example that a ``--help`` prints runs as printed, on the demo and on a log of an hour.
-
-Readers have logs, files and clusters of their own: here one log stands for each. Those that
-change something or go on run in test_pasted_examples.py, those of the pipeline in its own tests.
-"""
+"""Every example in a ``--help`` runs as printed, on the demo and on a log of an hour. One log
+stands for readers' logs, files and clusters. Examples that change something or never end run in
+test_pasted_examples.py, those of the pipeline in its own tests."""
 
 from __future__ import annotations
 
@@ -42,13 +40,13 @@ STANDS_FOR = {
 ELSEWHERE = (
     *("serve", "mcp", "pipeline", "shell", "apply", "archive", "passwd", "kafka-acls", "format"),
 )
-"""They go on, prompt, change something, or need Spark, and are parsed here."""
+"""They never end, prompt, change something, or need Spark, and are only parsed here."""
 GO_ON = re.compile(r" --(follow|listen [^ ]+)")
-"""Options with which a verb that ends by itself goes on."""
+"""Options with which a verb does not end."""
 
 
 def examples() -> Iterator[tuple[str, str]]:
-    """Each with the verb whose help has it."""
+    """Each with its verb."""
     for words, _, module in TABLE.commands():
         text = re.sub(r"\s*\\\n\s*", " ", module.EPILOG)
         for line in text.splitlines():
@@ -112,8 +110,8 @@ def test_each_runs(command: str, log: str, here: Path, capsys: pytest.CaptureFix
 
 
 DEAR = {"build": 2, "requests": 2, "report": 4, "shell": 2, "export": 1, "follow": 1, "demo": 1}
-"""Examples by the pipeline's verb that no test of the verb runs as printed: another run of it takes
-seconds. ``make test-examples`` has them, but for a store, five million requests and ``…``."""
+"""Examples of the pipeline's verb that no test runs as printed, since a run takes seconds. ``make
+test-examples`` has them, except for a store, five million requests and ``…``."""
 
 
 def test_other_examples_of_the_pipeline_are_run_by_the_tests_of_its_verbs() -> None:

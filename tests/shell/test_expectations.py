@@ -1,4 +1,4 @@
-"""``metalog test`` asks what ``can`` asks, and reports mistakes with their place."""
+"""``metalog test`` asks the same as ``can``, and reports mistakes with their position."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_the_page_of_the_format_can_be_read(tmp_path: Path) -> None:
 def test_a_small_file_means_no_more_questions_than_a_file_of_acls_means_acls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lists of a thousand are a milliard of combinations in a few kilobytes."""
+    """Lists of a thousand are a billion combinations in a few kilobytes."""
     path = tmp_path / "many.yaml"
 
     def entry(count: int) -> str:

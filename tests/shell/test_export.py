@@ -1,5 +1,4 @@
-"""``metalog export``: its output is read back completely, with the same bytes, and contains no
-secret."""
+"""``metalog export``: its output reads back completely, with the same bytes, and has no secret."""
 
 from __future__ import annotations
 
@@ -75,7 +74,7 @@ ODD = ["-1+1", "a\x1b[2J", "'=x", 'b\n# missing: no\n"c', "d\r# e", "plain"]
 def test_odd_names_are_read_back(
     format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line break with a mark of what is missing behind it had a CSV file refused."""
+    """A line break before the marker of missing entries made a CSV file unreadable."""
     rule = {"principal": "User:a", "operation": "Read", "resourceType": "Group"}
     source, target = tmp_path / "a.jsonl", tmp_path / f"b{SUFFIXES[format]}"
     source.write_text("".join(json.dumps(rule | {"resourceName": name}) + "\n" for name in ODD))
@@ -181,7 +180,7 @@ def test_a_snapshot_has_what_kafka_would_not_create_and_says_nothing_of_it(
 def test_a_checkpoint_names_the_voters_that_there_were(
     tmp_path: Path, at: str, voters: tuple[int, ...]
 ) -> None:
-    """In the header's batch, as in Kafka's own: the log names others from offset 68 on."""
+    """In the header's batch, as in Kafka's own: the log has other voters from offset 68 on."""
     log = OWN_KAFKA / "dynamic-4.3" / "node-2-running" / "log-dir"
     assert main(["export", str(log), "--at", at, "-o", "checkpoint", "--to", str(tmp_path)]) == 0
     [path] = tmp_path.glob("*.checkpoint")
@@ -263,8 +262,8 @@ users:
 def test_strimzi_keeps_the_credentials_of_users(
     tmp_path: Path, version: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its operator deletes those of a user whose resource has no authentication, or that has no
-    resource."""
+    """Its operator deletes the credentials of a user whose resource has no authentication, or that
+    has no resource."""
     source, target = tmp_path / "source.yaml", tmp_path / "users.yaml"
     source.write_text(USERS)
     asked = ["--cluster", "prod", "--to", str(target)]

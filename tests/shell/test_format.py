@@ -79,7 +79,7 @@ def test_users_and_acls_are_there_from_the_start(tmp_path: Path, run: Run) -> No
 def test_a_host_is_taken_as_by_the_kafka_that_will_start(
     tmp_path: Path, run: Run, release: str, host: str, refusal: str
 ) -> None:
-    """What it would refuse is not in the first records either."""
+    """A host that Kafka would refuse is not in the first records either."""
     folder = tmp_path / "node"
     acl = f"allow User:app read topic:payments --host '{host}'"
     done = run("format", folder, "--release-version", release, "--add-acl", acl)
@@ -100,7 +100,7 @@ def test_credentials_come_from_standard_input(tmp_path: Path, run: Run) -> None:
 
 
 def test_what_another_folder_has_is_imported(tmp_path: Path, run: Run) -> None:
-    """ACLs and credentials as they are; of two credentials the one that is typed counts."""
+    """ACLs and credentials unchanged; a typed credential replaces an imported one."""
     old, new = tmp_path / "old", tmp_path / "new"
     file = tmp_path / "include-credentials.yaml"
     scram = "SCRAM-SHA-512=[name=a,password=a-secret]\nSCRAM-SHA-256=[name=b,password=b-secret]\n"
@@ -236,7 +236,7 @@ def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
 
 
 def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path, run: Run) -> None:
-    """A password may hold what other systems take for the end of a line."""
+    """A password may contain other line ends."""
     users = tmp_path / "users.txt"
     line = "SCRAM-SHA-256=[name={},password=TOP{}]"
     odd = line.format("odd", "\u2028\x0b\x85")

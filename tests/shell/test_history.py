@@ -1,4 +1,4 @@
-"""Since when an answer is the same: by the log's own history, without uncommitted changes."""
+"""The time since an answer holds: by the log's own history, without uncommitted changes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_changes_lead_to_the_acls(kafka_case: KafkaCase) -> None:
 
 
 def test_each_change_of_an_answer_is_found_at_its_record() -> None:
-    """The answer differs just before the offset that is named, and not from there on."""
+    """The answer differs just before the named offset, and not from there on."""
     state = replayed(kafka_case("basic-4.3"))
     config = AuthorizerConfig()
     for uuid, acl in list(state.image.acls.by_id.items())[:20]:
@@ -59,7 +59,7 @@ def test_each_change_of_an_answer_is_found_at_its_record() -> None:
 
 
 class Counted:
-    """A log that notes from which offsets it was read, and how many batches."""
+    """Records the offsets from which a log was read, and the number of batches."""
 
     def __init__(self, log: OpenedLog) -> None:
         self._log = log

@@ -1,5 +1,4 @@
-"""``metalog history``: each change with the moment that shows it, and changes that are still to
-come."""
+"""``metalog history``: each change with the moment that shows it, and changes still to come."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ def test_what_lies_between_two_moments_is_their_difference(
 def test_a_range_older_than_the_log_is_all_of_it(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The demo is of an hour."""
+    """The demo lasts an hour."""
     assert main([verb, LOG, "--from", "-7d"]) == 0
     found, said = capsys.readouterr()
     assert re.search(r"note: .*offset 0, with which the log begins: 2\S+Z is before that", said)
@@ -141,7 +140,7 @@ def test_a_file_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_damaged_log_is_followed_back_from_what_is_salvaged(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """As far as ``acls`` goes by it, too."""
+    """As far as ``acls`` uses it."""
     case = next(each for each in damaged_cases() if each.name == "bit-middle-body-0")
     damaged = str(case.log_dir)
     assert main(["history", damaged]) == 2

@@ -1,8 +1,5 @@
-"""Every module can be imported on each Python version, even if its own tests run on one version
-only.
-
-The pipeline's, whose Spark is not on each, are compiled.
-"""
+"""Every module can be imported on each Python version, even if its own tests run on one only. The
+pipeline's modules are compiled, since not every version has Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metalog kafka-acls`` on a stopped node's folder; tests/compat holds it beside Kafka's own."""
+"""``metalog kafka-acls`` on a stopped node's folder; tests/compat compares it with Kafka's own."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_last_right_to_alter_acls_is_kept_until_it_is_told_otherwise(
 def test_first_and_last_acls_are_warned_of_as_by_plan(
     folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where the default allows, the first ACL on a name shuts all others out there."""
+    """With an allowing default, the first ACL on a name denies all others there."""
     a_file = tmp_path / "a.jsonl"
     a_file.write_text(
         '{"principal":"User:a","operation":"READ","resourceType":"TOPIC","resourceName":"t"}'

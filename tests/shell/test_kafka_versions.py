@@ -232,7 +232,7 @@ def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
 def test_a_quorum_announces_which_kafka_decides(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, kafka: str, answer: str
 ) -> None:
-    """4.4 applies stored blocks at any metadata.version in force."""
+    """4.4 applies stored blocks at any metadata.version."""
     log = formatted(tmp_path / "node")
     block = ("--add", "--allow-principal", "User:app", "--allow-host", "10.0.0.0/8")
     assert run_here(capsys, "kafka-acls", log, *block, "--topic", "pay").returncode == 0
@@ -267,7 +267,7 @@ def test_a_block_is_offered_where_it_can_be_created(
     level: int,
     offered: bool,
 ) -> None:
-    """KIP-1276: metadata.version 4.4-IV1 brings the creation, and the software the matching."""
+    """KIP-1276: metadata.version 4.4-IV1 allows the creation, and the software matches."""
     log = formatted(tmp_path / "node", level=level)
     blocks.write_text(BLOCKS.partition('- {principal: "User:bob"')[0])
     assert run_here(capsys, "apply", log, blocks, "--yes").returncode == 0
@@ -285,7 +285,7 @@ def test_a_block_is_offered_where_it_can_be_created(
 def test_plan_says_what_the_kafka_of_a_folder_refuses(
     blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """As apply does: the text is Kafka 4.4's own."""
+    """As apply does, in Kafka 4.4's own words."""
     for level, code in ((31, 0), (32, 2)):
         log = formatted(tmp_path / str(level), level=level)
         for verb in ("plan", "apply"):

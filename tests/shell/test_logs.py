@@ -67,8 +67,8 @@ def test_a_denial_is_a_line_that_explain_takes(tmp_path: Path, run: Run) -> None
 
 
 def test_a_reader_of_the_audit_log_that_stands_still_holds_up_no_decision(tmp_path: Path) -> None:
-    """A pipe takes 64 KiB and then makes its writer wait; what is queued comes when it is read,
-    also where the node was stopped meanwhile."""
+    """A pipe takes 64 KiB and then blocks its writer; queued lines arrive once it is read, also if
+    the node stopped meanwhile."""
     folder, audit, many = tmp_path / "node", tmp_path / "audit", 600
     formatted(folder)
     os.mkfifo(audit)

@@ -1,4 +1,4 @@
-"""Names longer than Kafka reads are accepted nowhere, and a log that has one is reported."""
+"""Names longer than Kafka's limit are accepted nowhere, and a log that has one is reported."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_no_verb_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_no_user_is_made_who_could_not_log_in_at_a_node(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kafka would take the name; a node reads no such login of a stranger."""
+    """Kafka would take the name; a node refuses such a login."""
     name, password, users = "n" * 1025, tmp_path / "password.txt", tmp_path / "users.jsonl"
     password.write_text("al-secret")
     users.write_text(
@@ -91,7 +91,7 @@ def test_no_user_is_made_who_could_not_log_in_at_a_node(
 def test_a_log_that_holds_one_is_said_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kafka does not load it: its reader throws. So nobody here answers from the rest."""
+    """Kafka's reader throws at it, so no verb answers from the rest."""
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(
         batch_bytes(assemble_batch(0, 1, 0, [raw_record(0, MAX), raw_record(1, MAX + 1)]))

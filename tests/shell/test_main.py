@@ -24,7 +24,7 @@ BASIC = str(OWN_KAFKA / "basic-4.3" / "log-dir")
 
 
 def on_a_terminal(*arguments: str, environment: dict[str, str] | None = None) -> tuple[str, int]:
-    """What ``metalog ARGUMENTS`` prints on a terminal, and its exit code."""
+    """The output of ``metalog ARGUMENTS`` on a terminal, and its exit code."""
     command = [sys.executable, "-m", "shell.main", *arguments]
     return at_a_terminal(command, environment=environment)
 
@@ -141,7 +141,7 @@ def test_a_fault_of_ours_is_no_answer_rather_than_no(
 def test_an_interrupt_is_silent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Python 3.11 makes another error of one in the middle of a class, as in an import."""
+    """Python 3.11 turns an interrupt inside a class body, as in an import, into another error."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -159,7 +159,7 @@ def test_an_interrupt_is_silent(
 
 
 def test_a_closed_pipe_is_silent() -> None:
-    """The pipe takes less than the dump, so the command cannot have ended before it is closed."""
+    """The pipe takes less than the dump, so the command cannot end before it is closed."""
     process = subprocess.Popen(
         [sys.executable, "-m", "shell.main", "dump", LOG_DIR, "--json"],
         stdout=subprocess.PIPE,

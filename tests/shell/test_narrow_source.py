@@ -1,4 +1,4 @@
-"""An answer from some of the ACLs is the same as from all: tried on small random sets."""
+"""An answer from some of the ACLs equals one from all: small random sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.worlds.small_world import acls, configs, questions
 
 
 class SmallStore:
-    """A narrow store, by the meaning of a filter (KIP-290), which tests with Kafka confirm."""
+    """A narrow store with a filter's meaning (KIP-290), which tests with Kafka confirm."""
 
     def __init__(self, held: Sequence[Acl]) -> None:
         self._held = held
@@ -72,7 +72,7 @@ def test_some_questions(
 
 
 def test_beyond_some_questions_all_acls_are_asked_for() -> None:
-    """Each filter is a request, for which a broker looks at every ACL; a listing is one."""
+    """Each filter is a request, for which a broker checks every ACL; a listing is one."""
     known = Question(BOB, Operation.READ, ResourceType.TOPIC, "payments")
     others = [known._replace(resource_name=f"t-{number}") for number in range(MOST_REQUESTS)]
     for asked, needs_all in ((others, False), ([known] * 99, False), ([known, *others], True)):
@@ -82,7 +82,7 @@ def test_beyond_some_questions_all_acls_are_asked_for() -> None:
 
 
 def test_a_question_about_known_names_needs_few_acls() -> None:
-    """A name that nobody knows needs all, to find the one that was meant."""
+    """An unknown name needs all ACLs, to find the probable one."""
     known = Question(BOB, Operation.READ, ResourceType.TOPIC, "payments")
     for question, needs_all in ((known, False), (known._replace(principal="User:bop"), True)):
         store = SmallStore([allow("payments"), allow("elsewhere")])

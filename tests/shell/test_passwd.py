@@ -1,4 +1,4 @@
-"""``metalog passwd`` on a stopped node's folder: what it writes, asks, prints and refuses."""
+"""``metalog passwd`` on a stopped node's folder: what it writes, prompts, prints and refuses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mechanisms_of(folder: Path, user: str) -> dict[ScramMechanism, int]:
 
 
 def accepts(folder: Path, user: str, mechanism: ScramMechanism, password: str) -> bool:
-    """Whether the password is the one that ``user`` has (RFC 5802, section 3)."""
+    """Whether the password is the user's (RFC 5802, section 3)."""
     kept = users_in(folder).credential(mechanism, user)
     if kept is None:
         return False
@@ -47,7 +47,7 @@ def accepts(folder: Path, user: str, mechanism: ScramMechanism, password: str) -
 
 
 def passwd(folder: Path, *arguments: str, password: str = "") -> None:
-    """Expected to go well, its password read from a file."""
+    """Runs it successfully, with the password from a file."""
     file = folder.parent / "password.txt"
     file.write_text(password + "\n", encoding="utf-8")
     given = ["--password-file", str(file)] if password else []

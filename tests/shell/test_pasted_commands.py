@@ -1,4 +1,4 @@
-"""Commands name the place that was read, in text and in JSON."""
+"""Commands name the source that was read, in text and in JSON."""
 
 from __future__ import annotations
 

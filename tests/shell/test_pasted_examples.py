@@ -1,9 +1,7 @@
-"""The examples of verbs that change something, run on, or prompt: pasted into a real bash.
-
-Only places are replaced: an address by that of a node which an example of serve started, a path by
-one in a scratch folder. Examples of the pipeline run where Spark does (as_printed finds each),
-that with ZooKeeper in tests/compat/test_zookeeper.py, those that read in test_examples.py.
-"""
+"""The examples of verbs that change something, run on, or prompt: pasted into a real bash. Only
+addresses and paths are replaced: by a node that an example of serve started, and by paths in a
+scratch folder. Examples of the pipeline run with Spark (as_printed), the ZooKeeper one in
+tests/compat/test_zookeeper.py, reading ones in test_examples.py."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ ANSWERS = {
 
 
 def pasted(command: str, folder: Path, places: Mapping[str, str]) -> tuple[str, int]:
-    """What a bash at a terminal prints, in ``folder``, and the exit code."""
+    """The output of a bash at a terminal, in ``folder``, and its exit code."""
     for place, here in places.items():
         command = re.sub(rf"(?<!\S){re.escape(place)}(?!\S)", here, command)
     script = (
@@ -103,7 +101,7 @@ def test_what_keeps_or_shows_a_log(log: str, tmp_path: Path) -> None:
 
 
 def test_a_node_to_try(tmp_path: Path) -> None:
-    """As printed, but for its port, which may be taken here."""
+    """As printed, except for its port, which may be taken here."""
     [(_, command), _] = examples("serve")
     serve = f"cd {tmp_path} && exec {command.replace('metalog', METALOG, 1)} --port 0"
     with subprocess.Popen(["bash", "-c", serve], stdout=subprocess.PIPE, text=True) as node:

@@ -1,4 +1,4 @@
-"""A file that is read whole may be a pipe, such as a shell's ``<(…)``."""
+"""A file that is read as a whole may be a pipe, such as a shell's ``<(…)``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pipe = Callable[[str], str]
 
 @pytest.fixture
 def pipe() -> Iterator[Pipe]:
-    """Gives the path of a descriptor from which a text comes, once."""
+    """The path of a descriptor from which a text can be read once."""
     with ExitStack() as stack:
 
         def opened(text: str) -> str:
@@ -52,7 +52,7 @@ def test_a_configuration(pipe: Pipe, run: Run) -> None:
 
 
 def test_settings_are_the_same_for_each_connection(pipe: Pipe, run: Run) -> None:
-    """Read anew, an emptied pipe would give none, and the second cluster a client without them."""
+    """A second read of the pipe would be empty, and the second client without settings."""
     settings = pipe("security.protocol=NONSENSE\n")
     for url in ("cluster://127.0.0.1:1", "quorum://127.0.0.1:1"):
         done = run("acls", url, "--command-config", settings)
@@ -77,7 +77,7 @@ def test_a_saved_plan(pipe: Pipe, run: Run, tmp_path: Path) -> None:
 
 
 def test_what_is_written(run: Run, tmp_path: Path) -> None:
-    """As by a shell's ``>(…)``, into which nothing can be renamed."""
+    """As to a shell's ``>(…)``, into which nothing can be renamed."""
     target, wanted = formatted(tmp_path / "node"), tmp_path / "wanted.yaml"
     wanted.write_text(run("export", LOG, "-q").stdout)
     plan = ("plan", target, wanted, "--super-users", "User:a", "-q", "--save")

@@ -144,7 +144,7 @@ def test_a_limit_of_removals(
 
 
 class TestLockout:
-    """A change may not take the right to alter ACLs from who makes it, or from the last."""
+    """A change may not take the right to alter ACLs from its author, or from the last principal."""
 
     @pytest.fixture
     def plan(self, files: list[str], tmp_path: Path) -> list[str]:
@@ -169,7 +169,7 @@ class TestLockout:
         assert main([*plan, "--super-users", "", "--allow-lockout"]) == 0
 
     def test_the_first_acl_where_all_was_open(self, files: list[str], tmp_path: Path) -> None:
-        """It closes the cluster to others; whom it names may still alter ACLs."""
+        """It closes the cluster to others; its principal may still alter ACLs."""
         (tmp_path / "target.yaml").write_text("acls: []\n")
         for host in ("'*'", "10.0.0.1"):
             (tmp_path / "wanted.yaml").write_text(
@@ -316,7 +316,7 @@ def test_the_step_that_locks_out_is_marked(
 
 
 class TestOwnership:
-    """It is looked at when ACLs are added, too."""
+    """Additions are checked as well."""
 
     @pytest.fixture
     def teams(self, tmp_path: Path) -> list[str]:
@@ -384,7 +384,8 @@ class TestOwnership:
 
 
 class TestWithoutAnAcl:
-    """allow.everyone.if.no.acl.found: the first ACL on a name ends it there, the last begins it."""
+    """allow.everyone.if.no.acl.found: the first ACL on a name ends it there, the last removal
+    restores it."""
 
     WANTED = """\
 owns: [{principal: User:other}]

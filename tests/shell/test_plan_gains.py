@@ -37,7 +37,7 @@ class World:
         assert self.run("apply", acls, "--prune", "--yes") == 0
 
     def kafka_acls(self, *options: str) -> None:
-        """What another team does."""
+        """A change by another team."""
         assert main(["kafka-acls", self.target, *options]) == 0
 
     @property
@@ -103,7 +103,7 @@ def test_a_plan_that_is_saved_is_proven_once(world: World, monkeypatch: pytest.M
 
 
 def test_the_proof_is_kept_and_made_again_for_the_target_as_it_is(world: World) -> None:
-    """What another team does inside the files' own names does not matter while the proof holds."""
+    """A change by another team inside the files' own names is harmless while the proof holds."""
     save = ("--prune", "--only-gain", ONLY, "--save", str(world.plan))
     assert world.run("plan", PREFIX, *save) == 0
     proof = json.loads(world.plan.read_text())["proof"]
@@ -115,7 +115,7 @@ def test_the_proof_is_kept_and_made_again_for_the_target_as_it_is(world: World) 
 
 
 def test_options_of_apply_hold_whatever_the_saved_plan_states(world: World) -> None:
-    """The file is a text; whoever can change it can widen its own limit, not the options'."""
+    """The file is plain text: its author can widen its own limit, not that of the options."""
     deny = ("--deny-principal", "User:b", "--operation", "All", "--topic", "*")
     world.kafka_acls("--add", *deny)
     save = ("--prune", "--no-new-access", "--save", str(world.plan))

@@ -1,4 +1,4 @@
-"""The progress that a terminal shows of long work never gets into the answer."""
+"""Progress that a terminal shows never gets into the answer."""
 
 from __future__ import annotations
 

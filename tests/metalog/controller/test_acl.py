@@ -1,4 +1,4 @@
-"""Creating and deleting ACLs, as Kafka's controller answers it."""
+"""Creating and deleting ACLs with the answers of Kafka's controller."""
 
 import json
 import tracemalloc
@@ -99,7 +99,7 @@ def test_what_would_be_read_as_something_else_is_not_written(part):
 
 @pytest.mark.parametrize("part", ["resource_name", "principal", "host"])
 def test_what_is_longer_than_kafka_reads_is_not_written(part):
-    """In UTF-8: the code that Kafka generates for its messages throws on more."""
+    """In UTF-8: Kafka's generated message code throws on more."""
     longest = READ._replace(**{part: "User:" + "\u20ac" * 10_920 + "ab"})
     longer = longest._replace(**{part: getattr(longest, part) + "c"})
     records, results = create_acls(EMPTY.acls, [longest, longer], numbered_entropy())
@@ -226,7 +226,7 @@ def test_many_filters_that_match_the_same_do_not_fill_the_memory():
 
 @pytest.mark.parametrize("filters", [0, 1, 100])
 def test_acls_that_no_filter_names_are_not_kept_meanwhile(filters):
-    """A list of them, with an object for each of 500,000, held every thread for 0.4 s."""
+    """A list with an object for each of 500,000 ACLs held every thread for 0.4 s."""
     image = created(*(read_of(str(number)) for number in range(3_000))).acls
     wanted = [topic_filter(f"{number}-", PatternType.MATCH) for number in range(filters)]
     tracemalloc.start()
@@ -247,7 +247,7 @@ def test_what_was_created_and_deleted_leaves_an_equal_image():
 @pytest.mark.parametrize("pattern_type", [PatternType.MATCH, PatternType.ANY])
 @pytest.mark.parametrize("named", ["a name", "nothing", "a principal and a host"])
 def test_a_filter_among_many_costs_what_it_matches(monkeypatch, pattern_type, named):
-    """And not what there is: 15 kB of filters over 10,000 ACLs held the writer for 8 s."""
+    """15 kB of filters over 10,000 ACLs held the writer for 8 s."""
     acls, filters, compared = 1_000, 200, []
     image = created(*(read_of(str(number)) for number in range(acls))).acls
     matches = AclFilter.matches

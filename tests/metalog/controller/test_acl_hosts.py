@@ -1,4 +1,4 @@
-"""Hosts of ACLs are taken and refused as the Kafka that runs takes and refuses them."""
+"""Hosts of ACLs are accepted and refused as by the Kafka version in force."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_host_is_refused_by_version_and_level(
 
 
 def answers(case: KafkaCase) -> Iterator[tuple[AclCreator, dict[str, Any]]]:
-    """What a node of this case refused, and by which version and level."""
+    """The refusals of a node of this case, with its version and level."""
     if case.name == "acls-4.4":
         for refusal in case.json("rejected.json"):
             yield AclCreator("4.4", 33), refusal
@@ -74,7 +74,7 @@ def answers(case: KafkaCase) -> Iterator[tuple[AclCreator, dict[str, Any]]]:
 
 
 def test_a_real_kafka_refused_the_same() -> None:
-    """Of the whole set of fixtures, which not every checkout has."""
+    """Only with the whole set of fixtures."""
     for case in kafka_cases():
         for creator, refusal in answers(case):
             if refusal["where"] == "server":
@@ -83,7 +83,7 @@ def test_a_real_kafka_refused_the_same() -> None:
 
 
 def test_a_real_kafka_took_the_same() -> None:
-    """Whatever stands in a log that only Kafka 4.4 wrote."""
+    """All hosts in a log that only Kafka 4.4 wrote."""
     for case in kafka_cases():
         if case.name in {"acls-4.4", "unstable-4.4"}:
             acls = list(map(of_json, case.json("acls.json")))
@@ -120,7 +120,7 @@ def test_the_host_is_looked_at_last() -> None:
 def test_each_acl_of_a_request_has_its_own_outcome(
     level: int, kafka: str | None, outcomes: list[str | None]
 ) -> None:
-    """By the log's metadata.version, unless somebody says which Kafka it is to be."""
+    """By the log's metadata.version, unless the caller names a Kafka version."""
     log = WritableMemoryLog(bootstrap=[(FeatureLevelRecord("metadata.version", level), 0)])
     acls = [from_host(host) for host in ("10.0.0.1", BLOCK, NO_BLOCK)]
     with Replica(log, kafka=kafka) as replica:

@@ -1,4 +1,4 @@
-"""Changing SCRAM credentials (KIP-554), as Kafka's controller answers it."""
+"""Changing SCRAM credentials (KIP-554) with the answers of Kafka's controller."""
 
 import pytest
 
@@ -153,7 +153,7 @@ def test_no_secret_in_a_repr():
 
 
 def test_the_names_that_are_described_are_walked_once():
-    """Twenty thousand names took four seconds, each being looked for among all."""
+    """Twenty thousand names took four seconds: each was searched for among all."""
 
     class Walked(tuple):
         walks = 0

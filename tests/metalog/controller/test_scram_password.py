@@ -1,4 +1,4 @@
-"""Passwords that come to us (KIP-506): who may send them, what each comes to, what is kept."""
+"""Passwords in requests (KIP-506): who may send them, each outcome, and the stored credential."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def carried_out(
 
 
 def answers(response: ScramPasswordResponse) -> Answers:
-    """By hash type and user, in the order of the response; each is there once."""
+    """By hash type and user, each once, in the order of the response."""
     found = [
         ((result.hash_type, user.username), (user.error_code, user.error_message))
         for result in response.hash_results
@@ -90,7 +90,7 @@ def codes(plan: ScramPasswordPlan, image: MetadataImage = TODAY) -> Mapping[tupl
 
 
 def test_a_password_is_kept_as_kafka_keeps_it() -> None:
-    """4096 iterations by default; UTF-8 as it stands, without SASLprep."""
+    """4096 iterations by default, and UTF-8 without SASLprep."""
     password = "p\u00e4ss\u00ad\u2168"
     image, response = carried_out(planned(("alice", 1, password), ("alice", 2, password)))
     assert answers(response) == {(1, "alice"): (0, None), (2, "alice"): (0, None)}

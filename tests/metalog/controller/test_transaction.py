@@ -1,4 +1,4 @@
-"""A change of any size as batches: one transaction (KIP-868), none larger than Kafka reads."""
+"""A change of any size as batches: one transaction (KIP-868), within Kafka's limit for a batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEFORE = [(AbortTransactionRecord(), 0)]
 
 
 def records(*lengths: int) -> list:  # type: ignore[type-arg]
-    """Of about so many bytes: a salt has no bound, as a name has."""
+    """Records of about that many bytes: a salt has no limit, unlike a name."""
     return [
         (UserScramCredentialRecord(f"u{number}", 1, b"s" * length, b"", b"", 4096), 0)
         for number, length in enumerate(lengths)

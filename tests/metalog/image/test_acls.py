@@ -1,4 +1,4 @@
-"""What an AclsImage holds after any changes, by id and by ACL."""
+"""The contents of an AclsImage after any changes, by id and by ACL."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CHANGES = st.lists(
 def test_ids_and_acls_are_those_of_a_plain_replay(
     rounds: list[list[tuple[Uuid, str | None]]], asked_in: int
 ) -> None:
-    """Also where the way from ACL to ids was built early and kept up to date since."""
+    """Also if the map from ACL to ids was built early and then updated."""
     model: dict[Uuid, Acl] = {}
     image = EMPTY_IMAGE
     for number, changes in enumerate(rounds):
@@ -158,7 +158,7 @@ def test_a_replacement_knows_no_acl_of_before() -> None:
 
 
 class Compared(bytes):
-    """An id that counts how often one is compared with another."""
+    """An id that counts its comparisons."""
 
     times = 0
 
@@ -171,7 +171,7 @@ class Compared(bytes):
 def test_a_snapshot_is_in_the_order_of_its_ids_which_are_sorted_a_part_at_a_time(
     alike: int,
 ) -> None:
-    """All of 500,000 at once held every thread of a node for more than a second."""
+    """Sorting all 500,000 at once held every thread of a node for more than a second."""
     choose = random.Random(alike)
     ids = [bytes(alike) + choose.randbytes(16 - alike) for _ in range(9_000)]
     image = AclsImage(Table.owning({Uuid(Compared(each)): acl("a") for each in ids}))

@@ -1,4 +1,4 @@
-"""Nothing of an image can be forgotten: replay and snapshots follow from ``SUBJECTS``."""
+"""Replay and snapshots follow from ``SUBJECTS``, so no part of an image can be forgotten."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def image_of(records: list[Any]) -> MetadataImage:
 
 
 def named_tuples_in(value: Any) -> Iterator[Any]:
-    """``value`` and all that it holds, as far as they are named tuples."""
+    """``value`` and all named tuples inside it."""
     if hasattr(value, "_fields"):
         yield value
     children = value.values() if isinstance(value, Mapping) else value

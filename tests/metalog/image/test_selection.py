@@ -1,4 +1,4 @@
-"""A replay that reads some subjects finds in them what a replay of everything finds."""
+"""A replay of some subjects equals a full replay of these subjects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What records of each subject make of an image, where that is not plain from their names."""
+"""The effect of each subject's records on an image, where it does not follow from their names."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CHANGED: dict[str, Any] = {
 def test_a_partition_change_changes_what_it_names_and_the_epochs(
     name: str, changed_before: bool
 ) -> None:
-    """Of a partition of the image, and of one that the delta has changed already."""
+    """For a partition of the image, and for one that the delta has already changed."""
     change = m.PartitionChangeRecord(0, T1, **{name: CHANGED[name]})
     records = [m.PartitionChangeRecord(0, T1)] * changed_before + [change]
     image = after(WITH_TOPIC, *records)
@@ -99,7 +99,7 @@ def test_a_topic_made_again_under_another_id_keeps_its_name() -> None:
 
 
 def test_an_unregistered_controller_is_gone() -> None:
-    """In the same delta or a later one; of one that is not there, nothing (Kafka 4.4.0)."""
+    """In the same delta or a later one; an unknown controller changes nothing (Kafka 4.4.0)."""
     register, gone = m.RegisterControllerRecord(controller_id=77), m.UnregisterControllerRecord(77)
     image = after(EMPTY, register, m.RegisterControllerRecord(controller_id=1))
     for changed in (
@@ -241,7 +241,7 @@ def test_a_record_that_contradicts_the_state_is_refused_and_changes_nothing(
 def test_records_of_any_metadata_version_can_be_written_and_lose_nothing(
     level: int | None, change: Callable[[MetadataImage], MetadataImage]
 ) -> None:
-    """Even where the version is too old for what the image holds."""
+    """Even if the version is too old for the image."""
     image = after(
         change(WITH_TOPIC),
         BROKER_RECORD._replace(

@@ -1,4 +1,4 @@
-"""A Table is a dict that never changes and whose changes cost what they touch."""
+"""A Table is an immutable dict; a change costs only what it touches."""
 
 from __future__ import annotations
 

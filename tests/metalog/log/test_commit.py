@@ -1,4 +1,4 @@
-"""What files alone prove to be committed."""
+"""What the files alone prove to be committed."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def copy(
     snap: int = 0,
     snap_epoch: int = 1,
 ) -> Copy:
-    """A log of one-record batches in epoch 1; ``forks`` is (offset, epoch) of another leader's."""
+    """A log of one-record batches in epoch 1; ``forks`` are (offset, epoch) of another leader."""
     fork, epoch = forks or (end, 1)
     stamps = [
         Stamp(at, at + 1, *((1, at) if at < fork else (epoch, at + 1000)))
@@ -95,7 +95,7 @@ def test_other_records_in_one_epoch_are_damage() -> None:
 
 
 def test_an_older_epoch_counts_once_a_majority_holds_the_newest() -> None:
-    """As in Raft's figure 8: what node 3 lacks may still lose to it in a vote."""
+    """As in Raft's figure 8: records that node 3 lacks may still lose to it in an election."""
     leader, follower = copy(1, 5, forks=(4, 4)), copy(2, 4)
     rival = copy(3, 4, forks=(2, 3))
     assert proven(leader, follower, rival) == 2

@@ -1,8 +1,6 @@
-"""Every kind of damage ends in one error that names its place, or in a torn tail.
-
-The log is one that Kafka wrote, cut into three segments at batch boundaries; each test
-changes one thing in it. What comes before the damage is still read, nothing after it.
-"""
+"""Every kind of damage ends in one error with its position, or in a torn tail. The log is Kafka's,
+cut into three segments at batch boundaries; each test changes one thing. Everything before the
+damage is still read, nothing after it."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ CUTS = (0, 80, 204)
 
 
 class Sound(NamedTuple):
-    """The undamaged log: its batches, and the segment and byte at which each begins."""
+    """The undamaged log: its batches, with the segment and byte where each begins."""
 
     disk: MemoryDisk
     batches: list[Batch]
@@ -37,7 +35,7 @@ class Sound(NamedTuple):
         return self.disk.contents[FOLDER / segment_name(CUTS[number])]
 
     def offsets(self, number: int) -> list[int]:
-        """Places in ``batches`` of those in a segment."""
+        """The indexes in ``batches`` of those in a segment."""
         path = FOLDER / segment_name(CUTS[number])
         return [place for place, (where, _) in enumerate(self.places) if where == path]
 
@@ -63,7 +61,7 @@ def sound() -> Sound:
 
 
 def read(disk: MemoryDisk) -> tuple[list[Batch], CorruptLog | TornTail | None]:
-    """What a reader gets of the log from its beginning, and why it ended."""
+    """The batches that a reader gets, and why it ended."""
     batches: list[Batch] = []
     try:
         log = DirectoryLog(ROOT, files=disk)

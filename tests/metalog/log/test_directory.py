@@ -1,4 +1,5 @@
-"""A metadata log's folder: where its log begins and ends, what replaces it, what is none."""
+"""A metadata log's folder: where its log begins and ends, what replaces it, and what is not a
+log."""
 
 from __future__ import annotations
 
@@ -309,7 +310,7 @@ FIRST_SNAPSHOT = "00000000000000000000-0000000000.checkpoint"
 
 
 def formatted_by_4_4(folder: Path) -> Path:
-    """As it was before its first start; gives its snapshot of offset 0."""
+    """A folder before its first start; returns its snapshot of offset 0."""
     (folder / "__cluster_metadata-0").mkdir(parents=True)
     shutil.copy(NEWEST.log_dir / "meta.properties", folder)
     return Path(shutil.copy(NEWEST.metadata_dir / FIRST_SNAPSHOT, folder / "__cluster_metadata-0"))
@@ -318,7 +319,7 @@ def formatted_by_4_4(folder: Path) -> Path:
 def test_a_folder_that_4_4_formatted_shows_the_records_of_its_first_snapshot(
     tmp_path: Path,
 ) -> None:
-    """Before those of a bootstrap.checkpoint, unless it has none (4.4.0)."""
+    """They come before those of a bootstrap.checkpoint, unless it has none (4.4.0)."""
     first = formatted_by_4_4(tmp_path)
     log = DirectoryLog(tmp_path)
     assert log.bounds()[:2] == (0, 0)
@@ -340,7 +341,7 @@ def test_a_folder_that_4_4_formatted_shows_the_records_of_its_first_snapshot(
 def test_a_first_snapshot_that_is_damaged_is_refused_where_it_counts(
     tmp_path: Path, kept: int
 ) -> None:
-    """A folder that was started has its records in its log."""
+    """A folder that was started has these records in its log."""
     first = formatted_by_4_4(tmp_path / "formatted")
     shutil.copytree(NEWEST.log_dir, tmp_path / "started")
     for path in (first, tmp_path / "started" / "__cluster_metadata-0" / FIRST_SNAPSHOT):
@@ -353,7 +354,8 @@ def test_a_first_snapshot_that_is_damaged_is_refused_where_it_counts(
 
 
 def test_no_bit_of_a_first_snapshot_changes_what_a_cluster_begins_with(tmp_path: Path) -> None:
-    """It is refused, or says the same: every thirteenth bit, so each bit of some byte."""
+    """A flipped bit is refused or changes nothing: tests every thirteenth bit, so some bit of each
+    byte."""
     first = formatted_by_4_4(tmp_path)
     disk = MemoryDisk.of(tmp_path)
     began = first_messages(disk, tmp_path)
@@ -410,8 +412,6 @@ class TestNoLog:
 
 
 class TestPoll:
-    """A folder that grows while it is read."""
-
     def following(self, disk: MemoryDisk) -> DirectoryLog:
         log = DirectoryLog(ROOT, files=disk)
         list(log.read(0))
@@ -507,7 +507,7 @@ def test_batches_before_the_wanted_one_are_passed_by_their_lengths(
 
 @pytest.mark.once
 def test_no_flipped_offset_or_length_of_an_earlier_batch_changes_what_is_read() -> None:
-    """Where a length leads astray, the walk from the beginning says what is wrong, as ever."""
+    """If a length leads astray, the walk from the beginning reports the fault as usual."""
     whole = no_ops(0, 8)
     size = batch_size(whole) or 0
     for at in range(5 * LENGTH_END * 8):

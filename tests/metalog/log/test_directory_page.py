@@ -1,4 +1,4 @@
-"""``docs/formats/directory.md`` says of each file what the reader makes of its example."""
+"""The examples of ``docs/formats/directory.md`` are read as the page says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWNERS = {
 
 
 def fields(heading: str) -> set[str]:
-    """The names in the first column of the table under a heading, those in code type."""
+    """The names in code type in the first column of the table below a heading."""
     section = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     return set(re.findall(r"^\| `([^`]+)` \|", section, re.M))
 

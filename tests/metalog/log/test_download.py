@@ -1,4 +1,4 @@
-"""A snapshot in pieces: cut anywhere, its batches are those of the whole; and damage is found."""
+"""A snapshot that arrives in parts equals the whole, wherever it is divided; damage is found."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""No flipped bit and no cut loses or changes a record in silence.
+"""No flipped bit and no cut loses or changes a record silently.
 
-Every single bit of a log of some 20 KB and of a snapshot, and every length to which a
-snapshot may be cut: the reader refuses the file, or gives the very same records.
-
-For a log, a flip in batch k is read by the real reader from batch k on, primed with what
-the batches before it left, since those bytes are the same in every run.
+Tests every bit of a log of about 20 KB and of a snapshot, and every length of a cut snapshot: the
+reader refuses the file, or returns the same records. For a flip in batch k of a log, the reader
+starts at batch k with the state after the batches before it, since those bytes are always the
+same.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ def _batches(data: bytes, continuity: Continuity) -> list[Batch]:
 
 
 def _facts(batches: list[Batch]) -> list[tuple[object, ...]]:
-    """All that a record's meaning depends on."""
     return [
         (batch.base_offset, batch.last_offset, batch.epoch, batch.attributes, batch.data)
         for batch in batches
@@ -157,7 +155,7 @@ def test_any_damage_leaves_a_prefix_of_the_records(data: st.DataObject) -> None:
 
 
 ZEROS = 20, 600
-"""Bytes of zeros at a batch's end: less than a sector, from a sector's beginning on, and more."""
+"""Zeros at a batch's end: less than a sector, a sector, and more."""
 
 
 @pytest.mark.parametrize("zeros", ZEROS)
@@ -165,7 +163,7 @@ ZEROS = 20, 600
 def test_every_bit_of_a_last_batch_that_ends_in_zeros(
     zeros: int, padding: int, figure: Callable[[str, int], None]
 ) -> None:
-    """A sector of zeros that was written, at the end of a file or in one that was made longer."""
+    """A written sector of zeros at the end of a file, or in a file that was made longer."""
     first = _batch_of(0, b"x" * (SECTOR - 61 - 70 - 30))
     last = _batch_of(1, b"y" * 20 + bytes(zeros))
     log = first + last + bytes(padding)
@@ -190,7 +188,7 @@ def test_every_bit_of_a_last_batch_that_ends_in_zeros(
 def test_every_cut_of_a_last_batch_that_ends_in_zeros(
     padding: int, figure: Callable[[str, int], None]
 ) -> None:
-    """Cut, and with zeros up to where it was to end: torn, or damage, but not silent."""
+    """Cut, and filled with zeros up to its size: a torn tail or damage, never silent."""
     first, last = _batch_of(0, b"x" * 351), _batch_of(1, b"y" * 20 + bytes(600))
     for cut in range(1, len(last) - 601):
         for tail in (last[:cut], last[:cut] + bytes(len(last) - cut + padding)):

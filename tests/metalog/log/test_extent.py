@@ -1,4 +1,4 @@
-"""A log cut between two batches looks whole; what Kafka left beside it tells of the rest."""
+"""A log cut between two batches looks whole; Kafka's other files show that records are missing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def copied(case: str, tmp_path: Path, *, without: str = "") -> Path:
 
 
 def errors_of_cuts(folder: Path) -> list[CorruptLog | None]:
-    """What is said of the log cut at the end of each batch of its last segment, the first on."""
+    """The error for the log cut at the end of each batch of its last segment, in order."""
     log = DirectoryLog(folder)
     segment, batches = last_segment(log), batches_of_last_segment(log)
     whole = segment.read_bytes()
@@ -57,7 +57,6 @@ def errors_of_cuts(folder: Path) -> list[CorruptLog | None]:
 
 
 def test_a_log_as_kafka_left_it_lacks_nothing(kafka_case: KafkaCase) -> None:
-    """Stopped, or copied while it ran."""
     log = DirectoryLog(kafka_case.log_dir)
     assert (log.missing, log.may_be_missing) == (None, None)
 
@@ -152,7 +151,7 @@ def test_nothing_is_answered_from_a_log_that_lacks_records(tmp_path: Path, run: 
 
 
 def cut(folder: Path, batches: int) -> Path:
-    """The last segment of the log in ``folder``, without its last ``batches``."""
+    """Cuts the last ``batches`` from the last segment of the log in ``folder``."""
     log = DirectoryLog(folder)
     segment = last_segment(log)
     position = batches_of_last_segment(log)[-batches].position
@@ -161,7 +160,7 @@ def cut(folder: Path, batches: int) -> Path:
 
 
 def test_a_strict_loader_stops_and_a_tolerant_one_doubts(tmp_path: Path) -> None:
-    """The gate of an authorizer in a program stays closed as long as records are missing."""
+    """The gate of an embedded authorizer stays closed while records are missing."""
     folder = copied("basic-4.3", tmp_path)
     segment = cut(folder, 2)
     for log in (DirectoryLog(folder), SegmentLog(segment)):
@@ -176,7 +175,7 @@ def test_a_strict_loader_stops_and_a_tolerant_one_doubts(tmp_path: Path) -> None
 
 
 def test_nothing_is_archived_from_a_log_that_lacks_records(tmp_path: Path, run: Run) -> None:
-    """The archive would be without the files that prove it."""
+    """The archive would lack the files that prove it."""
     folder = copied("basic-4.3", tmp_path)
     cut(folder, 2)
     done = run("archive", folder, tmp_path / "archive")

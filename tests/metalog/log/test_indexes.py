@@ -1,4 +1,4 @@
-"""The index files are, byte for byte, those that Kafka made for the same segments."""
+"""The index files equal Kafka's for the same segments, byte for byte."""
 
 from metalog.files import LOCAL_FILES, opened
 from metalog.log.continuity import Continuity
@@ -10,7 +10,7 @@ from tests.support.kafka.cases import KafkaCase
 WRITTEN_BY_A_LEADER = (
     "basic-4.3", "large-4.3", "old-3.7", "old-3.9", "snapshots-4.3", "trimmed-4.3", "demo",
 )  # fmt: skip
-"""A follower appends several batches at once, and has an entry for all of them."""
+"""A follower appends several batches at once, with one index entry for all."""
 
 
 def test_indexes_are_kafkas(kafka_case: KafkaCase) -> None:

@@ -1,4 +1,4 @@
-"""File names and small files of a log's folder mean what Kafka means by them."""
+"""File names and small files of a log's folder are read as Kafka reads them."""
 
 import json
 from contextlib import suppress

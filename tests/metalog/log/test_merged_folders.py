@@ -1,4 +1,4 @@
-"""Several folders of one quorum as one log: what they prove together, and no more."""
+"""Several folders of one quorum as one log, with exactly what they prove together."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Following a quorum's leader: whom an observer asks, and what it makes of the answers.
-
-The answers are those that Kafka 4.3.1 was seen to give; where a leader's log is another, they
-follow KIP-595's rules, written down once more here.
-"""
+"""Following a quorum's leader: which controller an observer asks, and how it handles the answer.
+The answers are those that Kafka 4.3.1 gave; for a leader with another log they follow KIP-595's
+rules."""
 
 from __future__ import annotations
 
@@ -86,7 +84,7 @@ def test_who_does_not_answer_is_left_for_the_next_until_all_were_asked() -> None
 
 
 def test_a_leader_that_cannot_be_reached_where_it_says_is_asked_where_we_were_told() -> None:
-    """Behind a forwarded port: the advertised address leads nowhere."""
+    """Behind a forwarded port the advertised address leads nowhere."""
     follower = Follower([A])
     assert follower.handle_response(A, refusal(FENCED, 1, 4, C)) is ASK_ON
     assert follower.target == C
@@ -155,7 +153,7 @@ def test_what_is_read_and_how_far_it_is_committed() -> None:
 
 
 def named(*batches: Batch) -> list[Batch]:
-    """As they are read: each says from whom it came, and from which byte of the answer."""
+    """Batches as read: each with its sender and its first byte in the answer."""
     found, at = [], 0
     for each in batches:
         found.append(each._replace(file=str(A), position=at))
@@ -220,7 +218,7 @@ def test_below_where_the_reading_began_it_is_begun_again() -> None:
 
 
 def test_what_was_never_committed_is_not_shown_while_it_is_truncated_step_by_step() -> None:
-    """Where the logs part, the leader's mark is of its own log alone, as Kafka has it."""
+    """Where the logs diverge, the leader's mark belongs to its own log alone, as in Kafka."""
     lost = batch(1, ace(7), epoch=1), batch(2, LeaderChangeMessage(leader_id=3), epoch=3)
     kept = batch(0, LeaderChangeMessage(leader_id=2), epoch=2), batch(1, ace(8), epoch=2)
     follower, recorder = led(A), Recorder()
@@ -239,7 +237,7 @@ def test_what_was_never_committed_is_not_shown_while_it_is_truncated_step_by_ste
 
 
 class Leading:
-    """A voter that leads: its log, and KIP-595's answer to a Fetch."""
+    """A leading voter: its log, and KIP-595's answer to a Fetch."""
 
     def __init__(self, epoch: int, log: Sequence[Batch], mark: int) -> None:
         self.epoch = epoch
@@ -277,8 +275,8 @@ class Leading:
 
 @st.composite
 def successions(draw: st.DrawFn) -> list[Leading]:
-    """Leaders, each with a log that holds what was committed under those before it, part of
-    what was not, and what it wrote itself."""
+    """Leaders, each with the committed records of its predecessors, some uncommitted ones, and its
+    own."""
     leaders: list[Leading] = []
     committed: list[Batch] = []
     logs: list[list[Batch]] = [[]]

@@ -1,4 +1,4 @@
-"""One door to a log, by its SOURCE, for reading and for writing."""
+"""Opens any log, by its SOURCE, for reading and for writing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_files_of_every_kind() -> None:
 
 
 def test_a_quorum_is_followed_and_let_go_of(tmp_path: Path) -> None:
-    """A node of ours as the quorum; tests/compat follows Kafka's."""
+    """With a node of ours as the quorum; tests/compat follows Kafka's."""
     with running_in(formatted(tmp_path)) as node:
         [created] = node.replica.create_acls(None, [ACL])
         assert not created.result(30)
@@ -59,13 +59,13 @@ def test_a_quorum_is_followed_and_let_go_of(tmp_path: Path) -> None:
 
 
 def test_a_topic_whose_cluster_does_not_answer() -> None:
-    """tests/compat opens one of Kafka's."""
     with pytest.raises(Unanswered, match=r"topic://127\.0\.0\.1:1/acls: .*refused"):
         open_log("topic://127.0.0.1:1/acls", {"client.id": "us"})
 
 
 def test_a_topic_at_a_listener_that_wants_a_login() -> None:
-    """It says what it speaks to anybody, and hangs up at the first request."""
+    """The listener reports its supported API versions to anybody, and closes at the first
+    request."""
     with serving(opened) as address, pytest.raises(Unanswered) as raised:
         open_log(f"topic://{address}/acls")
     assert str(raised.value).startswith(f"topic://{address}/acls: {address}: it hung up at our")

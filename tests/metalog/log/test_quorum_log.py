@@ -1,7 +1,5 @@
-"""The observer's socket: what it does while nobody leads, and whom it tells what.
-
-A controller here is a thread that answers by the codec; tests/compat has real ones.
-"""
+"""The observer's socket: what it does without a leader, and what it reports to whom. A controller
+here is a thread with the codec; tests/compat has real ones."""
 
 from __future__ import annotations
 
@@ -48,8 +46,8 @@ Answer = Callable[[Any], Any]
 
 @contextmanager
 def controller(answer: Answer, apis: Versions = CONTROLLERS_APIS) -> Iterator[str]:
-    """HOST:PORT of one that gives ``answer`` to each Fetch, one connection after the other; it
-    hangs up at the end."""
+    """HOST:PORT of a controller that sends ``answer`` to each Fetch, one connection at a time, and
+    closes at the end."""
 
     def respond(request: WireRequest) -> bytes:
         if request.head.api_key == 18:
@@ -127,7 +125,7 @@ SNAPSHOT = b"".join(map(encode_batch, snapshot(ace(1), ace(2))))
 
 
 def leading_with_snapshot(asked: Any) -> Any:
-    """A leader of all of LOG, and of a snapshot of it, to which it sends whoever asks for 0."""
+    """A leader of all of LOG and of a snapshot, to which it directs a Fetch of offset 0."""
     place = asked.topics[0].partitions[0]
     if hasattr(place, "position"):
         parts = response_parts(59, 1)
@@ -172,7 +170,7 @@ def test_reading_stops_at_the_high_water_mark_and_polling_goes_on() -> None:
 def test_a_history_goes_back_beyond_the_leaders_snapshot(
     begin: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kafka has nobody fetch offset 0 once there is a snapshot; the records after it are there."""
+    """Kafka refuses offset 0 once there is a snapshot; the records after the snapshot are there."""
     with controller(leading_with_snapshot) as address:
         assert main(["history", f"quorum://{address}", "--from", begin, "--json"]) == 0
         assert '"at":2,' in capsys.readouterr().out
@@ -207,7 +205,7 @@ def test_no_verb_answers_where_a_record_of_a_quorum_cannot_be_read(
 
 
 def test_a_fault_that_keeps_a_log_from_being_followed_is_told() -> None:
-    """Else whoever follows waits for nothing, and does not know it."""
+    """Otherwise the follower would wait without a sign."""
     answers = [leading(3)]
 
     def tell(fault: Exception) -> None:
@@ -221,7 +219,7 @@ def test_a_fault_that_keeps_a_log_from_being_followed_is_told() -> None:
 
 
 def test_a_poll_without_news_takes_its_time_and_no_more() -> None:
-    """The leader is asked to wait for what is left of the time."""
+    """The leader is asked to wait for the remaining time."""
     waits, lead = [], leading(3)
 
     def answer(asked: Any) -> Any:
@@ -302,7 +300,7 @@ def test_a_replica_goes_on_with_its_image_when_the_quorum_is_gone() -> None:
 
 
 def test_the_clusters_id_is_asked_for_where_it_is_wanted_alone() -> None:
-    """Controllers log who asks for it without the right to."""
+    """Controllers log a request for it by a client without permission."""
     described: list[Any] = []
     lead = leading(3)
 
@@ -332,7 +330,7 @@ def test_the_clusters_id_is_asked_for_where_it_is_wanted_alone() -> None:
 
 
 def test_after_a_loss_silent_controllers_do_not_hold_up_those_after_them() -> None:
-    """One after the other, each would take the time of a connection."""
+    """Asked in sequence, each would take the time of a connection."""
     settings = client_settings({"socket.connection.setup.timeout.ms": "60000"})
     with ExitStack() as stack:
         silent = [
@@ -350,7 +348,7 @@ def test_after_a_loss_silent_controllers_do_not_hold_up_those_after_them() -> No
 def test_an_archive_asks_once_for_the_id_that_controllers_do_not_tell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From then on each Fetch carries it, so that another cluster's controller refuses."""
+    """After that each Fetch carries it, so that another cluster's controller refuses."""
     told: list[str | None] = []
     lead = leading(3)
 

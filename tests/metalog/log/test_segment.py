@@ -1,4 +1,4 @@
-"""A file is read in blocks, however its batches lie across them, and never held whole."""
+"""A file is read in blocks, whatever the sizes of its batches, and never kept whole."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tests.support.kafka.cases import kafka_case
 
 
 class Watched(MemoryReadable):
-    """Keeps the sizes of all reads."""
-
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.sizes: list[int] = []
@@ -114,7 +112,7 @@ def test_zeros_are_a_torn_tail_only_to_the_end_of_the_file(
     ids=["a sector", "all from a sector on", "less than one", "not where one is"],
 )
 def test_sectors_that_never_came_to_the_disk_are_a_torn_tail(hole: slice, is_torn: bool) -> None:
-    """After a power cut a file may be as long as it was to be, and hold zeros."""
+    """After a power cut a file may have its full length, with zeros."""
     whole = batch(0, 100)
     torn = bytearray(whole + batch(1, 3000))
     torn[hole] = bytes(len(torn[hole]))

@@ -1,7 +1,5 @@
-"""A log in a topic of librdkafka's mock cluster: what a reader is given, and what is refused.
-
-What transactions promise is shown at a real Kafka (``tests/compat/test_topic.py``).
-"""
+"""A log in a topic of librdkafka's mock cluster: what a reader gets, and what is refused.
+Transactions need a real Kafka (``tests/compat/test_topic.py``)."""
 
 from __future__ import annotations
 
@@ -211,7 +209,7 @@ def test_settings_are_in_no_repr() -> None:
 
 
 def test_a_cluster_that_is_gone_is_noticed_by_its_silence() -> None:
-    """By every follower, though librdkafka may say nothing of it, or something else last."""
+    """By every follower, whatever librdkafka reports last."""
     with ExitStack() as held, ExitStack() as running:
         bootstrap = running.enter_context(mock_kafka())
         made = MockedCluster(new_address(bootstrap))
@@ -232,7 +230,7 @@ def test_a_cluster_that_is_gone_is_noticed_by_its_silence() -> None:
 def test_a_topic_without_a_cluster_says_what_a_cluster_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Our own client's words, not librdkafka's, and as soon."""
+    """In our own client's words, not librdkafka's, and as soon."""
     with closing(socket.create_server(("127.0.0.1", 0))) as nobody:
         gone = f"127.0.0.1:{nobody.getsockname()[1]}"
     said = []

@@ -1,7 +1,5 @@
-"""Who writes the log in a topic: one of several, on librdkafka's mock cluster.
-
-What Kafka does with a node that dies is shown at a real one (``tests/compat/test_topic_nodes.py``).
-"""
+"""The election of one writer for the log in a topic, on librdkafka's mock cluster.
+``tests/compat/test_topic_nodes.py`` kills nodes beside a real Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A metadata log as a topic's messages: what was written is read, and nothing else passes."""
+"""A metadata log as a topic's messages: the written log is read back, and anything else is
+refused."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from metalog.records.frame import Undecodable
 from tests.support.disk.tiny_log import ace, batch, leader_change, raw
 
 LOG = (leader_change(0, 1), batch(2, ace(1), ace(2)), batch(5, ace(3)))
-"""As a topic has it: each append is followed by its transaction's marker."""
+"""As in a topic: each append is followed by its transaction's marker."""
 
 
 def stored(batches: Iterable[Batch], encoding: Encoding = "kraft") -> list[Stored]:

@@ -1,4 +1,4 @@
-"""Who may write a folder's log, and what stands in it afterwards."""
+"""Who may write a folder's log, and its contents afterwards."""
 
 import shutil
 import subprocess
@@ -105,7 +105,7 @@ def test_bootstrap_records_are_those_of_the_format(tmp_path: Path) -> None:
 
 
 def test_bootstrap_records_are_those_of_kafka_4_4s_format(tmp_path: Path) -> None:
-    """The same come first in the log, as by the same node of 4.4.0."""
+    """They come first in the log, as by the same node of 4.4.0."""
     case = kafka_case("unstable-4.4")
     folder = tmp_path / "d"
     (folder / PARTITION).mkdir(parents=True)
@@ -385,7 +385,7 @@ KEPT = ("notes.part", "9-1.checkpoint.part", "00000000000000000009-0000000001.pa
 
 
 def test_what_a_killed_writer_left_is_gone_with_the_next_claim(tmp_path: Path) -> None:
-    """Ours, and what Kafka deletes when it starts; nothing else."""
+    """Our files, and those that Kafka deletes when it starts; no others."""
     folder = formatted(tmp_path / "d")
     partition = folder / PARTITION
     partition.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The hot path gives what the ordinary way gives, on plain records and on all others."""
+"""The fast path equals the general one, on plain records and on all others."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -56,7 +56,7 @@ def outcome(read, batch: Batch):
 
 
 def one_by_one(payload: bytes, count: int):
-    """The records without a shorter way for any of them."""
+    """Decodes every record by the general path."""
     at = 0
     for index in range(count):
         record, at = read_record(payload, at, index)
@@ -127,7 +127,7 @@ def test_every_width_of_offset_delta():
 
 
 def test_every_width_of_a_length():
-    """Of a record and of its value: where a second byte is needed, and where a third."""
+    """The length of a record and of its value, with one, two and three bytes."""
     sizes = [size for least in (64, 8192) for size in range(least - 20, least + 3)]
     records = [RemoveTopicRecord(bytes(16), ((9, bytes(size - 25)),)) for size in sizes]
     batch = build_batch(0, 0, 0, [(record, 0) for record in records])
@@ -175,7 +175,7 @@ def test_a_run_of_plain_acls_is_one_part_and_ends_at_what_is_not_plain():
 
 
 def test_threads_may_decode_at_once(monkeypatch):
-    """Forgotten and learned anew by all of them, what is remembered of offsets stays right."""
+    """Also while they empty and fill the cache of offsets."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

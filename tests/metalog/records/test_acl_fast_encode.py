@@ -1,4 +1,5 @@
-"""The short way to an ACL record's value gives the bytes of the long one, or leaves it to that."""
+"""The fast path for an ACL record's value gives the same bytes, or leaves the value to the general
+one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages as Avro: nothing is lost, and what cannot be read says why."""
+"""Messages as Avro: nothing is lost, and an unreadable message has a reason."""
 
 from __future__ import annotations
 

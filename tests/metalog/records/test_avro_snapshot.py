@@ -1,4 +1,4 @@
-"""A snapshot in Avro: any Avro reader reads its records, and no damage goes unseen."""
+"""A snapshot in Avro: any Avro reader reads it, and any damage is found."""
 
 from __future__ import annotations
 

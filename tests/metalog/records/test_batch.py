@@ -1,4 +1,4 @@
-"""Batches: every way in which one can be wrong is one CorruptLog that says where."""
+"""Every fault of a batch is one CorruptLog with its position."""
 
 import gzip
 import pickle
@@ -68,7 +68,7 @@ def fault_of(data: bytes) -> CorruptLog | None:
 
 
 def read_all(data: bytes) -> tuple[Batch, list]:
-    """The batch with all that its reader gives, checked against each other."""
+    """The batch with all results of its reader, compared with each other."""
     batch = decode_batch(data)
     messages = batch.messages()
     assert messages == [entry.message for entry in batch.entries()]
@@ -119,7 +119,7 @@ def test_log_append_time_is_that_of_the_batch():
 
 @pytest.mark.parametrize("original", [SMALL, CONTROL], ids=["records", "control"])
 def test_no_flipped_bit_goes_unseen(original):
-    """Base offset and epoch lie outside the checksum: they may change, and no record does."""
+    """Base offset and epoch lie outside the checksum: a flip there changes no record."""
     expected = [(e.timestamp, e.version, e.message) for e in decode_batch(original).entries()]
     for bit in range(8 * len(original)):
         damaged = bytearray(original)
@@ -198,7 +198,7 @@ def test_no_length_is_trusted(length):
 
 @pytest.mark.parametrize("count", [4, 6])
 def test_a_record_count_that_does_not_fit_the_records_is_refused(count):
-    """Kafka drops the fifth record without a word."""
+    """Kafka silently drops the fifth record."""
     batch = with_header_field(SMALL, COUNT_AT, "i", count)
     batch = with_header_field(batch, LAST_OFFSET_DELTA_AT, "i", count - 1)
     with pytest.raises(CorruptLog, match=r"follow the last record|only 5 records"):
@@ -209,7 +209,7 @@ def test_a_record_count_that_does_not_fit_the_records_is_refused(count):
 
 @pytest.mark.parametrize("compression", [0, 1])
 def test_a_record_count_of_2_to_the_31_takes_no_memory(compression):
-    """Kafka dies of it."""
+    """Kafka runs out of memory."""
     count = (1 << 31) - 1
     batch = with_payload(SMALL, gzip.compress(SMALL[HEADER_SIZE:])) if compression else SMALL
     batch = with_header_field(batch, ATTRIBUTES_AT, "h", compression)

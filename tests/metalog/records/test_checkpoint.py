@@ -1,4 +1,4 @@
-"""Checkpoints: whole or refused, and what is written is whole."""
+"""A checkpoint is complete or refused; one that is written is complete."""
 
 import pytest
 from hypothesis import given, settings

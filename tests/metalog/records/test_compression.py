@@ -1,4 +1,4 @@
-"""Compressed payloads: what Kafka's compressors write is read, within a bound, and nothing else."""
+"""Everything that Kafka's compressors write is read, within a bound, and nothing else."""
 
 import gzip
 import struct
@@ -48,7 +48,7 @@ def test_a_bomb_is_refused_at_the_limit(name):
 
 
 def test_a_batch_inflates_to_a_multiple_of_its_bytes():
-    """60 kB that inflated to 64 MiB took 2.5 GB once they were records."""
+    """60 kB that inflated to 64 MiB took 2.5 GB as records."""
     sizes = [most_inflated(size) for size in (10, 60_000, 200_000, 1 << 30)]
     assert sizes == [1 << 20, 3_840_000, 12_800_000, 64 << 20]
 

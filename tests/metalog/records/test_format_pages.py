@@ -1,4 +1,4 @@
-"""The pages in docs/formats say of their example bytes what the code makes of them."""
+"""The example bytes in docs/formats decode as the pages say."""
 
 import json
 import re
@@ -32,7 +32,7 @@ ACL = AccessControlEntryRecord(
 
 
 def tables(page: str) -> list[list[tuple[list[str], bytes]]]:
-    """The rows of each table that has a column of bytes: all cells, and those bytes."""
+    """The rows of each table with a column of bytes: all cells, and the bytes."""
     found: list[list[tuple[list[str], bytes]]] = []
     in_table = False
     for line in (PAGES / page).read_text().splitlines():

@@ -1,4 +1,4 @@
-"""The metadata frame and control records: what cannot be decoded says why, and raises nothing."""
+"""The metadata frame and control records: an undecodable one has a reason, and raises nothing."""
 
 import pytest
 from hypothesis import given
@@ -117,7 +117,7 @@ def test_the_version_of_a_control_record_is_its_first_field():
 
 
 def test_more_tagged_fields_than_anybody_has_are_not_read():
-    """Each takes two bytes, and thirty times that once it is read."""
+    """Each takes two bytes, and thirty times that in memory."""
     for count in (1_024, 1_025):
         size = bytearray()
         write_unsigned_varint(size, count)

@@ -1,4 +1,4 @@
-"""Every log, snapshot and bootstrap file that Kafka wrote, against what Kafka's tools say of it."""
+"""Every log, snapshot and bootstrap file of Kafka, compared with the output of Kafka's tools."""
 
 from base64 import b64decode
 from functools import cache
@@ -19,7 +19,7 @@ from tests.support.kafka.cases import KafkaCase, kafka_cases
 
 @cache
 def read_batches(path: Path) -> list[tuple[Batch, list[MessageEntry]]]:
-    """With their entries, which most tests look at: a file is decoded once."""
+    """With their entries, which most tests need: a file is decoded once."""
     return [(batch, list(batch.entries())) for batch in batch_files.read_batches(path)]
 
 
@@ -33,7 +33,7 @@ def checkpoints(case: KafkaCase) -> list[Path]:
 
 
 def described(entry, batch):
-    """An entry as ``records.jsonl`` has it, Kafka's own words for what it refuses left out."""
+    """An entry in the form of ``records.jsonl``, without Kafka's own words for a refusal."""
     line = {"offset": entry.offset, "epoch": batch.epoch, "timestamp": entry.timestamp}
     message = entry.message
     if isinstance(message, Undecodable) and message.lenient is not None:

@@ -1,4 +1,4 @@
-"""Messages: what is written comes back, in every version of every type."""
+"""A message in every version of every type reads back equal."""
 
 import json
 import pickle
@@ -56,7 +56,8 @@ def test_a_message_comes_back_from_its_json_form(schema, version, data):
 
 
 COUNTS = (0, 1, 62, 63, 64, 126, 127, 200)
-"""Of items: about where ``fields`` reads them one by one, and where a length has two bytes."""
+"""Numbers of items: around the end of the one-by-one path of ``fields``, and of one-byte
+lengths."""
 numbered = pytest.mark.parametrize("count", COUNTS)
 
 

@@ -1,4 +1,4 @@
-"""Strings are read as Java reads them, so that a name means the same to both."""
+"""Strings are read as Java reads them, so that both see the same name."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Passing over a record gives what decoding it gives, but for what its body says."""
+"""Skipping a record gives the same result as decoding it, except for its body."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def assert_equal_but_for_bodies(batch: Batch) -> None:
 
 
 def is_of_unread_type(message: object) -> bool:
-    """What is wrong in a body is not seen by design; the type and its version are known."""
+    """Faults in a skipped body are not found, by design; the type and its version are."""
     if isinstance(message, Undecodable):
         return any(message.api_key == each.API_KEY for each in TYPES)
     return isinstance(message, TYPES)

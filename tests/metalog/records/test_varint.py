@@ -1,4 +1,4 @@
-"""Varints: every value comes back, Kafka's examples hold, and bad bytes are refused."""
+"""Varints: every value reads back, Kafka's examples hold, and bad bytes are refused."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The first of several peers that can be used, whatever the others do."""
+"""The first usable peer is used, whatever the others do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SILENT = (
 
 @contextmanager
 def silent() -> Iterator[Address]:
-    """Takes a connection and says nothing."""
+    """Accepts a connection and sends nothing."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         yield Address("127.0.0.1", listener.getsockname()[1])
 
@@ -37,7 +37,7 @@ def dead() -> Address:
 
 
 def test_silent_and_dead_peers_do_not_hold_up_those_after_them() -> None:
-    """Were they waited for, it would take a minute each."""
+    """Waiting for each would take a minute."""
     with (
         silent() as first,
         silent() as second,

@@ -1,4 +1,4 @@
-"""A connection that goes wrong says in one line who and why, in time, and is closed."""
+"""A failing connection reports in one line who and why, in time, and is closed."""
 
 from __future__ import annotations
 
@@ -43,14 +43,13 @@ def test_it_hangs_up_at_once() -> None:
 
 
 def test_it_says_nothing() -> None:
-    """Until we hang up."""
     silent = serving(lambda peer: peer.makefile("rb").read())
     with silent as address, pytest.raises(Unreachable, match="no answer in time"):
         Connection(address, HASTY)
 
 
 def test_it_says_little_by_little() -> None:
-    """The deadline is the request's, not that of each byte: 256 would take half a minute."""
+    """The deadline is the request's, not each byte's: 256 bytes would take half a minute."""
 
     def drip(peer: socket.socket) -> None:
         opened(peer)
@@ -92,7 +91,7 @@ def test_it_hangs_up_on_a_later_question() -> None:
 
 
 def test_a_name_for_a_dead_and_a_live_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As ``localhost`` is for ::1, where nobody listens, and for 127.0.0.1."""
+    """Such as ``localhost``, for ::1 without a listener and for 127.0.0.1."""
     with serving(opened) as address:
         dead = socket.getaddrinfo("127.0.0.1", 1, type=socket.SOCK_STREAM)
         live = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)

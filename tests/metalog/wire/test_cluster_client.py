@@ -1,4 +1,4 @@
-"""What is repeated and what is not: a write of unknown outcome never is."""
+"""Requests are repeated, except for a write of unknown outcome."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_read_that_is_never_answered_ends() -> None:
 
 @pytest.mark.parametrize("answer", [None, created(), listed()])
 def test_a_write_of_unknown_outcome_is_not_repeated(answer: Body | None) -> None:
-    """Not answered, or by an answer that says nothing about the ACL."""
+    """No answer, or one without a result for the ACL."""
     with (
         answering(lambda request: answer) as (address, asked),
         pytest.raises(OutcomeUnknown, match=r"whether it was done is not known$"),
@@ -102,7 +102,7 @@ def test_a_write_goes_on_to_the_controller_that_leads() -> None:
 
 
 def test_acls_of_a_newer_kafka_are_told_apart() -> None:
-    """By what Kafka 4.3 has no name for: resource type 8, operation 16, permission 4."""
+    """By codes that Kafka 4.3 has no name for: resource type 8, operation 16, permission 4."""
     answer = listed(NONE, resource(2, (3, 3), (16, 3), (16, 2), (3, 4)), resource(8, (3, 3)))
     with answering(lambda request: answer) as (address, _):
         found = client(address).describe_acls(ANY_ACL)

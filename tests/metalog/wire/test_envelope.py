@@ -1,4 +1,4 @@
-"""Envelopes: what a broker puts in, a controller takes out; in both versions, errors included."""
+"""Envelopes: a controller unwraps what a broker wrapped, in both versions, with errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an observer asks, in every version; and that no quorum can take it for one of its own."""
+"""An observer's requests in every version; no quorum can take it for a voter."""
 
 from __future__ import annotations
 

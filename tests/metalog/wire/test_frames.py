@@ -1,4 +1,4 @@
-"""Frames come out whole, however the bytes were cut, and never longer than allowed."""
+"""Frames come out whole, wherever the bytes are divided, and never above the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kio's writer writes is read as it was; what lies or is cut is refused; nothing else."""
+"""Bytes of kio's writer read back equal; false or truncated bytes are refused."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_array_that_says_it_is_vast_is_refused_at_once(declared: type, wire: 
 
 
 def test_a_string_longer_than_kafka_reads_is_refused() -> None:
-    """Kafka closes the connection over it, as a node does over ``Malformed``."""
+    """Kafka closes the connection, as a node does at ``Malformed``."""
     declared = request_type(51, 0)
     deletion = get_type_hints(declared)["deletions"].__args__[0]
     longest, longer = (
@@ -161,7 +161,7 @@ def test_a_request_of_more_elements_than_its_bound_is_refused(shape: Shape) -> N
 
 
 def test_announced_elements_are_refused_before_any_is_read() -> None:
-    """The first of them could not be read."""
+    """Not even the first could be read."""
     payload = request(request_type(30, 3), Shape())[:-2] + b"\xff\xff\xff\xff\x07"
     with pytest.raises(TooManyElements):
         assert UnreadRequest(read_head(payload), payload, 1000).body

@@ -1,4 +1,4 @@
-"""Kafka's client keys as a TLS context and a login; what cannot be had is refused by name."""
+"""Kafka's client keys as a TLS context and a login; unsupported ones are refused by name."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_times_and_what_is_passed_over() -> None:
 def test_a_pkcs12_keystore_as_keytool_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its key and chain are given to ``ssl``, and no file with the key is left."""
+    """Its key and chain go to ``ssl``, and no file with the key remains."""
     store = tmp_path / "client.p12"
     make = ["keytool", "-genkeypair", "-keyalg", "EC", "-dname", "CN=client", "-alias", "a"]
     kept = ["-keystore", str(store), "-storetype", "PKCS12", "-storepass", "secret-of-store"]

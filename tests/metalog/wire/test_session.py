@@ -1,8 +1,6 @@
-"""The client's side of a connection: what is sent, what is taken, and what ends it.
-
-The peer here answers by the same codec, which other tests hold against kio and a real Kafka;
-scramp is the server of SCRAM.
-"""
+"""The client's side of a connection: requests, accepted answers, and what ends it. The peer answers
+with the same codec, which other tests compare with kio and a real Kafka; scramp is the server of
+SCRAM."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ SCRAM = SaslCredentials("SCRAM-SHA-512", "alice", "secret")
 
 
 class Peer:
-    """Answers each request by ``answers[api key]``, a function of the request to a body."""
+    """Answers each request by ``answers[api key]``, a function from the request to a body."""
 
     def __init__(self, answers: dict[int, Callable[[WireRequest], Any]] | None = None) -> None:
         self.asked: list[tuple[int, int]] = []
@@ -54,7 +52,7 @@ class Peer:
 
 
 def connect(session: ClientSession, peer: Peer, *, chunk: int = 1 << 20) -> None:
-    """Until nobody has anything more to say."""
+    """Runs until neither side has more to send."""
     to_send = session.opening()
     while to_send:
         answered = peer.answer(to_send)
@@ -69,7 +67,7 @@ def session_of(credentials: SaslCredentials | None = None) -> ClientSession:
 
 
 def scram_server(password: str) -> dict[int, Callable[[WireRequest], Any]]:
-    """Handshake and authenticate, as a Kafka that knows alice."""
+    """Handshake and authentication, as by a Kafka that has the user alice."""
     mechanism = scramp.ScramMechanism("SCRAM-SHA-512")
     held = mechanism.make_auth_info(password, iteration_count=4096)
     server = mechanism.make_server(lambda _: held)
@@ -139,7 +137,7 @@ def test_a_mechanism_that_is_not_offered() -> None:
 def test_a_peer_that_does_not_know_our_version_of_api_versions_is_asked_in_its_own(
     most: int | None, asked: list[tuple[int, int]]
 ) -> None:
-    """KIP-511: error 35 in version 0, with the range of ApiVersions alone, or (0.10) nothing."""
+    """KIP-511: error 35 in version 0, with the range of ApiVersions alone, or nothing (0.10)."""
     told = {} if most is None else {18: VersionRange(0, most)}
 
     def answer(request: WireRequest) -> Any:

@@ -1,5 +1,3 @@
-"""``docs/formats/wire.md`` shows the bytes that an observer sends."""
-
 from __future__ import annotations
 
 import re

@@ -1,4 +1,4 @@
-"""ACLs in Avro: no changed byte passes for another ACL, and no schema is a bomb."""
+"""ACLs in Avro: no changed byte turns into another ACL, and no schema exhausts memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def with_fields(*types: Any) -> dict[str, Any]:
 
 
 def deflated(data: bytes, times: int) -> bytes:
-    """Compressed once: after a full flush the same block can follow itself."""
+    """Compressed once: after a full flush the same block can be repeated."""
     stream = zlib.compressobj(9, zlib.DEFLATED, -15)
     return (stream.compress(data) + stream.flush(zlib.Z_FULL_FLUSH)) * times + stream.flush()
 

@@ -1,4 +1,4 @@
-"""What is written means no more ACLs than its reader takes of a rule, and of a file."""
+"""A written file has no more ACLs than its reader accepts, for each rule and in total."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def entries(names: int, hosts: int, operations: int) -> tuple[AclEntry, ...]:
-    """All combinations, of one principal."""
     kinds = list(Operation)[3 : 3 + operations]
     return tuple(
         AclEntry(

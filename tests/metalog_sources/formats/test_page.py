@@ -1,4 +1,4 @@
-"""Every example of docs/formats/acl-files.md is read, and says what the page says."""
+"""Every example of docs/formats/acl-files.md is read with the page's meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each format means, and what is said of a mistake: the file, the place, the known word."""
+"""The meaning of each format, and the errors: file, position, and the nearest known word."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_json_lines() -> None:
 
 
 def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
-    """KIP-11's JSON does not say which resource it is for: that is the node's path."""
+    """KIP-11's JSON does not name its resource: the node's path does."""
     with pytest.raises(InvalidRequest, match="do not say on which resource they are; give zookee"):
         read_json('{"version": 1, "acls": []}', "a")
 

@@ -1,4 +1,4 @@
-"""What a format writes it reads back, and equal ACLs give equal bytes, however ordered."""
+"""Each format reads back what it writes, and equal ACLs give equal bytes in any order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ seeds = st.integers(0, 1 << 32)
 
 
 def shuffled(document: Document, seed: int) -> Document:
-    """The same ACLs in another order; repeated ones are left out, since the first counts."""
+    """The same ACLs in another order, without repeated ones, since the first counts."""
     once = {entry.acl: entry for entry in reversed(document.entries)}
     mixed = list(once.values())
     Random(seed).shuffle(mixed)
@@ -88,7 +88,8 @@ def test_json(document: Document, seed: int) -> None:
 
 @given(documents)
 def test_the_lines_of_an_export_are_read_in_short_and_no_otherwise(document: Document) -> None:
-    """A list of one host is never in short; the place of an ACL is where its object begins."""
+    """A list of one host never takes the fast path; an ACL's position is the start of its
+    object."""
     text = write_json(Document(document.entries))
     whole = re.sub(r'"host":("(?:[^"\\]|\\.)*")', r'"host":[\1]', text)
     assert read_json(whole, "a") == read_json(text, "a")
@@ -118,7 +119,7 @@ odd_names = st.lists(st.sampled_from([*ODD_PARTS, "@", "\x1b[2J", "é", "\U000e0
 def test_cells_of_csv_are_read_back_and_no_terminal_or_spreadsheet_acts_on_them(
     texts: list[str],
 ) -> None:
-    """The formulas' beginnings are OWASP's, on CSV injection."""
+    """The characters that begin a formula are OWASP's, on CSV injection."""
     line = csv_row(texts)
     [row] = csv.reader([line], strict=True)
     assert [csv_text(cell) for cell in row] == texts
@@ -129,7 +130,7 @@ def test_cells_of_csv_are_read_back_and_no_terminal_or_spreadsheet_acts_on_them(
 
 @given(odd_names)
 def test_names_of_any_csv_are_read_as_they_stand(name: str) -> None:
-    """Marks of what is missing are between rows; within a name they belong to it."""
+    """The marker of missing entries stands between rows; within a name it belongs to it."""
     head = ",".join(COLUMNS)
     cell = name.replace('"', '""')
     row = f'User:a,Group,LITERAL,"x{cell}",Read,Allow,*'

@@ -1,4 +1,4 @@
-"""Words are what bash makes of them, held against bash itself; all else is refused."""
+"""Words are split as by bash itself, or refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def scripts() -> Iterator[str]:
 
 
 def ours(script: str) -> list[list[str]] | None:
-    """The words after each command's first; None where it is refused or not to be compared."""
+    """The words after each command's first; None if refused or not comparable."""
     try:
         found = list(commands(script, "a.sh"))
     except InvalidRequest:
@@ -55,7 +55,7 @@ def ours(script: str) -> list[list[str]] | None:
 
 
 def bashs(texts: list[str], folder: Path) -> Iterator[list[list[str]]]:
-    """The same from bash, in a folder without a file, for each text."""
+    """The same from bash, for each text, in an empty folder."""
     written, empty = folder / "scripts", folder / "empty"
     written.mkdir()
     empty.mkdir()

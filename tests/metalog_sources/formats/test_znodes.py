@@ -1,4 +1,4 @@
-"""Kafka's znodes: what Kafka 3.9.1 wrote into ZooKeeper 3.8.4, and what KIPs spell otherwise."""
+"""Kafka's znodes: those that Kafka 3.9.1 wrote into ZooKeeper 3.8.4, and the forms of KIPs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USER = (
     b'server_key=NpQ3HyE9wizf2KA6kyePLZhI5wLYeTpeQtzRgTsjVsM=,iterations=4096",'
     b'"producer_byte_rate":"1024"}}'
 )
-"""What ``kafka-configs --add-config SCRAM-SHA-256=[iterations=4096,password=p]`` wrote."""
+"""The output of ``kafka-configs --add-config SCRAM-SHA-256=[iterations=4096,password=p]``."""
 DRAFT = (
     b'{"version":1,"acls":[{"principal":"alice","permissionType":"ALLOW","operations":["READ"],'
     b'"hosts":["*"]},{"principal":"*:*","permissionType":"DENY","operations":["EDIT"],'

@@ -1,7 +1,5 @@
-"""``metalog pipeline demo``: the pipeline finds exactly what was planted in the year.
-
-In its first days of April, on the last of which a grant is lost while a broker's clock is wrong.
-"""
+"""``metalog pipeline demo``: the pipeline finds exactly what the year contains. Run over the first
+days of April; on the last, a grant is lost while a broker's clock is wrong."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The year that ``metalog pipeline demo`` makes up is one that Kafka could have written, and
-what it says of itself is so: held here without Spark, by another way of deciding."""
+"""Kafka could have written the year of ``metalog pipeline demo``, and its claims are true: checked
+without Spark, by another way of deciding."""
 
 from __future__ import annotations
 
@@ -68,7 +68,6 @@ def texts(made: Made) -> list[tuple[str, str]]:
 
 
 def texts_of(made: Made) -> list[tuple[str, str]]:
-    """Each line that was written, with its broker."""
     return [
         (path.parent.name, text)
         for path in sorted(made.audit.rglob("*.gz"))
@@ -78,7 +77,6 @@ def texts_of(made: Made) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def lines(texts: list[tuple[str, str]]) -> list[Line]:
-    """Those that say something."""
     found = []
     for broker, text in texts:
         try:

@@ -243,7 +243,7 @@ def test_what_everyone_has_and_is_denied_is_of_each_principal(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """frank alters configurations, and everyone the cluster; bob reads what nobody may; everyone
-    writes to every topic and has it deleted, which is not a pair of bob's or frank's."""
+    writes to and deletes every topic, which makes no pair for bob or frank."""
     everyone = "User:*"
     alters, configures = (
         allow("kafka-cluster", power.operation, principal, kind=ResourceType.CLUSTER)
@@ -297,7 +297,7 @@ def test_denied(tables: Tables, day: Window) -> None:
 def test_denials_are_by_what_was_asked_and_grants_by_hosts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """And a command to make whoever was denied as good as a super user is offered to nobody."""
+    """No command that makes a denied user as powerful as a super user is offered."""
     here, there = "10.0.0.1", "10.0.0.2"
     acls = [allow("t", READ, BOB, host=here), allow("t", WRITE, BOB, host=there)]
     acls += [allow("u", each, BOB, host=host) for each in (READ, WRITE) for host in (here, there)]
@@ -386,7 +386,7 @@ def test_without_any_allowed_line_the_line_for_log4j_is_said(
 def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Be they those of whole days, or those by which a day is counted that the window cuts."""
+    """For the uses of whole days, and for those of a day that the window cuts."""
     tables = SHOP.folder(spark, tmp_path / "gone", *READ_BY_DAY)
     with pytest.raises(InvalidSource, match=r"decisions has 0 requests of 2026-.* 1,528"):
         judged(tables, window_of(tables, "2026-01-01T00:30"))
@@ -399,7 +399,7 @@ def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
 def test_what_was_allowed_and_cannot_be_asked_is_not_passed_over(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """As folders of before may have it; what was denied used no grant."""
+    """Older folders may have such rows; a denied request used no grant."""
     from pyspark.sql import functions as f
 
     tables = SHOP.folder(spark, tmp_path / "odd", *READ_BY_DAY)
@@ -419,7 +419,8 @@ def test_what_was_allowed_and_cannot_be_asked_is_not_passed_over(
 
 
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
-    """And one of a controller what only controllers log; what waits, whatever may decide it."""
+    """Also an hour of a controller for requests that only controllers log; a waiting request may
+    use any ACL."""
     dark, led = frozenset({("2", 7)}), frozenset(range(23))
     dusk = SHOP._replace(brokers=("1", "2"), dark=dark, led=led)
     tables = dusk.folder(spark, tmp_path / "dusk", *READ_BY_DAY)
@@ -452,7 +453,8 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
 def test_what_a_snapshot_within_the_window_has_is_not_called_unused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Its ACLs may be a minute old; over a window that begins with it they are as old as that."""
+    """Its ACLs may be a minute old; for a window that begins with it they are as old as the
+    window."""
     late = SHOP._replace(known_from=24, days=2)
     tables = late.folder(spark, tmp_path / "late", *READ_BY_DAY)
     both = judged(tables, window_of(tables))
@@ -465,7 +467,7 @@ def test_what_a_snapshot_within_the_window_has_is_not_called_unused(
 
 
 def waits(principal: str, operation: Operation, name: str) -> tuple[Any, ...]:
-    """A row of WAITING: a broker allowed it on a topic, six hours after all else."""
+    """A row of WAITING: a broker allowed it on a topic, six hours after all others."""
     asked = (principal, "10.0.0.1", operation.name, "TOPIC", name, "LITERAL")
     answer = ("Produce", 1, "ALLOWED", None, False)
     return (moment(30), "1", *asked, *answer, "audit.log", 1, moment(30).date())

@@ -1,4 +1,4 @@
-"""The least set and grants that were added after the window."""
+"""The least set, and grants that were added after the window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_what_was_granted_after_the_window_stays(spark: SparkSession, tmp_path: Path) -> None:
-    """No audit line of the window can say whether it is needed."""
+    """No audit line of the window can show whether it is needed."""
     used, idle = allow("orders", READ, BOB), allow("idle", READ, BOB)
     new, again = allow("new", WRITE, "User:new"), allow("again", READ, BOB)
     lifetimes = (life(1, used), life(2, idle), life(3, new, 20), life(4, again, end=2))

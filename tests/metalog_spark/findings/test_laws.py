@@ -1,7 +1,5 @@
-"""Laws that hold for the findings of any day of random traffic and changing ACLs.
-
-Everything is held against the spec's linear scan, request by request.
-"""
+"""Laws for the findings of any day of random traffic and changing ACLs, compared with the spec's
+linear scan, request by request."""
 
 from __future__ import annotations
 
@@ -78,7 +76,7 @@ def some_world(seed: int) -> World:
 
 
 class Replay:
-    """What the spec says of a world's requests by one set of ACLs or another."""
+    """The spec's decisions on a world's requests by different sets of ACLs."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -135,7 +133,7 @@ def test_what_can_go_goes_all_at_once_and_no_answer_changes(case: Case) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_so_it_is_in_other_worlds(seed: int) -> None:
-    """Without Spark, as what is counted in parts adds up."""
+    """Without Spark, since partial counts add up."""
     world = some_world(seed)
     lifetimes = AclLifetimes(world.lifetimes)
     said = tally(lifetimes, (request(ask, world._decided(ask)) for ask in world.asks))

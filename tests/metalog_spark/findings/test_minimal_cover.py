@@ -203,8 +203,7 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
 def test_no_fewer_acls_would_do(
     names: dict[Operation, set[str]], others: set[str], wide: Acl, limits: CoverLimits
 ) -> None:
-    """Held against each choice of the prefixes that may be taken, beside which the names under
-    none of them need an ACL each."""
+    """Compared with each choice of allowed prefixes; names under none of them need an ACL each."""
     literal = [allow(name, operation) for operation in names for name in names[operation]]
     known = sorted(others.union(*names.values()))
     done = [Did(acl.operation, TOPIC, acl.resource_name, WILDCARD, acl) for acl in literal]

@@ -24,7 +24,7 @@ NOTEBOOK = REPOSITORY / "examples" / "audit.ipynb"
 def test_the_notebook_walks_through_an_audit(
     spark: SparkSession, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plain runner of its cells: they hold no magic, and no output is kept in the file."""
+    """A plain runner of its cells: they have no magic, and the file keeps no output."""
     monkeypatch.setenv("METALOG_TABLES", str(tables.path))
     notebook = json.loads(NOTEBOOK.read_text())
     cells = [each for each in notebook["cells"] if each["cell_type"] == "code"]

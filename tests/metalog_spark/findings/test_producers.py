@@ -1,10 +1,7 @@
-"""Principals that may start an idempotent producer still may: Kafka's audit log does not show that
-they did.
-
-KIP-679: InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic; Kafka's
-default implementation logs what the cluster's grant allows, or a grant that reaches the topic
-``hardcode``, and of all others nothing. Held against the spec's linear scan.
-"""
+"""Principals that may have started an idempotent producer keep that right: Kafka's audit log does
+not show all starts. KIP-679: InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any
+topic. Kafka logs only a start that the cluster's grant or a grant on the topic ``hardcode`` allows.
+Compared with the spec's linear scan."""
 
 from __future__ import annotations
 
@@ -89,9 +86,9 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
 
 
 def test_what_may_have_let_a_producer_start_stays_as_far_as_it_must(tables: Tables) -> None:
-    """bob stands by, carol and ivan never wrote; dave left no line at all. Of erin's and frank's
-    starts there would be lines; grace may start by what she wrote to; mallory's newer grant
-    says nothing of before."""
+    """bob keeps his right; carol and ivan never wrote; dave left no line. Starts of erin and frank
+    would have lines; grace may start by the topic that she wrote to; mallory's newer grant shows
+    nothing about earlier."""
     day = window_of(tables)
     found = judged(tables, day)
     assert {who.principal for who in unseen_in(tables, day)} == {
@@ -113,7 +110,7 @@ def test_what_may_have_let_a_producer_start_stays_as_far_as_it_must(tables: Tabl
 def test_what_if_names_who_could_start_none_any_more(
     tables: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No request of the window is answered otherwise."""
+    """Every request of the window keeps its answer."""
     proposed = {*TODAY, YOUNG, STANDS_BY._replace(operation=DESCRIBE)} - {STANDS_BY, GONE, BESIDE}
     file = tmp_path / "acls.yaml"
     file.write_text(write_yaml(Document(tuple(map(AclEntry, sorted(proposed))))))
@@ -189,8 +186,8 @@ def test_whoever_may_start_one_still_may_and_nobody_may_more(seed: int) -> None:
 
 
 def test_of_what_would_do_the_least_is_given() -> None:
-    """The right to it on the cluster is not a right on any topic; a topic's name is less than a
-    prefix, and one that the principal has already is not a new name."""
+    """The right on the cluster is none on any topic; a topic's name is less than a prefix, and a
+    name that the principal already has is not a new one."""
     bob, on_cluster = [Asker(BOB, "*")], allow("kafka-cluster", ALL, BOB, kind=CLUSTER)
     cases: list[tuple[set[Acl], set[Acl], set[Acl]]] = [
         ({allow("a", ALL), on_cluster}, set(), {on_cluster._replace(operation=IDEMPOTENT_WRITE)}),

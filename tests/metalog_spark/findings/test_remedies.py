@@ -1,4 +1,4 @@
-"""Pasted commands do what they say and nothing else, whatever the names are."""
+"""Pasted commands do exactly what they say, for any names."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ta
 
 
 def pasted(script: str, folder: Path) -> list[list[str]]:
-    """The arguments of each kafka-acls that bash runs; there is no other command to run."""
+    """The arguments of each kafka-acls that bash runs; no other command can run."""
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     asked = folder / "asked"

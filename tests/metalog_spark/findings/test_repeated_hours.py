@@ -1,8 +1,5 @@
-"""Logs whose times name no zone, across the hour at which clocks are set back.
-
-A linear scan over the minutes of a day tells which clock times come twice; and what happened is
-known by times in UTC, from before the clock wrote them down.
-"""
+"""Logs without a time zone, across the hour at which clocks are set back. A linear scan over a
+day's minutes finds the clock times that come twice; the truth has times in UTC."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ TURNS = {
     "Europe/Berlin": datetime(2026, 10, 25, 1, tzinfo=UTC),
     "Australia/Lord_Howe": datetime(2026, 4, 4, 15, tzinfo=UTC),
 }
-"""When clocks are set back, by an hour and by half an hour."""
+"""The times at which clocks are set back, by an hour and by half an hour."""
 READ, USER = Operation.READ, "User:a"
 OLD, NEW = allow("moved", READ, USER), allow("moved", READ, "User:*")
 BESIDE = allow("mov", READ, USER, prefixed=True)
@@ -48,7 +45,7 @@ def micros(time: datetime) -> int:
 
 @pytest.mark.parametrize("name", TURNS)
 def test_the_clock_times_that_come_twice_are_those_that_a_scan_of_minutes_finds(name: str) -> None:
-    """And a line of such a time may be of either: the first is its request, the second possible."""
+    """A line with such a time has two readings: the first is its request, the second possible."""
     zone, turn = Zone(name), TURNS[name]
     minutes = [turn + number * MINUTE for number in range(-180, 180)]
     clocks = [minute.astimezone(ZoneInfo(name)).replace(tzinfo=None, fold=0) for minute in minutes]
@@ -66,8 +63,8 @@ def test_the_clock_times_that_come_twice_are_those_that_a_scan_of_minutes_finds(
 
 
 def write_log(folder: Path, turn_ms: int, *, changes: bool) -> dict[str, Acl]:
-    """Four ACLs from the beginning; at the turn one goes and another comes, if something
-    ``changes``. By their ids."""
+    """Four ACLs from the beginning; if something ``changes``, one is removed at the turn and
+    another added. By their ids."""
     acls = [OLD, BESIDE, STEADY, IDLE, NEW]
     ids = [Uuid(place.to_bytes(16, "big")) for place in range(1, 6)]
     records = [(record_of(*each), 0) for each in zip(ids[:4], acls[:4], strict=True)]
@@ -89,8 +86,8 @@ def write_log(folder: Path, turn_ms: int, *, changes: bool) -> dict[str, Acl]:
 def test_a_window_with_an_hour_that_came_twice_answers_for_its_other_hours(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: bool
 ) -> None:
-    """It says so once, and by which --zone. Who was asked for what is known in each hour, so what
-    nobody needed can go; but where the ACLs changed in between, either time may be the one."""
+    """The report names the hour once, with its --zone. An ACL that nobody needed in any hour can be
+    removed; but if the ACLs changed in between, either time may be the true one."""
     name, turn = "Europe/Berlin", TURNS["Europe/Berlin"]
     by_id = write_log(tmp_path / "log", round(turn.timestamp()) * 1000, changes=changes)
     used, lines = set[Acl | None](), []
@@ -131,7 +128,7 @@ def test_a_window_with_an_hour_that_came_twice_answers_for_its_other_hours(
 def test_a_log_that_goes_back_in_time_says_that_its_zone_is_lacking(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without --zone an hour is in the log twice, and nothing else tells."""
+    """Without --zone an hour is in the log twice, and nothing else shows it."""
     write_log(tmp_path / "log", 0, changes=False)
     clocks = [f"{hour:02}:{minute:02}" for hour in (1, 2, 2, 3) for minute in range(0, 60, 6)]
     days = (datetime.fromisoformat(f"2026-10-25 {clock}") for clock in clocks)

@@ -1,7 +1,5 @@
-"""A whole pipeline over logs with torn, joined, forged and half lines in every file.
-
-What happened is known from before the lines were spoilt, and a linear scan said by which ACL.
-"""
+"""A whole pipeline over logs with torn, joined, forged and half lines in every file. The truth is
+known from before the damage, with the deciding ACL of a linear scan."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 P, T = ParamSpec("P"), TypeVar("T")
 FILES, LINES = 3, 20
-"""Two of one broker, one of another; and lines of each."""
+"""Two files of one broker, one of another; and lines of each."""
 
 
 def _id(place: int) -> Uuid:
@@ -55,12 +53,12 @@ def write_log(folder: Path, acls: list[Acl]) -> None:
 
 
 TINY = {"spark.sql.files.maxPartitionBytes": "4000", "spark.sql.files.openCostInBytes": "1"}
-"""Some lines a split, so that halves of records lie in splits apart."""
+"""A few lines in each split, so that halves of records lie in different splits."""
 
 
 @contextmanager
 def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
-    """Of audit files alone: tables in splits of so few bytes would be thousands of tasks."""
+    """For audit files alone: tables in such splits would need thousands of tasks."""
 
     def with_tiny(work: Callable[P, T]) -> Callable[P, T]:
         def run(*arguments: P.args, **options: P.kwargs) -> T:
@@ -90,7 +88,7 @@ def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
 
 
 def planted(log: bytes, events: Sequence[Event]) -> bool:
-    """Whether a line is torn and joined to the next, another is half, and a name forges a part."""
+    """Whether a line is torn and joined to the next, another is half, and a name forges a field."""
     lines, whole = log.split(b"\n"), {event.line.encode() for event in events}
     halves = {line for line in lines if any(each.startswith(line) for each in whole)} - whole
     is_forged = any(event.name in FORGED for event in events)
@@ -100,9 +98,9 @@ def planted(log: bytes, events: Sequence[Event]) -> bool:
 def test_no_used_grant_can_go_whichever_way_the_files_come(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last file first and then the others, or all at once in splits of some lines. Each file
-    has torn, joined, forged and half lines, and a record whose name has a line feed, and ends
-    within a line."""
+    """With the last file first and then the others, or all at once in small splits. Each file has
+    torn, joined, forged and half lines, a record with a line feed in its name, and ends within a
+    line."""
     random = Random(19)
     acls = some_acls(random, 120)
     write_log(tmp_path / "log", acls)

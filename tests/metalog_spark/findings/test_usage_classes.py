@@ -137,7 +137,7 @@ def test_an_acl_younger_than_the_window_is_unknown_until_it_is_used() -> None:
 
 
 def test_an_acl_of_unknown_age_is_unknown_where_the_log_begins_within_the_window() -> None:
-    """A snapshot says what was bound then, not since when: it may be a minute."""
+    """A snapshot shows the ACLs of its time, not their age: it may be a minute."""
     traffic = Traffic((LITERAL,), [])
     assert traffic.verdict(LITERAL.acl).can_go
     for begins in (1_001, None):
@@ -174,8 +174,9 @@ def test_where_lines_are_missing_nothing_is_unused() -> None:
 
 
 def test_without_a_controllers_log_only_what_brokers_decide_is_known() -> None:
-    """Kafka 4.3.1: of topics a broker decides READ, WRITE and DESCRIBE alone, and passes on what
-    makes, changes or deletes them; a use that brokers logged is one whoever logged no other."""
+    """Kafka 4.3.1: for topics a broker decides READ, WRITE and DESCRIBE alone, and forwards
+    creation, changes and deletion; a use that brokers logged is one, whatever else is not
+    logged."""
     unled = WHOLE._replace(is_controller_seen=False)
     cluster = {"kind": ResourceType.CLUSTER}
     hidden = [

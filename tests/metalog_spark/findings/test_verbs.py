@@ -88,7 +88,7 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
 def test_commands_say_what_they_are_based_on(
     spark: SparkSession, tmp_path: Path, capsys: Captured, verb: str, more: list[str]
 ) -> None:
-    """Whoever gets the file has not seen what was said beside it."""
+    """The file's reader has not seen the warnings beside it."""
     dark = SHOP._replace(dark=frozenset({("1", 7)})).folder(spark, tmp_path / "it's\ndark").path
     words = ("--to", "2026-01-02", "--tolerate", "5%", "-o", "commands")
     done = run_here(capsys, "pipeline", verb, dark, *words)
@@ -261,7 +261,7 @@ def test_what_if_the_acls_were_those_of_a_log(
 def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
     spark: SparkSession, tables: Tables, tmp_path: Path, capsys: Captured
 ) -> None:
-    """It lacks a power of frank's, and has a DENY that is gone here."""
+    """The cluster lacks a grant of frank's, and has a DENY that is missing here."""
     gone = deny("payments", WRITE, CAROL)
     acls = enumerate([*without(POWERS[0]), gone], 1)
     meant = World(tuple(life(number, acl) for number, acl in acls))
@@ -313,7 +313,7 @@ def test_a_turned_request_hides_no_statement_and_accepts_none(
     tables: Tables, tmp_path: Path, capsys: Captured
 ) -> None:
     """One topic that User:mallory reads, even an accepted one, does not stand for all topics, nor
-    for another who is granted the same."""
+    for another principal with the same grant."""
     both = [allow("*", Operation.READ, who) for who in (MALLORY, "User:new")]
     proposed = written(tmp_path / "acls.yaml", [*without(), *both])
     accepted = tmp_path / "accepted.yaml"
@@ -383,7 +383,7 @@ def test_what_cannot_be_asked_is_said_before_spark_starts(
 def test_a_principal_that_is_not_there_is_said_with_one_that_is(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """At once: to find the least set takes long."""
+    """At once, because finding the least set takes long."""
     monkeypatch.delattr("metalog_spark.findings.least_privilege.judged")
     done = run_here(capsys, "pipeline", "least-privilege", tables.path, "--principal", "bob")
     assert done.returncode == 2

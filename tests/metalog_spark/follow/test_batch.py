@@ -30,7 +30,7 @@ HOUR_23 = 23 * 3600
 
 
 class Followed:
-    """A log, and the files of an audit folder as each batch gets them."""
+    """A log, and an audit folder whose files arrive batch by batch."""
 
     def __init__(self, session: SparkSession, folder: Path) -> None:
         self._session, self._audit, self._out = session, folder / "audit", str(folder / "out")
@@ -65,8 +65,8 @@ def followed(spark: SparkSession, tmp_path: Path) -> Followed:
 def test_what_was_decided_since_the_orderly_end_is_in_no_window_and_may_be_a_use(
     followed: Followed,
 ) -> None:
-    """It waited at that end, and the last day looked whole once it waited no more. Meanwhile a
-    file without an audit line is an alert, in the words of ``build``; one with some is none."""
+    """It waited at that end, and the last day looked complete afterwards. A file without an audit
+    line is an alert, in the words of ``build``; one with some is not."""
     followed.log.bind(-20, 1, READ_T)
     followed.log.bind(-10, 2, LATE)
     followed.log.goes_on(HOUR_23 + 100)

@@ -119,7 +119,7 @@ class Followed:
 
 
 class Found:
-    """What the folder has now."""
+    """The folder's present contents."""
 
     def __init__(self, spark: SparkSession, followed: Followed) -> None:
         self._tables = Tables.open(spark, followed.out)
@@ -129,7 +129,7 @@ class Found:
         return sorted(map(tuple, found), key=repr)
 
     def lines(self) -> dict[str, list[tuple[str, int]]]:
-        """By the name of a table, the file's name and the number of each line that it has."""
+        """By table: the file and number of each of its lines."""
         read = [
             self._tables.read(table).selectExpr(f"'{table.name}'", "file", "line")
             for table in (REQUESTS, WAITING, REJECTED, DECISIONS)
@@ -140,7 +140,7 @@ class Found:
         return {table: sorted(found) for table, found in lines.items()}
 
     def plain_lines(self) -> dict[str, list[tuple[str, int]]]:
-        """The same, as an engine finds them that is not ours."""
+        """The same, found by an engine that is not ours."""
         view = Path(self._tables.path, "current")
         lines = {
             table.name: sorted(
@@ -184,7 +184,7 @@ def follow(
 
 
 def check_each_line_counts_once(found: Found, beside: str = "") -> None:
-    """But for those of the file ``beside``."""
+    """Except for lines of the file ``beside``."""
     lines = {
         table: [each for each in of if each[0] != beside] for table, of in found.lines().items()
     }
@@ -204,7 +204,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where the disk is this machine's, as it is at the end, what Spark does not see is said."""
+    """On this machine's disk, as at the end, lines that Spark does not see are reported."""
     for moment, committed in (("before", -1), ("after", 0)):
         with shared(spark) as environment:
             words = [sys.executable, KILLED, moment, "0", *followed.words]
@@ -269,7 +269,7 @@ def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFi
 
 
 def check_a_node_s_configuration_is_taken_again(followed: Followed, tables: Tables) -> None:
-    """At any start, with the node's file edited since then where it does not decide."""
+    """At any start, also after edits of the node's file that decide nothing."""
     for start in range(STARTS):
         followed.config.write_text(f"{AS_OF_A_KRAFT_NODE}log.retention.hours={168 + start}\n")
         keep(tables, read_configuration([str(followed.config)])[0])
@@ -297,7 +297,7 @@ def check_decisions_stay_true(
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From wherever that is named, by a version too that kept it as it was said."""
+    """Under any name of the folder, and from a checkpoint of an earlier version."""
     out = tmp_path / "out"
     monkeypatch.chdir(tmp_path)
     tables = follow_tables(spark, str(out), "log", "audit")
@@ -339,8 +339,8 @@ def test_a_topic_is_followed_as_a_folder_is(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It ends between what it commits and what it tells, and then the topic deletes records, of
-    which nobody knows what was allowed in their hour."""
+    """It ends between a commit and its alerts; then the topic deletes records, so the allowed
+    requests of their hour are unknown."""
     began = now()
     sent = AuditTopic(real_kafka.bootstrap)
     followed.audit = sent.address
@@ -376,12 +376,13 @@ def test_a_topic_is_followed_as_a_folder_is(
 
 
 def now() -> str:
-    """As an alert has its time."""
+    """The time in an alert's form."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def ends_after(note: Any, batch: int) -> Any:
-    """Of a process that is killed when a batch's line is written, all that the folder sees."""
+    """The ends of a process that is killed when a batch's line is written, as the folder shows
+    them."""
 
     def noted(tables: Tables, change: Mapping[str, Any]) -> None:
         note(tables, change)
@@ -392,7 +393,7 @@ def ends_after(note: Any, batch: int) -> Any:
 
 
 def test_nothing_is_decided_by_what_may_not_be_committed(tmp_path: Path) -> None:
-    """One of three voters knows of a tail that the other two may not have."""
+    """One of three voters has a tail that the other two may lack."""
     log = WrittenLog(tmp_path / "log")
     log.bind(1, 1, READ_T)
     log.goes_on(100)

@@ -1,8 +1,6 @@
-"""``metalog pipeline follow``, started 20 times as a process of its own, as by cron and by people.
-
-Each start has a JVM of its own, so only ``make test-examples`` runs this. What ``make test`` has
-of it is in ``test_follow``: kills at a commit, and 20 looks at a configuration that was edited.
-"""
+"""``metalog pipeline follow``, started 20 times as its own process, as by cron and by people. Each
+start has a JVM, so only ``make test-examples`` runs this. ``test_follow`` has the cheap part: kills
+at a commit, and 20 reads of an edited configuration."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ STARTS = 20
 def test_followed_through_twenty_starts_each_line_counts_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Every other one is ended by Ctrl-C, and the node's file is edited between them."""
+    """Every other start ends by Ctrl-C, and the node's file is edited in between."""
     world = Followed(tmp_path)
     world.log.bind(1, 1, READ_T)
     world.log.goes_on(10 * STARTS + 100)

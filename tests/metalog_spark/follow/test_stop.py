@@ -24,14 +24,14 @@ def nobody_else_listens() -> Iterator[None]:
 
 @pytest.fixture
 def query(monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """Of which one batch is under way, and then none."""
+    """A query with one batch under way, and then none."""
     query = Mock(lastProgress=None, status={"isTriggerActive": True})
     monkeypatch.setattr(follow, "sleep", lambda _: query.status.update(isTriggerActive=False))
     return query
 
 
 def followed(query: Mock) -> str:
-    """What is said until it is over."""
+    """The messages until the end."""
     said = io.StringIO()
     outlets = Mock(), Mock()
     follow._tell_until_it_ends(query, Mock(), Mock(), outlets, Output(io.StringIO(), said))
@@ -50,8 +50,8 @@ def asked(query: Mock, times: int) -> None:
 def test_a_batch_that_begins_until_it_is_stopped_is_known_to_what_fills_the_tables(
     query: Mock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else both write the list's next line, and the batch's would be lost, which Spark knows to
-    be done."""
+    """Otherwise both write the commit log's next line, and the batch's is lost although Spark takes
+    it as done."""
     were_idle_and_stopped = []
 
     def opened_anew(tables: Any) -> Any:

@@ -25,8 +25,8 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 def test_of_lines_that_a_topic_deleted_their_brokers_and_their_partition_say_when(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Partition 1 lost offsets 10 to 19; all brokers go on in another, of more digits. What b3
-    sent there is an hour ahead of b1's, so that times go back where lines are lacking."""
+    """Partition 1 lost offsets 10 to 19; all brokers continue in another partition. b3's clock is
+    an hour ahead of b1's, so times go back where lines are missing."""
     lines = [
         ("b1", f"{TOPIC}/1", 8, 0.5),
         ("b3", f"{TOPIC}/1", 9, 3.5),

@@ -43,7 +43,7 @@ KNOWN = {
 
 
 def parts(**found: object) -> Parts:
-    """As if it had been looked for; there are no tables to look into."""
+    """Parts as if already computed; there are no tables."""
     made = Parts(cast("Tables", None), WINDOW, tolerated=0, meant=None)
     vars(made).update(KNOWN | found)
     return made
@@ -93,7 +93,7 @@ def excess(principal: str, pairs: int) -> Row:
 
 
 def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
-    """Those too whose ACLs came after the window, of which no finding says anything."""
+    """Also those whose ACLs came after the window, which no finding names."""
     names = [f"User:{n:02}" for n in range(12)]
     least = Rows([excess(name, 1 + n * 5 % 12) for n, name in enumerate(names)])
     acls = [allow("t", principal=name) for name in (*names, "User:a")]
@@ -168,7 +168,7 @@ def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_to_print_one_table_whole_no_other_is_brought_whole(section: str) -> None:
-    """A driver has no room for what is not asked for."""
+    """The driver has no memory for other tables."""
     assert sum(map(int.__gt__, Most.all_of(section), Most())) <= 1
 
 

@@ -43,7 +43,7 @@ set('filter-text', text); set('filter-type', type); set('filter-state', state);
 document.getElementById('filter').requestSubmit();
 """
 A4 = 695
-"""What a sheet has between its margins."""
+"""The size of a sheet without margins."""
 IS_SEEN = "return document.querySelector(arguments[0]).offsetHeight > 0"
 KEEP_CHARTS = """
 window.charts = {};
@@ -94,7 +94,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(chromium: Browser, report: Path) -> Iterator[Browser]:
-    """The report, just opened on a desk; whatever is done to it, the console stays silent."""
+    """The report, just opened on a desktop; the console stays silent throughout."""
     chromium.resize(*DESKTOP)
     chromium.open(report)
     yield chromium
@@ -184,7 +184,7 @@ def test_the_charts_draw_what_the_tables_say(opened: Browser) -> None:
 
 
 def axis_of(opened: Browser) -> tuple[float, float]:
-    """Where the first day begins and how wide a day is, found by pointing at the chart."""
+    """The start and width of the first day, found by pointing at the chart."""
     said = opened.run(
         """
         const box = document.getElementById('window-chart');
@@ -224,7 +224,6 @@ def test_the_charts_are_read_by_keyboard(opened: Browser) -> None:
 
 
 def test_the_matrix_zooms(opened: Browser) -> None:
-    """Each time at the browser's next frame."""
 
     def picture() -> object:
         return opened.run("return document.querySelector('#access-chart canvas').toDataURL()")
@@ -281,7 +280,7 @@ def test_it_prints(opened: Browser) -> None:
 
 
 def test_on_paper_no_table_is_wider_than_the_sheet(opened: Browser, tmp_path: Path) -> None:
-    """A4 without its margins; what is wider is cut off, where a screen would scroll."""
+    """A4 without its margins; paper cuts wider tables off, where a screen scrolls."""
     columns = (
         *(Column(f"Word {number}") for number in range(6)),
         Column("Name", ColumnKind.NAME),
@@ -323,7 +322,7 @@ def test_different_principals_have_different_names_beside_the_matrix(
 
 
 def with_access(folder: Path, names: list[str], columns: int) -> Path:
-    """Each principal is granted a pattern of its own, and each but the first all of a few."""
+    """Each principal has a pattern of its own, and each but the first has all of a few."""
     count = len(names)
     patterns = tuple(("TOPIC", "LITERAL", f"topic-{n:04}") for n in range(count + columns))
     cells = [AccessCell(n, n, "READ", "", 0.0, False) for n in range(count)]
@@ -401,7 +400,7 @@ def test_a_name_is_copied_without_the_marks_for_its_lines(opened: Browser, tmp_p
 
 
 def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
-    """With room for an ACL in words: a name and what it is granted on one line each."""
+    """With an ACL in words: a name and its grant on one line each."""
     seen = datetime(2025, 3, 1, 12, 30)
     acl = "User:search-reporter: ALLOW READ on TOPIC PREFIXED orders.placed.v1"
     names = ("User:shipping-tracker", "DESCRIBE, allowed since", "TOPIC", "customers.consents.v1")
@@ -418,7 +417,7 @@ def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
 
 
 def test_who_may_what_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
-    """Its last column, too, where somebody may do everything from several hosts."""
+    """Also the last column, for a principal that may do everything from several hosts."""
     operations = ("ALTER", "ALTER_CONFIGS", "CREATE", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS")
     said = ("reads, writes, administers", ", ".join((*operations, "READ", "WRITE")))
     hosts = "10.11.112.113, 2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff"

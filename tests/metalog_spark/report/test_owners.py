@@ -1,4 +1,4 @@
-"""Teams are distinguished by what they own, in the words of a file of ACLs."""
+"""Teams are distinguished by the patterns that they own, in the format of ACL files."""
 
 import re
 import textwrap

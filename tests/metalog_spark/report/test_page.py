@@ -127,7 +127,7 @@ def test_a_report_of_many_findings_is_cut_to_its_size_and_says_so() -> None:
 
 
 def test_of_too_many_brokers_those_stay_of_which_least_was_seen() -> None:
-    """The metadata log's strip, the last, is none of theirs."""
+    """The metadata log's strip, the last one, does not count."""
     brokers = [Strip(f"broker {n}", "bn" * 200, (n % 3, 0, 2)) for n in range(20_000)]
     window = small_contents().window._replace(strips=(*brokers, Strip("log", "bb", (9, 0, 0))))
     made = page(small_contents(window=window), shown)

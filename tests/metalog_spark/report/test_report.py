@@ -1,9 +1,6 @@
-"""Two days of two teams, from the tables to their pages, computed by hand.
-
-bob of the shop reads what he may; carol of the bank has a grant that nobody used; a broker let
-mallory in where the ACLs do not, and eve tries more names than a page shows; an hour of the
-metadata log is lost.
-"""
+"""Two days of two teams, from the tables to their pages, computed by hand. bob of the shop reads
+what he may; carol of the bank has an unused grant; a broker admitted mallory against the ACLs, and
+eve tries more names than a page shows; an hour of the metadata log is lost."""
 
 from __future__ import annotations
 
@@ -99,7 +96,6 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def pages(folder: Path) -> Pages:
-    """By team, as the verb wrote them."""
     out, owners, accepted = (folder / name for name in ("day.html", "owners.yaml", "known.yaml"))
     accepted.write_text(ACCEPTED)
     (folder / "day.json").write_text(as_json(Findings("the day before", {"disagreements": [GONE]})))
@@ -232,7 +228,7 @@ def test_what_the_broker_answered_otherwise(whole: ReadPage) -> None:
 def test_a_row_leads_to_its_requests(
     whole: ReadPage, capsys: pytest.CaptureFixture[str], section: str, requests: int
 ) -> None:
-    """The first of them on the page, and all by the command there, as a shell takes it."""
+    """The page has the first of them, and a command for all of them that a shell accepts."""
     cell = whole.table(section)[0]["Its requests"]
     command, *first = cell[cell.index("metalog pipeline") :].splitlines()
     assert len(first) == requests
@@ -247,7 +243,7 @@ def test_a_row_leads_to_its_requests(
 
 
 def test_an_acl_leads_to_the_requests_that_it_decided(whole: ReadPage) -> None:
-    """All of them by a command, and the first ten; one without requests leads nowhere."""
+    """A command shows all of them, the page the first ten; an ACL without requests has no link."""
     led = {row["Name"]: row["Its requests"] for row in whole.table("unused")}
     command, *first, more = led["shop."][led["shop."].index("metalog pipeline") :].splitlines()
     assert "--acl " in command
@@ -309,7 +305,7 @@ def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
 
 
 def test_a_team_sees_its_denials_be_they_few_among_those_of_all(pages: Pages) -> None:
-    """The last that eve tried is one more than the page of the whole shows."""
+    """The whole report leaves out the last name that eve tried."""
     assert TRIED[-1] not in {row["Name"] for row in pages[None].table("denied")}
     assert [(row["Name"], row["Denied"]) for row in pages["bank"].table("denied")] == [
         ("payments", "7"),
@@ -323,7 +319,7 @@ def test_a_team_sees_its_denials_be_they_few_among_those_of_all(pages: Pages) ->
 def test_a_table_is_printed_whole(
     folder: Path, whole: ReadPage, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A page shows so many of it."""
+    """A page shows only part of it."""
     shown = [row["Name"] for row in whole.table("denied")]
     assert len(shown) == OF_A_PAGE.denied
     section = ("--section", "denied", "--json")
@@ -338,7 +334,7 @@ def test_a_table_is_printed_whole(
 def test_what_anybody_may_have_asked_for_is_no_formula_of_a_spreadsheet(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A topic's name may be any text, as the client chooses; JSON has it as it was."""
+    """A client may choose any text as a topic's name; JSON keeps it unchanged."""
     section = ("--section", "denied", "-o", "csv")
     done = run_here(capsys, "pipeline", "report", folder / "tables", *section)
     assert done.returncode == 0, done.stderr

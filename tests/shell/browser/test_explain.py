@@ -143,7 +143,7 @@ def _session(*acls: Acl, newest: object = None) -> ShellSession:
 
 
 def test_a_log_that_cannot_be_read_again_gives_no_answer() -> None:
-    """Browsing goes on in the tree of before; an answer must not come from it."""
+    """Browsing continues in the old tree, which must not answer."""
 
     def newest() -> NoReturn:
         raise InvalidSource("quorum://a:1: nobody leads")

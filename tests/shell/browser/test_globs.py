@@ -1,4 +1,4 @@
-"""Globs mean what they mean in Kafka's shell (its GlobComponent)."""
+"""Globs work as in Kafka's shell (its GlobComponent)."""
 
 import pytest
 from hypothesis import given

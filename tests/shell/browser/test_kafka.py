@@ -1,4 +1,4 @@
-"""Values are written as Java 17 wrote them (Double.toString, Optional, times)."""
+"""Values are written as by Java 17 (Double.toString, Optional, times)."""
 
 import pytest
 

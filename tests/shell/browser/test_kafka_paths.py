@@ -1,8 +1,6 @@
-"""Our metadata shell finds and prints what Kafka's own found and printed.
-
-``shell-*`` in the cases' ``expected`` is its output on a snapshot, or on a ``.log`` given as one.
-Its ``find`` dies at a default quota, so there a list by folder goes beside it.
-"""
+"""Our metadata shell finds and prints the same as Kafka's. ``shell-*`` in the cases' ``expected``
+is its output on a snapshot, or on a ``.log`` opened as one. Its ``find`` fails at a default quota,
+so those cases have a list by folder."""
 
 import io
 import json
@@ -46,7 +44,7 @@ def printed(case: KafkaCase, stem: str, *line: str, show_secrets: bool = True) -
 
 
 def contents(case: KafkaCase, stem: str) -> list[tuple[str, str]]:
-    """Paths and what Kafka printed of them, where it did not answer before it had read them."""
+    """Paths and Kafka's output for them, unless it answered before it had read the file."""
     return [
         (file["path"], file["stdout"])
         for file in case.json(f"shell-cat-{stem}.json")

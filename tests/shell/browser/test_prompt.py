@@ -1,4 +1,4 @@
-"""The prompt as a person types at it: keys go in, and the terminal's output comes out."""
+"""The prompt at a terminal: keys go in, and the terminal's output comes out."""
 
 import io
 from functools import partial
@@ -20,7 +20,7 @@ TAB, CTRL_C, CTRL_D = "\t", "\x03", "\x04"
 
 @pytest.fixture
 def typing():
-    """Types keys at a prompt until it ends; gives what was answered, complained and drawn."""
+    """Types keys at a prompt until it ends; returns the answers, errors and drawn text."""
 
     def type_keys(keys, marker=""):
         users = {"User:*": "star", "User:alice": "alice"}

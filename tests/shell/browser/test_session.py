@@ -40,7 +40,7 @@ def session():
 
 
 def said(session, line):
-    """What ``line`` printed, and what it complained of."""
+    """The output and the error of ``line``."""
     out, err = session.output.out, session.output.err
     session.run_line(line)
     texts = out.getvalue(), err.getvalue()

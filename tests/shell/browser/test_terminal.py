@@ -1,4 +1,4 @@
-"""``metalog shell`` at a real terminal (a pseudo one): it prompts, answers, and leaves."""
+"""``metalog shell`` at a pseudo-terminal: it prompts, answers, and ends."""
 
 import os
 import pty
@@ -33,7 +33,7 @@ def terminal():
 
 
 class Screen:
-    """What the terminal shows, of which no part is waited for twice."""
+    """The text on the terminal; a wait never matches the same part twice."""
 
     def __init__(self, ours: int) -> None:
         self._ours = ours

@@ -26,7 +26,7 @@ def acl(number, name, principal, pattern=3):
 
 
 def ask(records, *words, show_secrets=False, provenance=NOTHING):
-    """What a command prints on the image that ``records`` make."""
+    """A command's output on the image of ``records``."""
     delta = MetadataDelta(EMPTY)
     for record in records:
         delta.replay(record)
@@ -157,7 +157,7 @@ def test_a_mechanism_without_users_is_an_empty_directory():
     ],
 )
 def test_default_quotas_have_names(entity, name):
-    """Kafka's shell leaves default parts out, and dies where nothing is left."""
+    """Kafka's shell leaves default parts out, and fails if nothing is left."""
     parts = tuple(m.EntityData(kind, part) for kind, part in entity.items())
     records = [m.ClientQuotaRecord(parts, "producer_byte_rate", 1e6, False)]
     path = f"/image/clientQuotas/{name}"
