@@ -7,8 +7,15 @@ NEWEST_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.vers
 ZOOKEEPER_POM := tests/compat/kafka-3.9/pom.xml
 ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(ZOOKEEPER_POM))/jars
 
+KAFKA_TESTS_POM := tests/compat/kafka-tests/pom.xml
+KAFKA_TESTS := build/kafka/tests/jars
+
 .PHONY: kafka
 kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
+
+.PHONY: kafka-tests
+kafka-tests: .venv/test-ready $(KAFKA_TESTS)/ready | jdk ## Kafka's own tests that take a cluster, against a node, into docs/reference/kafka-tests.md
+	$(BIN)/python -m tests.support.kafka.own_tests $(KAFKA_TESTS)
 
 .PHONY: demo
 demo: .venv/ready $(JARS)/ready ## Make metalog_sources/demo again, with a real Kafka
@@ -131,6 +138,9 @@ build/python-3.14/ready: make/python-3.14/pom.xml | maven
 	@cd $(@D) && "$(PYTHON)" -m zipfile --extract cpython-*.jar . && rm cpython-*.jar \
 	    && cd org/bytedeco/cpython/linux-x86_64 && cp libffi.so.8 lib/python3.14/lib-dynload \
     && mv libpython3.14.so.1.0 bin && chmod +x bin/*
+
+$(KAFKA_TESTS)/ready: $(KAFKA_TESTS_POM) | maven
+	$(FETCH_JARS)
 
 # Ten seconds of CPU, which two dozen nodes that start in half the time are worth.
 $(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka/classes.py

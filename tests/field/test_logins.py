@@ -74,7 +74,11 @@ def test_the_exchange_of_these_tests_lets_alice_in() -> None:
 
 
 @pytest.mark.parametrize(
-    "nonce", [lambda _: "abc", lambda _: "another", lambda sent: sent[:-1], lambda sent: f"{sent}0"]
+    "nonce",
+    [
+        *(lambda _: "abc", lambda _: "another", lambda sent: sent[:-1]),
+        *(lambda sent: f"{sent}0", lambda sent: f"abc{sent}"),
+    ],
 )
 def test_cve_2024_56128_the_last_messages_nonce_is_that_of_the_exchange(
     nonce: Callable[[str], str],

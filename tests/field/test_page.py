@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from tests.support.kafka.cases import REPOSITORY
+from tests.support.pages.named_tests import missing_of, named_in, names_in
 
 PAGE = (REPOSITORY / "docs" / "reference" / "field-bugs.md").read_text()
-NAMED = set(re.findall(r"`(tests/[\w/.-]+\.py)::(test_\w+)`", PAGE))
+NAMED = named_in(PAGE)
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and "|---" not in line]
 OF_THE_TESTS = {"test_the_exchange_of_these_tests_lets_alice_in"}
 """Marks a helper that only supports a test."""
 
 
-def names_in(file: str) -> set[str]:
-    parsed = ast.parse((REPOSITORY / file).read_text())
-    made = {
-        target.id
-        for each in parsed.body
-        if isinstance(each, ast.Assign)
-        for target in each.targets
-        if isinstance(target, ast.Name)
-    }
-    return made | {
-        each.name
-        for each in ast.walk(parsed)
-        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
-
-
 def test_each_test_that_is_named_is_there() -> None:
-    known = {file: names_in(file) for file, _ in NAMED}
-    assert not {(file, name) for file, name in NAMED if name not in known[file]}
+    assert not missing_of(PAGE)
 
 
 def test_each_row_names_a_test() -> None:

@@ -59,6 +59,8 @@ def test_a_new_user_has_both_mechanisms(folder: Path, capsys: pytest.CaptureFixt
     assert mechanisms_of(folder, "alice") == dict.fromkeys(BOTH, 4096)
     for mechanism in BOTH:
         assert accepts(folder, "alice", mechanism, "pässwörd 1")
+    salts = [users["alice"].salt for users in users_in(folder).mechanisms.values()]
+    assert len(set(salts)) == 2
     printed = capsys.readouterr()
     assert printed.out == (
         "Set the SCRAM-SHA-256 password of alice, 4096 iterations.\n"
