@@ -19,6 +19,7 @@ from authorizer import (
 )
 from authorizer.api import Action
 from authorizer.interface import AuthorizationResults
+from authorizer.permissions.requests import each_allowed
 from authorizer.permissions.table import APIS
 from metalog.errors import InvalidRequest
 
@@ -73,6 +74,8 @@ def test_what_kafka_asks(api: str, names: dict[str, list[str]], expected: list[s
         ("InitProducerId", {"topics": ["a"]}, "any topic will do"),
         ("Prodduce", {}, "did you mean Produce"),
         ("RenewDelegationToken", {}, "only the owner"),
+        ("AlterClientQuotas2", {}, r"^AlterClientQuotas2 is .*; did you mean AlterClientQuotas\?$"),
+        ("Zzz", {}, "^Zzz is not a request of Kafka's$"),
         ("Fetch", {"topic": ["a"]}, "^topic is not one of topics, groups, "),
     ],
 )
@@ -131,3 +134,15 @@ def test_all_topics_of_a_request_are_asked_in_one_call_each_once_with_its_refere
         ("a", 3),
         ("b", 1),
     ]
+
+
+def test_of_alternatives_the_last_logs_a_denial_and_no_other() -> None:
+    [alternatives] = actions("CreateTopics", topics=["new"])
+    assert [each.log_if_denied for each in alternatives] == [False, True]
+    assert [each.log_if_allowed for each in alternatives] == [True, True]
+
+
+def test_nothing_is_allowed_of_which_no_alternative_is_asked() -> None:
+    authorizer = Counting()
+    assert each_allowed(authorizer, RequestContext("User:x", "10.0.0.1"), [()]) == [False]
+    assert not hasattr(authorizer, "calls")

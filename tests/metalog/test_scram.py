@@ -47,6 +47,8 @@ def test_a_credential_is_of_the_password_that_rfc_7677_proves() -> None:
     salt = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     salted = salted_password(ScramMechanism.SCRAM_SHA_256, "pencil", salt, 4096)
     credential = credential_of(ScramMechanism.SCRAM_SHA_256, salted, salt, 4096)
+    hidden = "ScramCredential(salt=[hidden], stored_key=[hidden], server_key=[hidden], "
+    assert repr(credential) == f"{hidden}iterations=4096)"
     assert credential.is_of(ScramMechanism.SCRAM_SHA_256, "pencil")
     assert not credential.is_of(ScramMechanism.SCRAM_SHA_256, "Pencil")
     assert not credential.is_of(ScramMechanism.SCRAM_SHA_512, "pencil")

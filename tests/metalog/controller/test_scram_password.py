@@ -160,7 +160,12 @@ def test_a_mechanism_that_is_not_enabled_is_refused() -> None:
     found = answers(response)
     assert [found[1, "a"], found[1, "b"], found[2, "a"]] == [refusal, refusal, (0, None)]
     assert found[3, "c"][0] == ErrorCode.UNSUPPORTED_SASL_MECHANISM
-    assert not planned(*given, config=scram_password_config({key: ""})).requests
+    none = planned(*given, config=scram_password_config({key: ""}))
+    assert not none.requests
+    told = answers(carried_out(none)[1])[1, "a"][1]
+    assert told == "Passwords cannot be set for hash type 1; those enabled: none"
+    told = answers(carried_out(planned(("c", 3, "x")))[1])[3, "c"][1]
+    assert told.endswith("; those enabled: 1 (SHA256), 2 (SHA512)")
 
 
 def test_a_policy_refuses_with_its_description() -> None:
@@ -228,7 +233,10 @@ def test_no_password_is_shown() -> None:
     shown = repr(
         [ScramPasswordRequest([ScramCredentials("alice", 1, "top-secret-1")]), plan, plan.requests]
     )
-    assert "alice" in shown
+    assert "ScramCredentials(username='alice', hash_type=1, password=[hidden])" in shown
+    assert repr(ScramCredentials("a", 2, None)).endswith(
+        "(username='a', hash_type=2, password=None)"
+    )
     assert "top-secret-1" not in shown
     assert repr(upsertion.salted_password)[2:-1] not in shown
     assert "ssss" not in shown
