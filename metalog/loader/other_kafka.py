@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metalog.errors import ConfigException
 from metalog.image.features import METADATA_VERSION, FeaturesImage
@@ -17,9 +17,6 @@ from metalog.loader.record_policy import Skipped
 from metalog.plurals import counted
 from metalog.records.frame import Undecodable
 from metalog.records.messages import FeatureLevelRecord
-
-if TYPE_CHECKING:
-    from metalog.loader.replay import Loader
 
 _log = logging.getLogger(__name__)
 
@@ -78,8 +75,8 @@ class ForeignTracesLog:
     def __init__(self) -> None:
         self._logged: set[str] = set()
 
-    def say(self, loader: Loader) -> None:
-        for kind, line in foreign_traces(loader.image.features, loader.skipped).items():
+    def say(self, features: FeaturesImage, skipped: Mapping[str, Skipped]) -> None:
+        for kind, line in foreign_traces(features, skipped).items():
             if kind not in self._logged:
                 self._logged.add(kind)
                 _log.warning("the log holds what Kafka 4.4 does not load: %s", line)

@@ -158,7 +158,7 @@ class LogFollower:
         log, leader, is_closing = self._log, self._leader, self._closing.is_set
         with gc_paused():
             catch_up(self._loader, log, is_closing)
-        self._foreign.say(self._loader)
+        self._foreign.say(self._loader.image.features, self._loader.skipped)
         if isinstance(self._loader.state, Ready):
             self._failing_since_s = None
         if is_closing():
@@ -168,7 +168,7 @@ class LogFollower:
         elif isinstance(log, LiveLog):
             while not is_closing():
                 feed(self._loader, log, log.poll(POLL_S))
-                self._foreign.say(self._loader)
+                self._foreign.say(self._loader.image.features, self._loader.skipped)
                 if leader.is_elected:
                     leader.lead_until_dismissed(is_closing)
                     catch_up(self._loader, log, is_closing)

@@ -7,12 +7,12 @@ This module must not know the caller, nor where a password comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from metalog.scram import ScramMechanism
 from metalog_sources.source import Source
 from metalog_sources.source_kinds import USER_TARGETS
+from metalog_sources.targets.password_offer import PasswordOffer
 from metalog_sources.targets.target import target_of
 
 
@@ -33,15 +33,6 @@ class CredentialTarget(Protocol):
     def close(self) -> None:
         """Release the connection or lock; may be called again."""
         ...
-
-
-class PasswordOffer(Enum):
-    """Whether a TARGET salts passwords itself."""
-
-    NONE = 0
-    NOT_ENCRYPTED = 1
-    """It salts passwords, but a password must not be sent over this connection."""
-    TAKEN = 2
 
 
 @runtime_checkable

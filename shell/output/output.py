@@ -16,11 +16,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from metalog.visible_text import safe, shortened, shown
+from shell.output.wrapping import text_width, wrapped, wrapped_row
 
 if TYPE_CHECKING:
     from shell.output.progress import ProgressLine
 
-__all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
+__all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown"]
 
 COLORS: Final = ("auto", "always", "never")
 _STYLES: Final = {
@@ -143,7 +144,6 @@ class Output:
         if self.width is None:
             self.line(text)
             return
-        from shell.output.wrapping import wrapped
 
         for line in wrapped(text, self.width, indent):
             self.line(line)
@@ -219,8 +219,6 @@ class Output:
             self._out.flush()
         lines = [safe(text)]
         if self._err_width is not None:
-            from shell.output.wrapping import wrapped
-
             lines = wrapped(lines[0], self._err_width, _HANG // 2)
         with nullcontext() if self._progress is None else self._progress.aside():
             self.err.writelines(self.paint(line, style) + "\n" for line in lines)
@@ -253,7 +251,7 @@ class Output:
         source = iter(rows)
         head = list(islice(source, _ROWS_MEASURED))
         widths = [
-            max((width for width in map(text_width, column) if width <= _WIDEST), default=0)
+            max((width for width in map(_cell_width, column) if width <= _WIDEST), default=0)
             for column in zip(*head, strict=True)
         ]
         for row in chain(head, source):
@@ -262,7 +260,6 @@ class Output:
             if whole or self.width is None or len(line) <= self.width:
                 self.line(line)
                 continue
-            from shell.output.wrapping import wrapped_row
 
             cells[0] = indent + cells[0]
             for part in wrapped_row(cells, self.width, len(indent) + _HANG):
@@ -273,7 +270,7 @@ class Output:
         last = len(row) - 1
         for number, cell in enumerate(row):
             text, style = cell if isinstance(cell, Cell) else (cell, None)
-            width = text_width(cell)
+            width = _cell_width(cell)
             gap = widths[number] - width
             if gap < 0 and width <= _WIDEST:
                 widths[number] -= gap
@@ -309,15 +306,8 @@ def in_markdown(value: object) -> str:
     return text
 
 
-def text_width(cell: Cell | str) -> int:
-    text = cell.text if isinstance(cell, Cell) else cell
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(
-        0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text
-    )
+def _cell_width(cell: Cell | str) -> int:
+    return text_width(cell.text if isinstance(cell, Cell) else cell)
 
 
 def colored(choice: str, stream: TextIO) -> bool:

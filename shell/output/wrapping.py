@@ -33,9 +33,18 @@ def terminal_width(stream: TextIO) -> int | None:
 
 def visible_width(text: str) -> int:
     """The columns that ``text`` takes, not counting its styles."""
-    from shell.output.output import text_width
-
     return text_width(_STYLE.sub("", text))
+
+
+def text_width(text: str) -> int:
+    """The columns of ``text``, which has no styles."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text
+    )
 
 
 def wrapped(text: str, width: int, indent: int) -> list[str]:

@@ -12,7 +12,8 @@ from typing import TextIO
 import pytest
 
 from shell.output import progress
-from shell.output.output import Output, text_width
+from shell.output.output import Output
+from shell.output.wrapping import text_width
 
 WIPED = "\r\x1b[K"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shell.browser import names
 from shell.browser.nodes import Directory
 from shell.browser.session import Builtin, ShellSession
-from shell.output.output import text_width
+from shell.output.wrapping import text_width
 
 _GAP = 2
 

@@ -15,11 +15,12 @@ from metalog_sources.targets.ownership import added_outside, outside_text, overl
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import refused_steps
 from shell.tasks.acl_words import resource_kind, sentence
+from shell.tasks.plans.planned import PlanFinding
 
 if TYPE_CHECKING:
     from authorizer.analysis.cells.gains import GainProof
     from authorizer.config import AuthorizerConfig
-    from metalog_sources.formats.document import Document, FilePosition
+    from metalog_sources.formats.document import Document
     from shell.tasks.plans.gains import GainLimit
     from shell.tasks.plans.planned import Planned
 
@@ -46,19 +47,6 @@ class PlanCheck(NamedTuple):
 
     refusal: Refusal | None
     proof: GainProof | None = None
-
-
-class PlanFinding(NamedTuple):
-    """What a reviewer should see; ``acl`` is None where it is about no step."""
-
-    message: str
-    acl: Acl | None = None
-    position: FilePosition | None = None
-
-    def __str__(self) -> str:
-        where = "" if self.position is None else f"{self.position}: "
-        what = "" if self.acl is None else f"{sentence(self.acl)}: "
-        return f"{where}{what}{self.message}"
 
 
 def checked(made: Planned, limits: PlanLimits, target: object) -> PlanCheck:

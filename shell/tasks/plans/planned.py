@@ -19,13 +19,27 @@ from metalog_sources.targets.plan import (
     PlanStep,
     after,
 )
-from shell.tasks.plans.checks import PlanFinding
+from shell.tasks.acl_words import sentence
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
+    from metalog_sources.formats.document import FilePosition
     from metalog_sources.source import Source
 
 _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
+
+
+class PlanFinding(NamedTuple):
+    """What a reviewer should see; ``acl`` is None where it is about no step."""
+
+    message: str
+    acl: Acl | None = None
+    position: FilePosition | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.position is None else f"{self.position}: "
+        what = "" if self.acl is None else f"{sentence(self.acl)}: "
+        return f"{where}{what}{self.message}"
 
 
 class Planned(NamedTuple):

@@ -20,11 +20,8 @@ from metalog.records.primitives.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 from metalog.visible_text import shown
 from metalog_sources.source_kinds import USER_TARGETS
-from metalog_sources.targets.credentials import (
-    PasswordOffer,
-    TakesPasswords,
-    credential_target_of,
-)
+from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
+from metalog_sources.targets.password_offer import PasswordOffer
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import add_command_config, add_config, add_place, opened_source
 from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
