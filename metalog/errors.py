@@ -66,17 +66,20 @@ class MetalogError(Exception):
 
 
 class InvalidRequest(MetalogError):
-    """The caller's fault. Kafka's INVALID_REQUEST (42) unless a subclass says otherwise."""
+    """A request that cannot be carried out, by the caller's fault.
+
+    The error is Kafka's INVALID_REQUEST (42) unless a subclass has another.
+    """
 
     code: ClassVar[ErrorCode] = ErrorCode.INVALID_REQUEST
 
 
 class InvalidSource(InvalidRequest):
-    """A SOURCE that cannot be opened: missing, unreadable, or of another kind than expected."""
+    """A SOURCE that cannot be opened: it is missing, unreadable, or of the wrong kind."""
 
 
 class Unanswered(InvalidSource):
-    """A cluster that does not answer, or not yet; the same request may be repeated."""
+    """No answer from a cluster, at least not yet; the same request may succeed later."""
 
 
 class InvalidTarget(InvalidRequest):
@@ -112,7 +115,7 @@ class LoadTimeout(AuthorizerNotReady, TimeoutError):
 
 
 class CorruptLog(MetalogError):
-    """The data's fault.
+    """Damaged or contradictory data.
 
     ``problem`` says what is wrong. ``file`` names the file, topic or address. ``offset`` is the
     log offset, and ``byte`` is the position in the file. Each of these three is None if unknown.

@@ -192,7 +192,7 @@ def only(question: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
 
 
 def joined(question: IncomingRequest, *answers: Body) -> Body:
-    """One answer made of the parts of several; what is not a topic's comes from the last."""
+    """Join several answers to one: all topics, and the other fields of the last answer."""
     results = _SHAPES[question.request.head.api_key].results
     parts = [part for answer in answers for part in getattr(answer, results)]
     joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
@@ -212,8 +212,10 @@ def may(services: Services, question: IncomingRequest, topic: str) -> bool:
 def may_all(
     services: Services, question: IncomingRequest, topics: Iterable[str], *, log_denied: bool = True
 ) -> set[str]:
-    """Those of ``topics`` to which the asker may do what is asked, in one call of the authorizer:
-    each once, with the count of its references. Any thread may ask."""
+    """The topics among ``topics`` for which the request is authorized.
+
+    One call of the authorizer checks all: each topic once, with the number of its references. Any
+    thread may call this."""
     named = list(topics)
     names = list(dict.fromkeys(named))
     if services.authorizer is None:

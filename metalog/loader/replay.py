@@ -63,11 +63,14 @@ BUFFER_LIMIT: Final = 256 << 20
 
 
 class Loader:
-    """``tolerant`` is for tools that show a log's content: it counts every unreadable record and
+    """Replays a log into images, and passes each to the publishers.
+
+    ``tolerant`` is for tools that show a log's content: it counts every unreadable record and
     goes on. A strict loader stops at those that concern authorization. With a ``selection`` it
     reads some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that
     this version refuses. ``note_records`` gets each batch of the log as it is replayed, with the
-    offset of the first record taken from it, and these records decoded."""
+    offset of the first record taken from it, and these records decoded.
+    """
 
     def __init__(
         self,

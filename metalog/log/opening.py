@@ -46,7 +46,7 @@ _BROKERS: Final = "bootstrap.servers"
 
 
 class OpenedLog(Log, Protocol):
-    """A log, with the facts about it that a command prints."""
+    """An opened log: its path, its problems, and what else a command prints about it."""
 
     @property
     def path(self) -> Path | str:

@@ -78,7 +78,7 @@ class PasswordSetting(NamedTuple):
 
 
 class Services(NamedTuple):
-    """What handlers need of a node. ``authorizer`` is None without authorization.
+    """The parts of a node that handlers use. ``authorizer`` is None without authorization.
 
     ``addresses`` are each listener's address for clients. ``forwarder`` is set if another node is
     the controller, ``feed`` if followers may fetch this node's log, ``listings`` if long responses

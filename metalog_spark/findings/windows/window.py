@@ -174,9 +174,10 @@ def window_of(
     *,
     say: Callable[[str], None] = lambda text: None,
 ) -> Window:
-    """Between two moments as people write them; without one, from or to where the audit logs
-    begin or end, and never past the first request that waits or is not counted yet.
-    ``InvalidMoment`` where nothing lies between them.
+    """The window between two moments as people write them.
+
+    By default it begins and ends with the audit logs, before the first request that waits or is
+    not counted yet. Raises ``InvalidMoment`` if the window is empty.
 
     An offset means the time at which the state at it began; ``-30d`` counts back from where the
     audit logs end, but not past where they begin; then ``say`` is called with a line.
