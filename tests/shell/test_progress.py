@@ -20,7 +20,7 @@ WIPED = "\r\x1b[K"
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
-    """Where no time passes but what a line waits for before it is drawn again."""
+    """A terminal whose clock advances only by the waits between redraws."""
     monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
     monkeypatch.setattr(progress, "monotonic", lambda: 0.0)
     ours, its = pty.openpty()
@@ -61,7 +61,7 @@ def test_long_work_says_what_it_is_at_and_leaves_nothing_behind(
 def test_it_is_one_line_of_the_terminal_whatever_a_file_is_called(
     terminal: tuple[int, TextIO], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is longer goes on in the next line, and only the last would be wiped away."""
+    """A longer text would continue in the next line, and only the last line would be erased."""
     ours, err = terminal
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("a" * 200, "\x1b[2J" * 40, "読" * 100):
@@ -76,7 +76,7 @@ def test_it_is_one_line_of_the_terminal_whatever_a_file_is_called(
 def test_what_is_broken_off_leaves_nothing_behind(
     terminal: tuple[int, TextIO], tmp_path: Path
 ) -> None:
-    """A file of many lines is read by a generator: an error elsewhere does not end it."""
+    """A generator reads a file of many lines: an error elsewhere does not end it."""
     ours, err = terminal
 
     def lines() -> Iterator[int]:
@@ -126,7 +126,7 @@ def test_nothing_is_shown_that_nobody_wants_or_sees(
 def test_what_begins_at_once_lasts_over_all_steps_until_the_answer(
     terminal: tuple[int, TextIO], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And where standard error is lent to a process that starts, as Spark's JVM."""
+    """Also where standard error is lent to a starting process, such as Spark's JVM."""
     monkeypatch.setattr(progress, "PATIENCE_S", 3600.0)
     ours, err = terminal
     with (tmp_path / "log").open("w") as log, (tmp_path / "out").open("w") as out:

@@ -174,7 +174,7 @@ def test_a_wrong_claim_is_one_line_with_its_place(text: str, said: str) -> None:
 def test_claims_stand_in_expectation_files_beside_questions(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An entry about one principal, host and name stays a question: from an unnamed host."""
+    """An entry about one principal, host and name stays a question, from an unnamed host."""
     path.write_text(
         "deny:\n"
         "  - {principal: User:billing, operation: Read, resource: topic:payments}\n"

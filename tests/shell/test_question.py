@@ -1,4 +1,4 @@
-"""A question has several forms, which all mean the same."""
+"""All forms of a question have the same meaning."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_a_number_of_too_many_digits_is_no_question(answer: Any, tmp_path: Path)
 
 
 def test_a_key_of_a_request_in_another_case_is_refused(answer: Any, tmp_path: Path) -> None:
-    """Read over, a ``Host`` would leave the question to be asked from anywhere."""
+    """Otherwise a misspelt ``Host`` would silently mean any host."""
     request = {"principal": "User:a", "operation": "READ", "resourceType": "TOPIC"}
     (tmp_path / "asked.jsonl").write_text(
         json.dumps({**request, "resourceName": "t", "Host": "1.1.1.1"})
@@ -284,7 +284,7 @@ OTHER = "authorizer.class.name=com.example.Audited\n"
 def test_where_kafka_has_no_authorizer_denied_is_no_answer(
     text: str, code: int, said: str, answer: Any, tmp_path: Any
 ) -> None:
-    """A part of a configuration may leave out the class, a node's own may not."""
+    """A partial configuration may leave out the class, a node's own may not."""
     config = tmp_path / "server.properties"
     config.write_text(text)
     got = answer("can", LOG_DIR, "User:nobody", "read", "topic:x", "--config", str(config))
@@ -307,7 +307,7 @@ BY_SUPER_USER = AUDIT_LINE.replace("Denied", "Allowed").replace("DefaultDeny", "
 
 
 def test_a_line_tells_that_its_principal_was_a_super_user(answer: Any) -> None:
-    """Kafka wrote so: where nobody gives a configuration, there is nothing better."""
+    """As Kafka logged it: without a configuration nothing else is known."""
     line = BY_SUPER_USER.replace("billing", "root")
     for verb in ("can", "explain"):
         code, [got], err = answer(verb, LOG_DIR, line)
@@ -348,8 +348,8 @@ CUT_FROM = AUDIT_LINE.index(" for request = ") + len(" f")
 
 @pytest.mark.parametrize("end", range(CUT_FROM, len(AUDIT_LINE)))
 def test_a_line_cut_off_at_its_end_is_said_to_be_that(end: int, answer: Any) -> None:
-    """Wherever it was cut behind the resource's name; only a line of an older Kafka ends behind
-    its count."""
+    """Wherever it was cut after the resource's name; only an older Kafka's line ends after its
+    count."""
     code, [got], err = answer("can", LOG_DIR, AUDIT_LINE[:end])
     assert (code, got["principal"], got["resourceName"]) == (0, "User:billing", "payments")
     assert "readable in two ways" not in err
@@ -408,7 +408,7 @@ def test_a_name_that_is_not_unicode_has_no_answer(words: list[str], answer: Any)
 
 
 def test_no_verb_takes_a_name_that_is_not_unicode() -> None:
-    """Whatever option or word it is, but for paths, which may be any bytes."""
+    """In every option and argument except paths, which may be any bytes."""
     tried = 0
     for verb, _, module in TABLE.commands():
         parser = build_parser(verb, "", module)

@@ -1,4 +1,4 @@
-"""What a saved plan depends on: the ACLs that its files own, and the answers that it changes."""
+"""The dependencies of a saved plan: its files' own ACLs, and the answers that it changes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_changes_what_it_owns_or_its_effect_is_named(
 
 
 def test_a_plan_that_would_take_a_last_grant_is_refused() -> None:
-    """It took one of two, and somebody else has taken the other one."""
+    """The plan removed one of two grants, and somebody else has removed the other."""
     current = acl("User:app", "Read", "pay-eu") | acl("User:app", "Read", "*")
     made = make_plan(current, read_yaml(WANTED.partition("acls:")[0], "w"), prune=True)
     plan = plan_to_save("memory", current, made, AuthorizerConfig())
@@ -119,7 +119,7 @@ def test_a_plan_of_an_older_metalog_is_refused_in_one_line(
 def test_a_plan_is_bound_to_the_configuration_by_which_it_was_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whether it locks everybody out, and what it turns, depends on super users and default."""
+    """Its lock-out and its effects depend on super users and the default rule."""
     target, wanted = str(formatted(tmp_path / "node")), tmp_path / "wanted.yaml"
     plan = str(tmp_path / "plan.json")
     admin = "principal: User:admin, operation: All, resourceType: Cluster"
@@ -141,7 +141,7 @@ def test_a_plan_is_bound_to_the_configuration_by_which_it_was_judged(
 def test_a_plan_is_bound_to_the_kafka_that_reads_its_hosts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """KIP-1276: the same ACL grants what it did not grant before."""
+    """KIP-1276: the same ACL grants more than before."""
     target, wanted = str(formatted(tmp_path / "node")), tmp_path / "wanted.yaml"
     plan = str(tmp_path / "plan.json")
     for host, code in (("10.0.0.1", 0), ("10.0.0.0/8", 2)):

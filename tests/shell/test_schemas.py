@@ -1,5 +1,5 @@
-"""JSON Schemas of files that people write: a validator that is not ours takes what the readers
-take, and finds the mistakes that are made most."""
+"""JSON Schemas of files that people write: another validator accepts what our readers accept, and
+finds the most frequent mistakes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ def faults(name: str, text: str) -> list[str]:
 
 
 def as_json(value: object) -> object:
-    """A date as the text that it is in JSON."""
     return json.loads(json.dumps(value, default=str))
 
 

@@ -1,5 +1,5 @@
-"""What a verb's help lists as its SOURCE is taken; any other kind is refused in one line, which
-says what the verb takes. Every verb and every kind."""
+"""Each verb takes every kind of SOURCE that its help lists, and refuses any other in one line with
+the kinds that it takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.support.kafka.cases import DEMO, kafka_case
 
 ACL = "acls:\n- {principal: User:a, operation: Read, resourceType: Topic, resourceName: t}\n"
 CLOSED = "127.0.0.1:1"
-"""A port at which nobody listens."""
 FOLDER = str(DEMO / "log-dir")
 QUESTION = ("User:a", "Read", "topic:t")
 MORE: Mapping[str, tuple[str, ...]] = {
@@ -44,7 +43,7 @@ MORE: Mapping[str, tuple[str, ...]] = {
     "passwd": ("app", "--password-file", "password.txt"),
     "export": (),
 }
-"""By verb: what makes a command of it behind its SOURCE."""
+"""By verb: the arguments after its SOURCE."""
 PIPELINE = "build follow unused least-privilege what-if report export requests shell demo"
 WITHOUT = {
     "format",
@@ -70,7 +69,7 @@ def place_of(verb: str) -> tuple[Action, SourceKinds]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    """How a SOURCE of a kind is named here."""
+    """The text of a SOURCE of a kind."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "acls.yaml").write_text(ACL)
     (tmp_path / "password.txt").write_text("app-secret\n")

@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> str:
 def test_csv_is_inert_in_a_spreadsheet_and_on_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The rule of the pipeline's report: whoever chose a name has nothing computed by it."""
+    """As in the pipeline's report: a client's name never computes anything."""
     names = {"-1+1": "'-1+1", "a\x1b[2J": "'a\\u001b[2J", "plain": "plain"}
     acls = [
         {"principal": "User:a", "operation": "Read", "resourceType": "Group", "resourceName": name}

@@ -26,7 +26,7 @@ class BrokenInSpark(Exception):
 
 
 class NoSpark:
-    """Answers each query by one row, which is the query."""
+    """Answers each query by one row with the query."""
 
     def __init__(self) -> None:
         self.interrupts = False

@@ -1,13 +1,10 @@
-"""Two teams with a repository each plan, review and apply in turn, and never undo each other.
-
-A week of simulated changes, many times on a target in memory, and once by the command on a
-running node. Between a plan and its apply the other team goes on, and so do people with
-kafka-acls on what neither team owns. A third team may own ACLs on ``*``, which reach the names of
-both. An apply that was killed half way is finished later, with others at work in between.
-
-Where the prefixes of two teams overlap, or a team writes ACLs outside its own, one may undo what
-the other did. Each such ACL is then among the findings on ownership of both repositories together.
-"""
+"""Two teams with a repository each plan, review and apply in turn, and never undo each other. A
+week of simulated changes runs many times on a target in memory, and once by the command on a
+running node. Between a plan and its apply the other team goes on, and people change other ACLs with
+kafka-acls. A third team may own ACLs on ``*``, which match both teams' names. An interrupted apply
+is finished later, with changes by others in between. Overlapping prefixes, or ACLs outside a team's
+own, may undo another team's change: each such ACL must be an ownership finding of both repositories
+together."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ OPERATIONS = [Operation.READ, Operation.WRITE, Operation.ALL]
 
 
 def some_acl(random: Random, prefix: str, *, denies: bool = True) -> Acl:
-    """One whose name begins with ``prefix``, and that is mostly an ALLOW."""
+    """An ACL on a name that begins with ``prefix``, mostly an ALLOW."""
     is_prefixed = random.random() < 0.2
     return Acl(
         random.choice([ResourceType.TOPIC, ResourceType.GROUP]),
@@ -52,11 +49,9 @@ def some_acl(random: Random, prefix: str, *, denies: bool = True) -> Acl:
 
 
 class Team:
-    """Its repository: what it owns, and the ACLs that it wants.
-
-    ``is_killed``: an apply of ``plan`` stopped half way. ``is_reached``: since ``plan`` was made,
-    others changed ACLs that reach its names.
-    """
+    """A team's repository: its own patterns, and its wanted ACLs. ``is_killed``: an apply of
+    ``plan`` was interrupted. ``is_reached``: since ``plan`` was made, others changed ACLs that
+    match its names."""
 
     pattern_type = PatternType.PREFIXED
 
@@ -80,11 +75,11 @@ class Team:
 
     @property
     def file(self) -> Document:
-        """Its repository as it is read: with the place of each thing."""
+        """Its repository as read, with the position of each entry."""
         return read_yaml(write_yaml(self.document), f"{self.prefix}.yaml")
 
     def reaches(self, other: Team) -> bool:
-        """Whether its ACLs may decide of the names of ``other``."""
+        """Whether its ACLs may decide on the names of ``other``."""
         return self.prefix[:2] == other.prefix[:2]
 
     def owned(self, acls: set[Acl]) -> set[Acl]:
@@ -95,7 +90,7 @@ class Team:
 
 
 class Platform(Team):
-    """The team that owns ``*``, to which the names of the others are no less."""
+    """The team that owns ``*``, which matches the other teams' names."""
 
     pattern_type = PatternType.LITERAL
 
@@ -104,7 +99,7 @@ class Platform(Team):
 
 
 class Sprawling(Team):
-    """A team that now and then writes ACLs which it does not own: on the names of others too."""
+    """A team that sometimes writes ACLs outside its own, also on other teams' names."""
 
     def some_acl(self, random: Random) -> Acl:
         prefix = random.choice([self.prefix, self.prefix, self.prefix[:2], f"{self.prefix[:3]}-"])
@@ -112,8 +107,8 @@ class Sprawling(Team):
 
 
 class Week:
-    """Of a target in memory; ``refused`` are the plans that were refused, with the reasons, and
-    ``undone`` the ACLs that one team removed while another wanted them."""
+    """A week of a target in memory; ``refused`` are the refused plans with the reasons, and
+    ``undone`` the ACLs that one team removed and another wanted."""
 
     def __init__(
         self, seed: int, *, has_platform: bool = False, others: tuple[str, ...] = ()
@@ -180,7 +175,7 @@ class Week:
         self._check_undone(team, before - self.target.acls)
 
     def _check_undone(self, team: Team, removed: set[Acl]) -> None:
-        """What others want still, as they have reviewed it, is named by findings of all files."""
+        """Each reviewed ACL that was undone is in a finding of all files together."""
         undone = removed & {
             acl for other in self.teams if other is not team for acl in other.wanted
         }
@@ -196,13 +191,14 @@ class Week:
         self.undone |= undone
 
     def _reach_others(self, team: Team) -> None:
-        """What is on ``*`` decides of all names; what is on a name, of that name and of ``*``."""
+        """A change on ``*`` concerns all names; a change on a name concerns this name and ``*``."""
         for other in self.teams:
             is_platforms = isinstance(team, Platform) or isinstance(other, Platform)
             other.is_reached |= other is not team and (is_platforms or team.reaches(other))
 
     def stranger(self) -> None:
-        """Somebody with kafka-acls: mostly elsewhere, now and then in what a team owns or reads."""
+        """A person with kafka-acls: mostly on other names, sometimes on names that a team owns or
+        reads."""
         if self.random.random() < 0.8:
             self.target.acls ^= {some_acl(self.random, "legacy-")}
             for platform in self.teams[2:]:
@@ -217,8 +213,8 @@ class Week:
 @pytest.mark.once
 @pytest.mark.parametrize(("has_platform", "weeks"), [(False, WEEKS), (True, WEEKS // 2)])
 def test_a_week_of_two_teams_many_times(has_platform: bool, weeks: int) -> None:
-    """What the other team does refuses no plan; what somebody does within a team's own does, and
-    what the owner of ``*`` does, where it would turn another answer."""
+    """The other team's changes refuse no plan. A change by a stranger inside a team's own does, and
+    so does a change by the owner of ``*`` if it turned another answer."""
     refused = applied = finished = 0
     for seed in range(weeks):
         week = Week(seed, has_platform=has_platform)
@@ -251,7 +247,7 @@ def test_what_teams_with_overlapping_prefixes_undo_is_among_the_findings_on_owne
 
 @pytest.mark.once
 def test_a_week_of_two_teams_on_a_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the command, over the network: a plan a day for each team, applied the day after."""
+    """By the command over the network: a plan a day for each team, applied the next day."""
     random = Random(18)
     teams = [Team("pay-", random), Team("shop-", random)]
     with running_in(formatted(tmp_path / "node")) as node:

@@ -1,4 +1,4 @@
-"""Whatever a name holds, it cannot move the cursor, forge a line or pass for another name."""
+"""No name can move the cursor, forge a line, or look like another name."""
 
 from __future__ import annotations
 

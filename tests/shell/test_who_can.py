@@ -1,4 +1,4 @@
-"""``who-can`` and ``access`` on the demo, held against what ``can`` says of each case."""
+"""``who-can`` and ``access`` on the demo agree with ``can`` in each case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka's words as people type them."""
+"""Kafka's words in any spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is broken for a terminal says the same, and nothing else is broken."""
+"""Text wrapped for a terminal keeps its content, and nothing else is wrapped."""
 
 from __future__ import annotations
 

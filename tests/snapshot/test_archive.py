@@ -1,4 +1,4 @@
-"""An archive holds all that its log ever held, however much the controller has deleted since."""
+"""An archive keeps all records of its log, even those that the controller has deleted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def image_at(folder: Path, offset: int | None = None):  # type: ignore[no-untype
 
 
 def trimmed(log: WritableDirectoryLog, folder: Path) -> None:
-    """What retention does: a snapshot at the end, then the segments before it go."""
+    """As retention does: a snapshot at the end, then deletion of the segments before it."""
     image = image_at(folder)
     control = log.snapshot_control
     write_snapshot(image, log.folder.partition, timestamp=1, control=control)
@@ -138,7 +138,7 @@ def test_what_proves_nothing_is_not_kept(
 
 
 def test_all_of_an_archive_is_committed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing else goes in, whoever wrote the log: here three voters, of whom two agree."""
+    """Only committed records go in: here two of three voters agree."""
     nodes = [kafka_case(f"quorum-4.3/node-{node}").log_dir for node in (11, 13)]
     target = tmp_path / "archive"
     assert main(["archive", "+".join(map(str, nodes)), str(target)]) == 0
@@ -181,7 +181,7 @@ def test_an_export_that_leaves_out_everything_is_none(
 
 
 def test_a_log_that_cannot_be_compared_needs_the_clusters_id(tmp_path: Path) -> None:
-    """It begins where the archive ends: by its records it may be any cluster's."""
+    """It begins where the archive ends: its records do not show which cluster wrote them."""
     folder, target = formatted(tmp_path / "node"), tmp_path / "archive"
     log = WritableDirectoryLog(folder, limits=SegmentLimits(max_bytes=1))
     epoch = log.claim()

@@ -1,4 +1,4 @@
-"""What a formatted folder holds, and which folders are not formatted."""
+"""The contents of a formatted folder, and the folders that are not formatted."""
 
 import random
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_folder_says_whose_it_is_and_what_it_begins_with(tmp_path: Path) -> No
 
 
 def test_from_4_4_on_it_begins_with_a_snapshot(tmp_path: Path) -> None:
-    """And our own node starts on it as on the other."""
+    """Our own node starts on both kinds."""
     newer = [(FeatureLevelRecord("metadata.version", 31), 0), *RECORDS[1:]]
     formatted(tmp_path / "new", records=newer)
     folder = tmp_path / "new"
@@ -114,7 +114,7 @@ def test_a_log_without_its_meta_properties_is_not_overwritten(tmp_path: Path) ->
 
 
 def test_meta_properties_come_last(tmp_path: Path) -> None:
-    """A folder whose formatting failed at any step is not formatted, and can be."""
+    """If formatting fails at any step, the folder is not formatted, and can be formatted again."""
     trial = MemoryDisk({})
     wanted = Format(tmp_path, [tmp_path], 1, RECORDS, controllers=[CONTROLLER])
     entropy = random.Random(1).randbytes
@@ -147,7 +147,7 @@ def test_releases_that_kafka_does_not_format(release: str) -> None:
 
 
 def test_an_unstable_release_is_named_in_full() -> None:
-    """As Kafka 4.4.0's MetadataVersion.fromVersionString takes them."""
+    """As Kafka 4.4.0's MetadataVersion.fromVersionString reads the names."""
     assert metadata_version_of("4.5-IV0", allows_unstable=True) == 34
     assert metadata_version_of("4.4", allows_unstable=True) == 33
     with pytest.raises(InvalidRequest, match=r"3\.3-IV3 to 4\.5-IV0"):

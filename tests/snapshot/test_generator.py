@@ -1,4 +1,4 @@
-"""Snapshots are made after so many bytes or records, counted from the last one."""
+"""Snapshots are made after a number of bytes or records since the last one."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ LEADER = Leader(1, 1)
 def made(
     steps: list[tuple[int, int]], *, max_bytes: int | None = None, max_records: int | None = None
 ) -> list[int]:
-    """Offsets of the snapshots made when each step brings so many (records, bytes)."""
+    """The offsets of the snapshots if each step adds so many (records, bytes)."""
     written: list[int] = []
 
     def write(image: MetadataImage) -> Path:

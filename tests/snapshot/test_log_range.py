@@ -1,4 +1,4 @@
-"""A range of a log is all of it, or none: a part would pass for the whole."""
+"""A range of a log is complete or refused: a part would pass for the whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GAP = Gap(1, 2, lost=False)
 
 
 class ScriptedLog(MemoryLog):
-    """A log of three offsets, of which these events are told."""
+    """A log of three offsets with these events."""
 
     path, problems, damage, missing = "told", (), None, None
 
@@ -53,7 +53,7 @@ def test_a_log_that_is_cut_meanwhile_has_no_range(cut: tuple[LogEvent, ...]) -> 
 
 
 def test_a_split_of_a_live_log_is_whole_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker opens the log anew, when another leader may have begun its log later."""
+    """A worker opens the log again, when another leader may have begun its log later."""
     told = [
         ScriptedLog(FIRST, GAP, LAST),
         ScriptedLog(FIRST, SnapshotNeeded(SnapshotId(2, 1)), LAST),

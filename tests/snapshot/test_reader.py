@@ -1,4 +1,5 @@
-"""A snapshot is read whole or refused; what reaches a moment is found in the right order."""
+"""A snapshot is read completely or refused, and the files for a moment are found in the right
+order."""
 
 from __future__ import annotations
 

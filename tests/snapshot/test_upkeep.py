@@ -1,4 +1,4 @@
-"""A log that is written stays small, and nothing goes before a durable snapshot holds it."""
+"""A written log stays small, and records are deleted only after a durable snapshot has them."""
 
 from __future__ import annotations
 

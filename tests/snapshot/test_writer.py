@@ -1,4 +1,4 @@
-"""A snapshot that we write holds exactly the image, and is whole or not there."""
+"""Our snapshot equals the image, and is complete or missing."""
 
 from __future__ import annotations
 
