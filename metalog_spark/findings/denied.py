@@ -1,8 +1,8 @@
-"""Who was denied what the most, and what nearly allowed it.
+"""The most frequent denials, and what nearly allowed them.
 
-Denials are counted by what was asked: principal, operation and resource. The near miss and the
-remedy are those of ``explain``, by the ACLs in force at the last of the denials. A storm is as
-many denials in a day as a client makes that tries again for ever.
+Denials are counted by principal, operation and resource. The near miss and the remedy are those of
+``explain``, by the ACLs in force at the last denial. A storm is as many denials in a day as a
+client makes that retries forever.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ SCHEMA: Final = (
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""The most denied first. ``host`` is that of the last denial, of so many ``hosts``; ``peak`` is
-the most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that came nearest to
-allowing it, and ``near_kind`` (``authorizer.analysis.explain.kinds``) what it misses by."""
+"""The most denied first. ``host`` is that of the last denial, one of ``hosts``; ``peak`` is the
+most on one day; ``still``: today's ACLs deny it too. ``near`` is the nearest miss, and
+``near_kind`` (``authorizer.analysis.explain.kinds``) its difference."""
 
 
 def denied(
     tables: Tables, window: Window, *, shown: int = SHOWN, pairs: DataFrame | None = None
 ) -> DataFrame:
-    """``SCHEMA``, ``shown`` rows of it; ``pairs`` is what ``pairs_denied`` gives of the same, for
-    those who have it already."""
+    """The first ``shown`` rows of ``SCHEMA``; ``pairs`` is the result of ``pairs_denied`` for the
+    same input, if the caller has it already."""
     found = pairs_denied(tables, window) if pairs is None else pairs
     return explained(tables, found.orderBy(*in_order()).limit(shown).collect())
 
 
 def in_order() -> tuple[Column, ...]:
-    """By which the most denied come first."""
+    """The order with the most denied first."""
     from pyspark.sql import functions as f
 
     return f.col("requests").desc(), *map(f.col, _ASKED)
 
 
 def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
-    """``SCHEMA`` of rows of ``pairs_denied``, in their order; each is looked into here."""
+    """Rows of ``SCHEMA`` for rows of ``pairs_denied``, in their order."""
     lifetimes, config = lifetimes_in(tables), config_now(tables)
     now = AclIndex.of(lifetimes.at(None))
     rows = [_row(row, lifetimes, now, config) for row in pairs]
@@ -143,7 +143,7 @@ def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool
 
 
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
-    """A slip in an ACL wants mending; somebody who just tries does not."""
+    """A slip in an ACL should be mended; a client that just tries needs nothing."""
     if not still:
         return Severity.INFO
     slips = NearMissKind.OPERATION_NOT_IMPLIED.rank
@@ -152,8 +152,8 @@ def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
 
 
 def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:
-    """The change that turns the answer, the one that mends a slip first; in words where whoever
-    was denied would become as good as a super user, or lint calls the ALLOW dangerous."""
+    """The change that reverses the answer, a mended slip first. In words if the client would become
+    as powerful as a super user, or if lint calls the ALLOW dangerous."""
     if (danger := danger_of_question(question)) is not None:
         return (
             f"find out why it asks, and stop it: with {question.operation.name} there {danger};"

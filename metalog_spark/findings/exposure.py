@@ -59,9 +59,9 @@ EXPOSURE: Final = (
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap``, ``super-user``;
-``said`` is a clause about ``acl``, or where that is null about the principal. ``other`` is the
-second ACL of a pair, or the DENY. ``requests`` of the window ``acl`` decided, or of a super
-user's own."""
+``said`` is a clause about ``acl``, or, if that is null, about the principal. ``other`` is the
+second ACL of a pair, or the DENY. ``requests`` counts those of the window that ``acl`` decided, or
+a super user's own."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
@@ -69,9 +69,9 @@ ACCESS: Final = (
     " hosts ARRAY<STRING>, denied ARRAY<STRING>, requests BIGINT, last_use TIMESTAMP,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal and pattern that ALLOWs name, and for the ``hosts`` from which the same
-``operations`` are allowed: what ALLOWs for these hosts allow, implied ones too. ``denied`` are
-those that a DENY takes away from some of it or from some host."""
+"""A row for each principal and pattern in ALLOWs, and for the ``hosts`` with the same
+``operations``: all that ALLOWs for these hosts allow, with implied ones. ``denied`` are those that
+a DENY refuses for a part of it or for some host."""
 
 _CHECKS: Final = tuple(
     module.CHECK

@@ -1,7 +1,8 @@
-"""Which ACLs a window's traffic used, which others stood in for, and which nothing asked for.
+"""Which ACLs a window's traffic used, which others decided in their place, and which no request
+needed.
 
-Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, and ``reason``
-(``uses.Reason``) says why. docs/reference/unused-acls.md has the rules.
+An ACL is not called unused if that is unknown: ``state`` is then UNKNOWN, with a ``reason``
+(``uses.Reason``). docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -52,10 +53,9 @@ SCHEMA: Final = (
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
-"""A row for each ACL in force at some time in the window. ``requests`` it decided itself,
-``matched`` are all that it matches; ``last_use`` is of all that the folder knows, the rest of the
-window; ``shadow`` is the ACL that decided most of them in its
-stead; ``can_go``: removed, with all others of which this is said, no answer would change."""
+"""A row for each ACL in force at some time in the window. ``requests`` it decided, ``matched`` it
+matches; ``last_use`` covers the whole folder, the others the window. ``shadow`` decided most of
+them in its place. ``can_go``: no answer changes if all such ACLs are removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
@@ -83,8 +83,8 @@ _LOOK: Final = {
 
 
 class Totals(NamedTuple):
-    """``412 of 1,908 grants were used; 1,105 can go``: ALLOWs in force at the end, of which
-    ``unknown`` are neither; ``requests`` are the answers of the window."""
+    """``412 of 1,908 grants were used; 1,105 can go``: of the ALLOWs in force at the end; the use
+    of ``unknown`` ones is unknown. ``requests`` are the answers of the window."""
 
     grants: int
     used: int
@@ -94,11 +94,10 @@ class Totals(NamedTuple):
 
 
 class ClassifiedAcls(NamedTuple):
-    """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver.
-
-    ``today`` are the ACLs in force where the history ends, ``config`` is the one then;
-    ``last_uses`` (microseconds since 1970) are of all that the folder knows; ``unseen`` may have
-    started producers of which no line tells."""
+    """A verdict for each ACL of the window, small enough for a driver. ``today`` are the ACLs in
+    force at the end of the history, ``config`` is the configuration then; ``last_uses``
+    (microseconds since 1970) cover the whole folder; ``unseen`` may have started producers without
+    a line."""
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage
@@ -126,19 +125,19 @@ class ClassifiedAcls(NamedTuple):
         return _advice(verdict, self.dangers.get(verdict.acl, Severity.INFO))
 
     def last_use(self, verdict: Verdict) -> int | None:
-        """In the window or outside of it."""
+        """The last use in the window or outside of it."""
         inside = None if verdict.uses is None else verdict.uses.last_us
         return self.last_uses.get(verdict.acl, inside)
 
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
-    """``SCHEMA``. ``tolerated`` is the share of broker-hours that may be without allowed lines
-    before nothing is called unused. ``InvalidRequest`` where there is no allowed line at all."""
+    """Rows of ``SCHEMA``. If more than ``tolerated`` of the broker-hours lack allowed lines, no ACL
+    is called unused. ``InvalidRequest`` if there is no allowed line at all."""
     return unused_of(judged(tables, window, tolerated=tolerated), tables)
 
 
 def unused_of(found: ClassifiedAcls, tables: Tables) -> DataFrame:
-    """The same of what was judged already, which takes the longest."""
+    """The same from the result of ``judged``, which takes the longest."""
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
 
@@ -151,8 +150,8 @@ def judged(
     requests: Counted | None = None,
     seen: WindowCoverage | None = None,
 ) -> ClassifiedAcls:
-    """What the rows of ``unused`` are made of, and what they come to; ``requests`` and ``seen``
-    are what ``counted`` and ``seen_in`` give of the same, for those who have it already."""
+    """The verdicts for the rows of ``unused``; ``requests`` and ``seen`` are the results of
+    ``counted`` and ``seen_in`` for the same input, if the caller has them already."""
     seen = seen_in(tables, window) if seen is None else seen
     refuse_without_allowed(seen, window)
     config = config_now(tables)
@@ -181,7 +180,7 @@ def _spared(
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
-    """Of an id that changed hands nothing is said: whose a use was would take more than it."""
+    """An id that was reused has no last use: its owner at the time would have to be found."""
     from pyspark.sql import functions as f
 
     used = tables.read(USAGE).where("known AND decided = result AND acl_id IS NOT NULL")
@@ -241,7 +240,7 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
 
 
 def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
-    """An unused grant weighs as much as it opens; a DENY is a precaution until shown otherwise."""
+    """An unused grant is as severe as what it allows; a DENY is a precaution."""
     if verdict.reason is not None:
         return Severity.INFO, _LOOK[verdict.reason]
     if verdict.state is UsageState.USED or not verdict.is_alive:

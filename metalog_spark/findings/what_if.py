@@ -43,10 +43,9 @@ SCHEMA: Final = (
     " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
     f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation and resource of which some requests are answered
-otherwise. ``acl`` is the one that makes the difference, of today's or of those proposed, and
-``remedy`` what would keep the answer; null where none does. To deny what was allowed is an
-ERROR, to allow what was denied a WARNING."""
+"""A row for each principal, operation and resource with requests whose answer changes. ``acl``, of
+today's or the proposed ones, makes the difference, and ``remedy`` keeps the answer; null if none
+does. A new denial is an ERROR, a new permission a WARNING."""
 
 _TURNED: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
@@ -68,8 +67,8 @@ def what_if(
     proposed: Collection[Acl],
     config: AuthorizerConfig | None = None,
 ) -> DataFrame:
-    """Rows of ``SCHEMA``: requests that break before those that open, the most frequent first.
-    ``config`` is the proposed configuration, if it is not today's."""
+    """Rows of ``SCHEMA``: new denials before new permissions, the most frequent first. ``config``
+    is the proposed configuration, if it is not today's."""
     now = config_now(tables)
     before, after = rules(acls_now(tables), now), rules(proposed, config or now)
     return turned(questions_in(tables, window), before, after)
@@ -137,7 +136,7 @@ def _row(
 
 
 def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
-    """The ACL that makes the difference, and what would keep the answer."""
+    """The ACL that makes the difference, and the change that keeps the answer."""
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
     turns = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]

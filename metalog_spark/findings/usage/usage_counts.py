@@ -1,7 +1,7 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Of several findings that need it, each takes the same count, so that what one calls used no
-other calls idle: a use is a request that the ACL decided, and that the broker answered so.
+Several findings take the same count, so they agree which ACLs are used. A use is a request that
+the ACL decided, and that the broker answered in the same way.
 """
 
 from __future__ import annotations
@@ -49,15 +49,14 @@ _TALLY: Final = (
 
 
 class Counted(NamedTuple):
-    """Every ACL that ever was, and what was said of each: as much as there are ACLs, ready for
-    a driver."""
+    """Every ACL that ever was, with its counts; as large as the number of ACLs."""
 
     lifetimes: AclLifetimes
     said: Tally
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
-        """What each ACL decided, under whatever id; the others have nothing here."""
+        """The requests that each ACL decided, under any id; other ACLs are missing."""
         return {
             self.lifetimes.acls[number]: count
             for (number, kind, _), count in self.said.items()
@@ -66,7 +65,7 @@ class Counted(NamedTuple):
 
 
 def counted(tables: Tables, window: Window) -> Counted:
-    """Counted where the rows lie; what comes here is bounded by the ACLs, not the requests."""
+    """Counted on the workers; the result's size is bounded by the ACLs, not the requests."""
     from pyspark.sql import functions as f
 
     data = packed_in(tables)

@@ -1,4 +1,4 @@
-"""The answers of a window: how many there are, and which of them an authorizer can be asked."""
+"""The answers of a window: their number, and those that an authorizer can give."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def answers_in(tables: Tables, window: Window) -> int:
-    """How many requests were answered in ``window``; ``InvalidSource`` where the table that they
-    are taken from has not those of a day that COVERAGE counted, or some that were allowed and
-    cannot be asked: a use that is gone or passed over would be taken for none."""
+    """The number of answers in ``window``. ``InvalidSource`` if the table lacks those of a day that
+    COVERAGE counted, or has allowed ones that no authorizer can decide: a missing use would be
+    taken for no use."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
@@ -71,7 +71,7 @@ def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
 
 
 def askable(usage: DataFrame) -> DataFrame:
-    """The rows that an authorizer can be asked: whole, in words that we know, for one name."""
+    """The rows that an authorizer can decide: complete, in known words, for one name."""
     return usage.where(_askable())
 
 

@@ -1,7 +1,7 @@
-"""Requests that may have been: what else ambiguous audit lines say, and what half lines may say.
+"""Possible requests: other readings of ambiguous audit lines, and readings of half lines.
 
-Nothing is decided of them. Each ACL that could match one, whenever it was in force, may have been
-used by it, so that of such an ACL it is not known whether anything needs it.
+They have no decision. An ACL that could match one, whenever it was in force, may have been used by
+it, so its use is unknown.
 """
 
 from __future__ import annotations
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
 
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
-    """``usage``, and each question of the window that may have been asked, of which ``possible``
-    is true; as long as requests wait, or are not counted, of whatever time. ``begins``: it is of
-    any name that begins so.
-
-    The second time of a line whose clock time came twice counts only where something changed
-    between the two: else the line itself, which is in ``usage``, tells the same."""
+    """``usage``, and each possible question of the window with ``possible`` true; while requests
+    wait or are not counted, those of any time. ``begins``: any name with this beginning. The second
+    time of a line whose clock time came twice counts only if something changed in between."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

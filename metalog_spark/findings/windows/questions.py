@@ -1,7 +1,7 @@
-"""The different questions of a window, and two sets of ACLs to answer them by.
+"""The different questions of a window, and two sets of ACLs to answer them.
 
-What is asked is small beside how often; each question is decided once, by the authorizer's own
-code, where it lies. Workers get the ACLs as text and index them once a process.
+There are few different questions, so the authorizer's code decides each once, on the workers.
+Workers get the ACLs as text and index them once in each process.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Rules(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """``allows`` are the ALLOWs by principal."""
+    """The index, and ``allows``: the ALLOWs by principal."""
 
     acls: tuple[Acl, ...]
     by_name: AclIndex

@@ -1,8 +1,8 @@
-"""Clock hours that came twice, as clocks were set back, in logs whose times name no zone.
+"""Clock hours that came twice, as clocks were set back, in logs without a time zone.
 
 A line of such an hour has one of two times. REQUESTS has the first, POSSIBLE the second. So no
-coverage is expected in these hours, and the second time matters only where the ACLs, or what else
-decides, changed in between.
+coverage is expected in these hours, and the second time matters only if the ACLs or the
+configuration changed in between.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
 
 
 class RepeatedHours(NamedTuple):
-    """A ``span`` of clock time that came twice in a ``zone``, and of how many ``lines`` of each
-    broker it is not known at which of the two times they were written."""
+    """A ``span`` of clock time that came twice in a ``zone``, with the number of ``lines`` of each
+    broker that have either time."""
 
     zone: str
     span: RepeatedSpan
@@ -50,7 +50,7 @@ class RepeatedHours(NamedTuple):
         )
 
     def _edges(self) -> tuple[int, int]:
-        """Microseconds at which clocks show where the span begins, and where it ends."""
+        """The span's start and end on the clocks, in microseconds."""
         return self.span.begin_us, self.span.end_us
 
     def is_in(self, start_us: int, end_us: int) -> bool:
@@ -64,7 +64,7 @@ class RepeatedHours(NamedTuple):
 
 
 def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHours]:
-    """Those that a part of the window from ``start_us`` to ``end_us`` is in, in order."""
+    """Those that overlap the window from ``start_us`` to ``end_us``, in order."""
     if not tables.has(POSSIBLE):
         return []
     every = tables.once(POSSIBLE, _found)
@@ -74,7 +74,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
 def with_repeated(
     coverage: DataFrame, repeated: Sequence[RepeatedHours]
 ) -> tuple[DataFrame, Column | None]:
-    """Rows of COVERAGE, and whether clocks showed the time of one twice, where any did."""
+    """Rows of COVERAGE, and whether the clocks showed one's time twice, if any did."""
     if not repeated:
         return coverage, None
     from pyspark.sql import functions as f
@@ -89,14 +89,14 @@ def with_repeated(
 def clocks_text(
     facts: Mapping[str, Any], repeated: Sequence[RepeatedHours], start_us: int, end_us: int
 ) -> tuple[str, ...]:
-    """What to say of clocks that were set back within a window."""
+    """The texts about clocks that were set back within a window."""
     return *(each.text() for each in repeated), *set_back_texts(
         facts.get(SET_BACK, {}), start_us, end_us
     )
 
 
 def second_times(possible: DataFrame) -> DataFrame:
-    """What ``of_hours`` wants of rows of POSSIBLE: a row for each zone, broker and hour."""
+    """The input of ``of_hours`` from rows of POSSIBLE: a row for each zone, broker and hour."""
     from pyspark.sql import functions as f
 
     twice = possible.where("zone IS NOT NULL")
@@ -105,8 +105,8 @@ def second_times(possible: DataFrame) -> DataFrame:
 
 
 def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
-    """From zones and brokers with a second time of theirs, and how many lines of its hour there
-    are."""
+    """The repeated hours, from zones and brokers with a second time, and the number of lines in its
+    hour."""
     found: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
     for zone, broker, us, lines in rows:
         span = Zone(zone).repeated(us)
@@ -121,8 +121,8 @@ def _found(possible: DataFrame) -> list[RepeatedHours]:
 
 
 def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:
-    """The spans of those within which what decides may have changed: a request at the second time
-    may have needed another ACL than at the first."""
+    """The spans within which the ACLs or the configuration may have changed: a request at the
+    second time may have needed another ACL than at the first."""
     from pyspark.sql import functions as f
 
     spans = sorted({each.span for each in repeated})

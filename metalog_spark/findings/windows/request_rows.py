@@ -1,6 +1,7 @@
-"""The requests behind a finding, one by one: all of a filter, or the first of many findings.
+"""The requests behind a finding, one by one: all that a filter matches, or the first of many
+findings.
 
-This module must not know what is shown of them.
+This module must not know how they are shown.
 """
 
 from __future__ import annotations
@@ -33,14 +34,13 @@ COLUMNS: Final = (
     "result", "decided", "acl_id", "known", "file", "line",
 )  # fmt: skip
 FIRST: Final = 10
-"""So many requests of a finding are shown beside it."""
+"""The number of requests shown beside a finding."""
 _ORDER: Final = ("time", "file", "line")
 
 
 class RequestFilter(NamedTuple):
-    """What a request must have; None is anything. ``acl_id`` is the ACL that decides it,
-    ``matches`` one that matches it, whichever decides. ``disagrees``: the broker's answer is not
-    the ACLs'."""
+    """The conditions on a request; None matches anything. ``acl_id`` is the deciding ACL,
+    ``matches`` a matching one. ``disagrees``: the broker's answer differs from the ACLs'."""
 
     principal: str | None = None
     operation: str | None = None
@@ -54,7 +54,7 @@ class RequestFilter(NamedTuple):
     disagrees: bool = False
 
     def options(self) -> str:
-        """Of ``metalog pipeline requests``, as a shell takes them."""
+        """The options of ``metalog pipeline requests``, quoted for a shell."""
         words = [
             f"--{name}={quoted(value)}" if value.startswith("-") else f"--{name} {quoted(value)}"
             for name in ("principal", "operation", "host", "broker", "result")
@@ -70,12 +70,13 @@ class RequestFilter(NamedTuple):
 
 
 _MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""Reasons of an ACL's unknown use that are requests which it matches and may not have decided."""
+"""The reasons of an unknown use that are requests which the ACL matches and may not have
+decided."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
-    """The requests behind a row of ``unused``: those that the ACL decided, or where it decided
-    none those that it matches; None where there are none."""
+    """The requests behind a row of ``unused``: those that the ACL decided, or else those that it
+    matches; None without any."""
     if decided:
         return RequestFilter(acl_id=acl_id)
     is_matched = matched or reason in _MATCHED_ALONE
@@ -83,7 +84,7 @@ def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> Reque
 
 
 def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFrame:
-    """``COLUMNS`` of the requests of ``window`` that ``wanted`` lets pass, in order of time."""
+    """``COLUMNS`` of the requests of ``window`` that match ``wanted``, in order of time."""
     from pyspark.sql import functions as f
 
     rows = _decided(tables, window)
