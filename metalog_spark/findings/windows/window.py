@@ -1,8 +1,8 @@
 """The time window of a finding, and its coverage.
 
-Kafka logs what it allows only at DEBUG, so an hour of a broker without an allowed line says
-nothing of who used what. A broker of which there is any line is expected in every hour of the
-window: when it was not there yet, or no more, or its log was lost, cannot be told apart.
+Kafka logs allowed requests only at DEBUG, so an hour of a broker without an allowed line shows
+nothing about uses. A broker with any line is expected in every hour of the window: a broker that
+was not there yet, or no longer, looks like one with a lost log.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 24 * HOUR_US
 _LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
-"""Where the calendar ends, as it begins in 1970."""
+"""The end of the calendar, which begins in 1970."""
 
 HOW_TO_LOG: Final = (
     "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
@@ -64,17 +64,17 @@ class Window(NamedTuple):
 
     @property
     def hours(self) -> int:
-        """How many hours of the clock it touches."""
+        """The number of clock hours that it touches."""
         return -(-self.end_us // HOUR_US) - self.start_us // HOUR_US
 
     @property
     def whole_days(self) -> tuple[date, date]:
-        """The first that is whole in it, and the first after it that is not."""
+        """The first whole day in it, and the first day after it that is not whole."""
         return _date(-(-self.start_us // DAY_US)), _date(self.end_us // DAY_US)
 
     @property
     def cut_days(self) -> list[date]:
-        """Those of which it has a part."""
+        """The days of which it has only a part."""
         edges = {edge // DAY_US for edge in self if edge % DAY_US}
         return [_date(day) for day in sorted(edges)]
 
@@ -83,14 +83,12 @@ class Window(NamedTuple):
 
 
 class WindowCoverage(NamedTuple):
-    """Of ``hours`` of all brokers together: how many have no allowed line, and how many no line
-    at all. ``worst`` is the broker with the most of the former. Of the ``clock_hours`` of the
-    window, ``without_controller`` have no allowed line of a controller. ``broken`` are audit lines
-    that could not be read; their times are not known, so those of all times are counted.
-    ``waiting`` are requests that are not decided yet, ``uncounted`` those that are not counted,
-    ``later`` those of after the log's end, ``ambiguous`` the lines of its hours that can be read in
-    several ways. In ``repeated`` hours nothing is expected;
-    ``clocks`` is what to say of clocks that were set back."""
+    """Of the ``hours`` of all brokers together, some lack an allowed line, some any line; ``worst``
+    is the broker with most of the former. Of the window's ``clock_hours``, ``without_controller``
+    lack an allowed line of a controller. ``broken`` are unreadable audit lines, of any time, since
+    theirs is unknown. ``waiting`` requests are not decided yet, ``uncounted`` ones not counted,
+    ``later`` ones newer than the log; ``ambiguous`` lines have several readings. ``repeated`` hours
+    are not expected; ``clocks`` are the texts about clocks that were set back."""
 
     hours: int
     without_allowed: int
@@ -109,17 +107,17 @@ class WindowCoverage(NamedTuple):
 
     @property
     def missing(self) -> float:
-        """The share in which what was allowed is not known."""
+        """The share of hours in which allowed requests are unknown."""
         return self._share(self.without_allowed)
 
     @property
     def silent(self) -> float:
-        """The share of which there is no line at all."""
+        """The share of hours without any line."""
         return self._share(self.without_any)
 
     @property
     def unled(self) -> float:
-        """The share of the window in which what controllers allowed is not known."""
+        """The share of the window in which requests allowed by controllers are unknown."""
         return self.without_controller / self.clock_hours if self.without_controller else 0.0
 
     def _share(self, hours: int) -> float:
@@ -145,7 +143,7 @@ class WindowCoverage(NamedTuple):
         )
 
     def kept_text(self) -> str:
-        """With what that means for whoever looks for uses, and what helps."""
+        """With the consequence for findings about uses, and the remedy."""
         kept = f"{self.controllers_text()}, so no grant of these is called unused or left out"
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
@@ -163,7 +161,7 @@ class WindowCoverage(NamedTuple):
 
 
 def broker_text(name: str) -> str:
-    """A number is called a broker's; another name may say so itself."""
+    """``broker 2`` for a number; another name stays as it is."""
     return f"broker {name}" if name.isdigit() else name
 
 
@@ -252,7 +250,7 @@ def _time(tables: Tables, moment: Moment, last_us: int) -> int:
 
 
 def seen_in(tables: Tables, window: Window) -> WindowCoverage:
-    """What of ``window`` the audit logs cover."""
+    """The coverage of ``window`` by the audit logs."""
     from pyspark.sql import functions as f
 
     is_of_all = f.grouping("broker").alias("is_of_all")
@@ -285,7 +283,7 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
 
 
 def touched_by(window: Window) -> Column:
-    """Whether an hour of COVERAGE is one that the window touches."""
+    """Whether an hour of COVERAGE overlaps the window."""
     from pyspark.sql import functions as f
 
     hour = f.unix_micros("hour")
@@ -294,7 +292,7 @@ def touched_by(window: Window) -> Column:
 
 
 def _broken(tables: Tables) -> int:
-    """Audit lines that could not be read; of records that a topic deleted, as many as may be."""
+    """The number of unreadable audit lines; a topic's deleted records all count."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")
@@ -308,8 +306,8 @@ def _broken(tables: Tables) -> int:
 
 
 def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
-    """From each broker's hours with an allowed line, with any line, and those not expected of it,
-    of ``hours``."""
+    """From each broker's hours with an allowed line, with any line, and not expected, out of
+    ``hours``."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
         (each - allowed, broker)
@@ -326,13 +324,13 @@ def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowC
 
 
 def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
-    """``InvalidRequest`` where not one allowed request was logged."""
+    """``InvalidRequest`` if no allowed request was logged."""
     if seen.without_allowed == seen.hours:
         raise InvalidRequest(f"no allowed request was logged in {window}: {HOW_TO_LOG}")
 
 
 def usage_in(tables: Tables, window: Window) -> DataFrame:
-    """The rows of USAGE of exactly this window: of days that it cuts, by DECISIONS."""
+    """The rows of USAGE for exactly this window; for days that it cuts, from DECISIONS."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
