@@ -108,7 +108,7 @@ def build(
     )
     at("looking for audit files")
     found = listed(tables.session, given.audit)
-    files = unread(found, tables.read(FILES))
+    files = unread(found, tables.read(FILES) if tables.has(FILES) else None)
     refuse_parquet(each.path for each in files)
     at("reading the metadata log")
     *log, level = read_changelog(
@@ -172,13 +172,13 @@ def _take(
 ) -> _Taken:
     """Update DECISIONS, POSSIBLE and REJECTED: the new rows replace rows that are superseded, and
     requests of ``stale`` days are decided again."""
-    session, known, is_new = tables.session, tables.read(FILES), not tables.has(DECISIONS)
-    old = tables.read(REQUESTS)
+    session, is_new = tables.session, not tables.has(DECISIONS)
+    known, old = tables.read(FILES), tables.read(REQUESTS)
     facts = {} if staged is None else staged.facts
     paths = [each.path for each in files]
     facts_of_file = {**dict.fromkeys([*paths, *given.every_table], FileFacts()), **facts}
     read_files = [ReadFile(each, *facts_of_file[each.path].sorted_by) for each in files]
-    found = sorted_out(read_files, known)
+    found = sorted_out(read_files, None if is_new else known)
     shown_before = tables.facts.get(FORMS, {})
     read = _Lines.of(session, staged, found, shown_before)
     names = [each.file for each in found.gone] + given.every_table
@@ -187,18 +187,19 @@ def _take(
         day for path, each in facts_of_file.items() for day in each.days if path not in found.same
     }
     touched.update(day for each in found.gone for day in each.days)
-    if given.every_table:
-        touched |= _days(old.join(gone, "file", "left_semi"))
-    if read.shown != shown_before:
-        touched |= _days(old.where(is_half(read.shown)))
-    anew = read.odd_days() | stale | (touched & _days_with_requests(tables))
+    anew = read.odd_days() | stale
+    if not is_new:
+        if given.every_table:
+            touched |= _days(old.join(gone, "file", "left_semi"))
+        if read.shown != shown_before:
+            touched |= _days(old.where(is_half(read.shown)))
+        anew |= touched & _days_with_requests(tables)
     anew |= {day for path, _ in found.names() for day in facts_of_file[path].days}
-    rows = read.resolved(_left(old.where(_is_of(anew)), gone), anew)
+    again = [read.resolved(_left(old.where(_is_of(anew)), gone), anew)] if anew else []
     if facts_of_file or is_new:
-        rejected = [rejected_of(read.rows), rejected_of(rows)]
-        possible = [possible_of(read.rows), possible_of(rows)]
-        tables.replace(REJECTED, _all(_left(tables.read(REJECTED), gone), *rejected))
-        tables.replace(POSSIBLE, _all(_left(tables.read(POSSIBLE), gone), *possible))
+        for table, of in (REJECTED, rejected_of), (POSSIBLE, possible_of):
+            before = [] if is_new else [_left(tables.read(table), gone)]
+            tables.replace(table, _all(*before, *map(of, [read.rows, *again])))
         tables.replace(FILES, after(read_files, found, known))
         tables.state(**{FORMS: read.shown})
     if staged is not None and (back := staged.set_back(found.taken)):
@@ -206,7 +207,8 @@ def _take(
     if staged is not None and (is_new or touched - anew):
         tables.put(DECISIONS, staged.place, touched - anew)
     if anew or not tables.has(DECISIONS):
-        _put(tables, DECISIONS, decider.of(requests_of(rows)), frozenset(anew))
+        rows = requests_of(_all(*again) if again else frame_of(session, [], READ))
+        _put(tables, DECISIONS, decider.of(rows), frozenset(anew))
     every = [
         each.file_read(path, found.same.get(path)) for path, each in sorted(facts_of_file.items())
     ]
@@ -263,8 +265,6 @@ class _Lines(NamedTuple):
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
         """The requests of ``days``, together with ``others`` (rows of REQUESTS); half lines are
         rejected."""
-        if not days:
-            return frame_of(others.sparkSession, [], READ)
         own = requests_of(self.rows).where(_is_of(days))
         return divided(as_read(own.unionByName(others)), self.shown, self.broken)
 
@@ -315,8 +315,9 @@ def _cover(
     before = tables.read(COVERAGE)
     touched |= _days(before.where("controller IS NULL"))
     kept = counted_before(before.where(~_is_of(touched)))
-    again = counted(tables.read(REQUESTS).where(_is_of(touched - fresh)))
-    counts = [kept, again]
+    counts = [kept]
+    if again := touched - fresh:
+        counts.append(counted(tables.read(REQUESTS).where(_is_of(again))))
     if hours is not None and fresh:
         counts.append(hours.where(_is_of(fresh, "to_date(hour)")))
     tables.replace(COVERAGE, covered(_all(*counts)))
@@ -326,10 +327,12 @@ def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> Da
     """The rows of USAGE for ``days``. Most of the ``fresh`` days were counted while they were
     read."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
-    rows = usage(tables.read(DECISIONS).where(_is_of(days - done)))
+    rows = []
+    if (others := days - done) or not done:
+        rows.append(usage(tables.read(DECISIONS).where(_is_of(others))))
     if staged is not None and done:
-        rows = rows.unionByName(added_up(staged.usage().where(_is_of(done))))
-    return rows
+        rows.append(added_up(staged.usage().where(_is_of(done))))
+    return _all(*rows)
 
 
 def _put(tables: Tables, table: TableSchema, rows: DataFrame, days: Days | None) -> None:

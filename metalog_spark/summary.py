@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.audit.layouts import TIMES_END_US
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
-from metalog_spark.decide.past_log_end import PastLogEnd, later_in
+from metalog_spark.decide.past_log_end import PastLogEnd, history_rows, later_in
 from metalog_spark.findings.windows.repeated import clocks_text, of_hours, second_times
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
 from metalog_spark.ingest.audit_log import OTHERS
@@ -22,7 +22,6 @@ from metalog_spark.store.tables import (
     ALERTS,
     COVERAGE,
     DECISIONS,
-    HISTORY,
     POSSIBLE,
     REJECTED,
     REQUESTS,
@@ -111,15 +110,9 @@ def summary(tables: Tables) -> Summary:
         lifetimes=f.count("*"),
         in_force=f.count_if(f.col("to_offset").isNull()),
     )
-    is_damage = f.col("kind") == "DAMAGED"
-    seen = _row(
-        tables.read(HISTORY),
-        gaps=f.count_if(f.col("kind") == "GAP"),
-        damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
-    )
     hour = f.struct("zone", "broker", "us", "lines")
     twice = _row(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
-    found = _found(covered, rejected, older, used, lifetimes, seen, twice)
+    found = _found(covered, rejected, older, used, lifetimes, twice)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     found["seen"] = _seen(found)
@@ -127,9 +120,12 @@ def summary(tables: Tables) -> Summary:
     found["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
         found[name] = _time(found[name])
-    for name in ("brokers", "damages", "upgraded"):
+    for name in ("brokers", "upgraded"):
         found[name] = tuple(found[name])
-    return Summary(**found, later=later_in(tables))
+    history = history_rows(tables)
+    damages = sorted(row.why for row in history if row.kind == "DAMAGED" and row.why is not None)
+    gaps = sum(row.kind == "GAP" for row in history)
+    return Summary(**found, gaps=gaps, damages=tuple(damages), later=later_in(tables))
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:

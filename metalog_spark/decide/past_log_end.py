@@ -7,7 +7,7 @@ must not know findings.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metalog_sources.moment import time_text
 from metalog_spark.history.archive_history import KNOWN
@@ -35,9 +35,15 @@ class PastLogEnd(NamedTuple):
         )
 
 
+def history_rows(tables: Tables) -> list[Any]:
+    """The ``kind`` of each row of HISTORY, ``why``, and the time ``to_ms`` at which it ends."""
+    return tables.once(HISTORY, _collected)
+
+
 def known_until_ms(tables: Tables) -> int | None:
     """The time of the log's last record; None without a history."""
-    return tables.once(HISTORY, _known_ms)
+    known = (row.to_ms for row in history_rows(tables) if row.kind == KNOWN)
+    return max((each for each in known if each is not None), default=None) or None
 
 
 def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
@@ -56,7 +62,5 @@ def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> Pa
     return PastLogEnd(requests, known_ms) if requests else None
 
 
-def _known_ms(history: DataFrame) -> int | None:
-    known = history.where(f"kind = '{KNOWN}'")
-    [row] = known.selectExpr("unix_millis(max(to_time))").collect()
-    return row[0] or None
+def _collected(history: DataFrame) -> list[Any]:
+    return history.selectExpr("kind", "why", "unix_millis(to_time) AS to_ms").collect()

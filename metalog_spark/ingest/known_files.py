@@ -80,19 +80,21 @@ class ClassifiedFiles(NamedTuple):
         return [*others, *((path, None) for path in self.same)]
 
 
-def unread(listed: DataFrame, known: DataFrame) -> list[ListedFile]:
-    """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed."""
-    seen = known.select(*ListedFile._fields)
-    table = listed.join(seen, [*ListedFile._fields], "left_anti").toArrow()
-    return [ListedFile(*row.values()) for row in table.to_pylist()]
+def unread(listed: DataFrame, known: DataFrame | None) -> list[ListedFile]:
+    """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed; all of them
+    in a new folder, where ``known`` is None."""
+    if known is not None:
+        seen = known.select(*ListedFile._fields)
+        listed = listed.join(seen, [*ListedFile._fields], "left_anti")
+    return [ListedFile(*row.values()) for row in listed.toArrow().to_pylist()]
 
 
-def sorted_out(read: Sequence[ReadFile], known: DataFrame) -> ClassifiedFiles:
-    """Classify the files that were read; ``known`` are rows of FILES."""
+def sorted_out(read: Sequence[ReadFile], known: DataFrame | None) -> ClassifiedFiles:
+    """Classify the files that were read; ``known`` are rows of FILES, None in a new folder."""
     longest = _longest(read)
     same = {path: Same(other, None) for path, other in longest.items() if path != other}
     taken = [each for each in read if each.path not in same]
-    held = _matching(taken, known)
+    held = [] if known is None else _matching(taken, known)
     by_head: dict[int | None, list[KnownFile]] = {}
     for each in held:
         by_head.setdefault(each.head, []).append(each)

@@ -23,7 +23,7 @@ from metalog_spark.ingest.line_forms import HALF
 from metalog_spark.staging import _lines_before
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS, TableSchema
-from tests.support.command.runs import run_here
+from tests.support.command.runs import interrupted_at, run_here
 from tests.support.spark.spoilt_log import FORGED, START, Event, some_acls, some_events, spoil
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def planted(log: bytes, events: Sequence[Event]) -> bool:
 def test_no_used_grant_can_go_whichever_way_the_files_come(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the last file first and then the others, or all at once in small splits. Each file has
-    torn, joined, forged and half lines, a record with a line feed in its name, and ends within a
-    line."""
+    """With the last file first, Ctrl-C after all is built, and then the others, or all at once in
+    small splits. Each file has torn, joined, forged and half lines, a record with a line feed in
+    its name, and ends within a line."""
     random = Random(19)
     acls = some_acls(random, 120)
     write_log(tmp_path / "log", acls)
@@ -122,8 +122,11 @@ def test_no_used_grant_can_go_whichever_way_the_files_come(
     with in_tiny_splits(spark):
         done = run_here(capsys, *build, "--audit", tmp_path / "logs", "--out", whole)
     assert done.returncode == 0, done.stderr
-    for each in files[-1], tmp_path / "logs":
-        run_here(capsys, *build, "--audit", each, "--out", bits)
+    with interrupted_at("metalog_spark.summary.summary"):
+        done = run_here(capsys, *build, "--audit", files[-1], "--out", bits)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.splitlines()[-1] == "note: interrupted; all was built"
+    run_here(capsys, *build, "--audit", tmp_path / "logs", "--out", bits)
     for table in REQUESTS, POSSIBLE, REJECTED:
         rows = [
             sorted(map(str, Tables.open(spark, out).read(table).drop("text").collect()))

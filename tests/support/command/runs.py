@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Protocol
@@ -75,6 +76,18 @@ def run_words(
             code = int(left.code or 0)
     out, err = capsys.readouterr()
     return subprocess.CompletedProcess(words, code, out, err)
+
+
+@contextmanager
+def interrupted_at(function: str) -> Iterator[None]:
+    """A block in which Ctrl-C comes when the function of that name is called."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(function, interrupted)
+        yield
 
 
 def run_python(
