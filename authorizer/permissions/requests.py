@@ -60,7 +60,7 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     needs = [need for need in found.needs if not need.optional]
     applying = [need for need in needs if _applies(found, need, names_of_kind, on_cluster)]
     if needs and not applying:
-        possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs)) or ["on_cluster=True"]
+        possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs))
         raise InvalidRequest(f"{api}: name its resources: {', '.join(possible)}")
     return [each for need in applying for each in _entries(found, need, names_of_kind)]
 

@@ -146,3 +146,22 @@ def test_nothing_is_allowed_of_which_no_alternative_is_asked() -> None:
     authorizer = Counting()
     assert each_allowed(authorizer, RequestContext("User:x", "10.0.0.1"), [()]) == [False]
     assert not hasattr(authorizer, "calls")
+
+
+def test_the_cluster_is_referred_to_once() -> None:
+    [[asked]] = actions("CreateAcls")
+    assert (asked.resource.name, asked.resource_reference_count) == ("kafka-cluster", 1)
+
+
+class Mute(StandardAuthorizer):
+    """Answers nothing, whatever it is asked."""
+
+    def authorize(self, context: RequestContext, asked: Sequence[Action]) -> AuthorizationResults:
+        return super().authorize(context, [])
+
+
+def test_an_authorizer_that_leaves_out_an_answer_allows_nothing() -> None:
+    mute, asked = Mute(), actions("Produce", topics=["a"])
+    mute.complete_initial_load()
+    with pytest.raises(ValueError, match="shorter"):
+        each_allowed(mute, RequestContext("User:x", "10.0.0.1"), asked)

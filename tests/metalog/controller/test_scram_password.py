@@ -246,6 +246,8 @@ def test_no_password_is_shown() -> None:
 def test_the_defaults_are_kip_506s() -> None:
     assert scram_password_config({}) == ({SHA_256: 4096, SHA_512: 4096}, None, True)
     assert scram_password_config({"listeners": "x"}) == DEFAULTS
+    most = ScramPasswordConfig.configured({"sasl.scram.password.change.SHA256.iterations": "16384"})
+    assert most.iterations[SHA_256] == 16384
 
 
 def test_the_configuration() -> None:
@@ -270,7 +272,8 @@ def test_the_configuration() -> None:
         ("change.SHA512.iterations", "16385", "to 16384"),
         ("change.SHA512.iterations", "many", "to 16384"),
         ("change.SHA1.iterations", "4096", "SHA1.iterations is not known"),
-        ("policy.clas", "ours.Policy", "policy.clas is not known"),
+        ("policy.clas", "ours.Policy", "policy.clas is not known; there are sasl[.a-z]*, sasl"),
+        ("change.SHA256.iterations", "many", "many: give a number from 4096 to 16384$"),
         ("salted.enable", "no", "salted.enable=no: give true or false"),
         ("salted.enabled", "false", "salted.enabled is not known"),
     ],
