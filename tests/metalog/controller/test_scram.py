@@ -112,7 +112,25 @@ def test_a_user_who_cannot_log_in_is_read_listed_and_deleted():
 
 def test_deleting_what_is_not_there():
     _, results = altered(with_users("alice"), deletions=[ScramDeletion("alice", 2)])
-    assert results["alice"].code is ErrorCode.RESOURCE_NOT_FOUND
+    assert results["alice"] == (
+        ErrorCode.RESOURCE_NOT_FOUND,
+        "Attempt to delete a user credential that does not exist",
+    )
+
+
+def test_the_largest_that_are_taken_are_taken():
+    change = upsertion("n" * 1024, iterations=16384)._replace(salt=bytes(1024))
+    assert altered(TODAY, upsertions=[change]).response == {change.name: SUCCESS}
+
+
+@pytest.mark.parametrize("times", [2, 3, 4])
+def test_a_user_named_twice_or_more_is_not_changed(times):
+    """Nor told that it was; a user who is refused first keeps the first reason."""
+    records, results = altered(TODAY, upsertions=[upsertion("alice")] * times)
+    assert (list(records), results["alice"].code) == ([], ErrorCode.DUPLICATE_RESOURCE)
+    refused = [upsertion("bob", iterations=1)] + [upsertion("bob")] * (times - 1)
+    records, results = altered(TODAY, upsertions=refused)
+    assert (list(records), results["bob"].message) == ([], "Too few iterations")
 
 
 def test_a_user_named_twice_is_not_changed_at_all():
@@ -142,6 +160,11 @@ def test_describing():
         ("bob", ErrorCode.NONE),
         ("nobody", ErrorCode.RESOURCE_NOT_FOUND),
         ("alice", ErrorCode.DUPLICATE_RESOURCE),
+    ]
+    assert [found.error.message for found in named.values()] == [
+        None,
+        "Attempt to describe a user credential that does not exist: nobody",
+        "Cannot describe SCRAM credentials for the same user twice in a single request: alice",
     ]
 
 
