@@ -123,9 +123,9 @@ def read_whole(files: Files, path: Path) -> bytes:
 def replace_whole(files: Files, path: Path, data: bytes) -> None:
     """Replace a small file durably: after a crash it holds the old bytes, or all of ``data``.
 
-    ``OSError`` names ``path``; the temporary file beside it is removed.
+    ``OSError`` names ``path``; the temporary file beside it, which is hidden, is removed.
     """
-    part = path.with_name(path.name + ".tmp")
+    part = path.with_name(f".{path.name}.tmp")
     try:
         _replace_by(files, part, path, data)
     except OSError as error:

@@ -89,11 +89,7 @@ def lines_of(commit_log: Path) -> Iterator[str]:
 def add_line(commit_log: Path, line: str) -> None:
     """One more line, durable: there as a whole or not at all."""
     commit_log.mkdir(parents=True, exist_ok=True)
-    name = f"part-{uuid4().hex}.txt"
-    hidden = commit_log / f".{name}"
-    replace_whole(LOCAL_FILES, hidden, f"{line}\n".encode())
-    LOCAL_FILES.rename(hidden, commit_log / name)
-    LOCAL_FILES.sync_folder(commit_log)
+    replace_whole(LOCAL_FILES, commit_log / f"part-{uuid4().hex}.txt", f"{line}\n".encode())
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog_spark.interrupts import uninterrupted
-from metalog_spark.session import has_workers_elsewhere
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import (
     KIND,
@@ -251,8 +250,8 @@ class Tables:
         return place
 
     def _folder_for_workers(self, place: str) -> Path | None:
-        folder = Path(local_path(self.path))
-        if has_workers_elsewhere(self.session) or not is_on_this_disk(folder, self._written):
+        folder = folder_here(self.session, self.path)
+        if folder is None or not is_on_this_disk(folder, self._written):
             return None
         return folder / place
 

@@ -65,7 +65,7 @@ def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
 
 def test_a_file_that_was_left_over_gives_nothing_of_itself(tmp_path: Path) -> None:
     """Neither its mode, nor a hard link to it, nor an open descriptor of it."""
-    left_over = tmp_path / "a.tmp"
+    left_over = tmp_path / ".a.tmp"
     left_over.write_bytes(b"")
     left_over.chmod(0o666)
     (tmp_path / "second name").hardlink_to(left_over)

@@ -119,7 +119,7 @@ def test_meta_properties_come_last(tmp_path: Path) -> None:
     wanted = Format(tmp_path, [tmp_path], 1, RECORDS, controllers=[CONTROLLER])
     entropy = random.Random(1).randbytes
     format_directories(wanted, now_ms=1, entropy=entropy, files=trial)
-    last = trial.steps.index("rename meta.properties.tmp meta.properties")
+    last = trial.steps.index("rename .meta.properties.tmp meta.properties")
     for fail_at in range(last + 1):
         disk = MemoryDisk({}, fail_at=fail_at)
         with pytest.raises(OSError, match="No space"):

@@ -33,7 +33,7 @@ BLOCK_SIZE: Final = 1 << 20
 _ADVICE: Final = "take the file from another copy, or read what is before it with --salvage"
 
 _OFFSET_END: Final = 8
-_BASE_AND_LENGTH: Final = struct.Struct(">qi")
+_BASE_OFFSET: Final = struct.Struct(">q")
 _MAGIC_PLACE: Final = 16
 _MAGIC: Final = 2
 _LAST_OFFSET_DELTA: Final = slice(23, 27)
@@ -179,27 +179,16 @@ def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, 
     The batches before it are passed by their lengths and nothing else of them is checked. Where
     these cannot be the lengths and offsets of a segment, the answer is the file's beginning.
     """
-    astray = (0, base_offset)
-    found, position, end = astray, 0, file.size()
-    buffer, first = b"", 0
-    while position + HEADER_SIZE <= end:
-        if position + LENGTH_END > first + len(buffer):
-            buffer, first = file.read_at(position, BLOCK_SIZE), position
-            if len(buffer) < LENGTH_END:
-                return astray
-        base, length = _BASE_AND_LENGTH.unpack_from(buffer, position - first)
-        if position == 0:
-            follows = base == base_offset
-        elif base > wanted:
-            break
-        else:
-            follows = base > found[1]
-        size = LENGTH_END + length
-        if not follows or not HEADER_SIZE <= size <= min(MAX_BATCH_SIZE, end - position):
+    astray = found = (0, base_offset)
+    reached, end = 0, file.size()
+    for buffer, start, position, size in whole_frames(file, 0, end):
+        (base,) = _BASE_OFFSET.unpack_from(buffer, start)
+        if position > 0 and base > wanted:
+            return found
+        if base <= found[1] if position > 0 else base != base_offset:
             return astray
-        found = (position, base)
-        position += size
-    return found
+        found, reached = (position, base), position + size
+    return found if end - reached < HEADER_SIZE else astray
 
 
 def _first_hole(data: bytes, position: int) -> int:
