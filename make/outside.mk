@@ -33,6 +33,10 @@ bench-quick: build/bench/ready ## The same in under five minutes, too rough to k
 bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
 	$(BIN)/python bench/changes.py $(if $(QUICK),--quick)
 
+.PHONY: bench-verbs
+bench-verbs: build/bench/ready $(JARS)/ready ## The reading verbs on a big log, Kafka's tools beside, into bench/verbs.md
+	$(BIN)/python bench/verbs.py $(if $(QUICK),--quick)
+
 .PHONY: report-picture
 report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
 	rm -rf build/metalog-demo

@@ -41,6 +41,7 @@ public final class Peer {
             case "update" -> update(files, watch, arguments[5]);
             case "heap" -> heap(files, watch, arguments[5]);
             case "replay" -> replay(files, watch, arguments[5], arguments[6]);
+            case "image" -> watch.note("topics", image(files, arguments[5]));
             case "first-decision" -> firstDecision(files, arguments[5]);
             default -> throw new IllegalArgumentException(arguments[4]);
         }
@@ -176,6 +177,10 @@ public final class Peer {
         watch.timeWhole("decode", items, replay::decode);
         watch.timeWhole("apply", items, replay::apply);
         watch.timeWhole("ready", items, replay::ready);
+    }
+
+    private static int image(Files files, String log) throws Exception {
+        return files.replay(log).image().topics().topicsById().size();
     }
 
     private static void firstDecision(Files files, String log) throws Exception {
