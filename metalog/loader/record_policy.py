@@ -8,6 +8,7 @@ must not know what is committed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from metalog.errors import CorruptLog, UnreadableRecord
@@ -90,20 +91,28 @@ class Screen:
         doubt of it, since tools show what the log contains. If this raises, ``delta`` is
         incomplete and must be thrown away.
         """
-
-        def refuse(offset: int, message: Any, fault: CorruptLog) -> None:
-            batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
-            readable = readable_of(message)
-            if readable is None:
-                self._pass_over(batch, offset, message, fault)
-                return
-            self._doubt_record(batch, offset, message, fault)
-            delta.replay_all([(offset, readable)], refuse)
-
         doubtful = delta.doubtful
-        delta.replay_all(records, refuse)
+        delta.replay_all(records, partial(self._refuse, delta, batches))
         if delta.doubtful > doubtful:
             self._judge_doubts(span, batches)
+
+    def _refuse(
+        self,
+        delta: MetadataDelta,
+        batches: Sequence[Batch],
+        offset: int,
+        message: Any,
+        fault: CorruptLog,
+    ) -> None:
+        """A method, since a nested function that calls itself is a cycle: it would keep each batch
+        in memory until the collector runs, which a load pauses."""
+        batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
+        readable = readable_of(message)
+        if readable is None:
+            self._pass_over(batch, offset, message, fault)
+            return
+        self._doubt_record(batch, offset, message, fault)
+        delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
         """The readable control records of ``batch``, the first at offset ``first``; the others may

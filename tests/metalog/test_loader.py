@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from metalog.errors import CorruptLog
@@ -10,7 +12,7 @@ from metalog.image.manifest import Leader, LogManifest, Provenance
 from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, Gap, HighWatermark, LeaderChanged, Truncated
-from metalog.records.batch import build_batch
+from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.messages import KRaftVersionRecord, RemoveAccessControlEntryRecord
 from tests.support.disk.tiny_log import (
@@ -284,3 +286,17 @@ def test_the_level_of_kraft_version_is_what_committed_control_records_said_last(
     loader = Loader()
     loader.load_snapshot(SnapshotId(1, 1), snapshot_batches([], epoch=1, **times, control=said))
     assert loader.kraft_version == 1
+
+
+def test_a_batch_is_freed_when_it_is_applied_though_the_collector_pauses() -> None:
+    """Otherwise a load takes as much memory as its log."""
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        loaded(*(batch(at, ace(at))._replace(file="freed.log") for at in range(5)), mark=5)
+        gc.collect()
+        kept = [each for each in gc.garbage if isinstance(each, Batch)]
+        assert [each for each in kept if each.file == "freed.log"] == []
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
