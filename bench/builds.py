@@ -51,8 +51,8 @@ _DRIVER = """\
 
 MiB of the driver: its Python at its largest, and what its JVM's heap holds when swept, after the
 build and after *unused* and *denied most*. By the code both grow with audit files, days and ACLs,
-and with no principals, names or lines. (`least-privilege` proposes grants for each principal that
-was allowed something: its answer grows with those.)"""
+and with no principals, names or lines. (`least-privilege` holds the ACLs that it proposes, too:
+its answer grows with those, which a cluster must hold as well.)"""
 _STEPS = """\
 ## Where it goes
 

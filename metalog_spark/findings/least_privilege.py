@@ -7,45 +7,30 @@ ACL and get none. docs/reference/least-privilege.md has the rules and their limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.lint.finding import Severity
 from authorizer.analysis.remedies.commands import CommandKind
-from authorizer.config import AuthorizerConfig
 from authorizer.trace import is_allow
-from metalog.acl import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    Acl,
-    Operation,
-    PatternType,
-    ResourceType,
-    words_of,
-)
+from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
 from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
 from metalog_spark.findings.producers import narrowest
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.unused import ClassifiedAcls, judged
-from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, ACL_SQL, acl_of, matching
-from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits, Did, Names, least
-from metalog_spark.findings.usage.name_intervals import allowed_pairs
+from metalog_spark.findings.usage.cover_job import Total, cover, done_in, totals
+from metalog_spark.findings.usage.known_names import known_names, ranks_in
+from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits
+from metalog_spark.findings.usage.name_intervals import Ranks, allowed_pairs
 from metalog_spark.findings.usage.usage_classes import Reason, UsageState, Verdict
-from metalog_spark.findings.windows.questions import (
-    QUESTION_COLUMNS,
-    Rules,
-    asked_columns,
-    questions_in,
-    rules,
-)
+from metalog_spark.findings.windows.questions import questions_in, rules
 from metalog_spark.findings.windows.replay import Proof, replayed
 from metalog_spark.findings.windows.tolerance import tolerance
-from metalog_spark.store.arrow import Mapped, batch_of, frame_of, table_of
+from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from metalog_spark.findings.windows.window import Window, WindowCoverage
@@ -56,19 +41,15 @@ SCHEMA: Final = (
     " left BIGINT, excess BIGINT, requests BIGINT, adds BIGINT, removes BIGINT,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal that has ALLOWs or was allowed something. ``granted`` are the pairs
+"""A row for each principal that has ALLOWs, or gets some. ``granted`` are the pairs
 of a known name and an operation that its own ALLOWs allow, ``used`` those that it did, ``left``
 those that the least set allows; ``excess`` is granted less left. ``remedy`` adds before it
 removes."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
-_DID: Final = (
-    "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
-    " host STRING, by BIGINT, requests BIGINT"
-)
-_DONE: Final = ("operation", "resource_type", "resource_name", "host", "by", "requests")
-_LEAST: Final = f"{ACL_SQL}, whose STRING, used BIGINT, requests BIGINT"
-_BY_DEFAULT: Final = -1
+_OF_A_TASK: Final = 50_000
+"""How many questions one task decides, in a second or two. Spark reads what it stored in as many
+tasks as it wrote it, 200 if nothing else is set, each with its Python."""
 _LAST: Final = "# last of all: others live by it until they have ACLs of their own"
 
 
@@ -99,14 +80,6 @@ class LeastSet(NamedTuple):
     closes: bool
     seen: WindowCoverage
     dangers: Mapping[Acl, Severity]
-
-
-class _Part(NamedTuple):
-    """The result for the rows of one principal."""
-
-    acls: list[Acl]
-    used: int
-    requests: int
 
 
 def least_privilege(
@@ -146,20 +119,23 @@ def least_set(
             f"accept it with --tolerate {tolerance(seen.missing)}"
         )
     config, today = used.config, used.today
-    unknown = _unknown(used)
-    questions = questions_in(tables, window, waiting=True).persist()
+    now = rules(today, config)
+    stored = questions_in(tables, window, waiting=True).persist()
+    tasks = 1 + stored.count() // _OF_A_TASK
+    questions = stored.coalesce(tasks)
+    done = done_in(questions, now, tasks).persist()
     try:
-        names = names_known(questions, today)
-        now = rules(today, config)
-        parts = _parts(questions, now, unknown, names, limits)
-        _let_start(parts, used, unknown)
-        shares = _shares(today, parts, unknown, names)
-        acls = [acl for acl in today if not is_allow(acl)]
-        acls += [acl for share in shares for acl in share.least]
-        ordered = tuple(sorted(dict.fromkeys(acls), key=acl_order))
+        known = known_names(questions, today)
+        unknown = _unknown(used)
+        found = cover(done, known, now, unknown, limits)
+        least = [*unknown, *_with_starts(found, unknown, used)]
+        shares = _shares(today, least, done, known)
+        denies = [acl for acl in today if not is_allow(acl)]
+        ordered = tuple(sorted({*denies, *least}, key=acl_order))
         proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
     finally:
-        questions.unpersist()
+        done.unpersist()
+        stored.unpersist()
     if proof.lost or proof.gained:
         raise AssertionError(f"what was to be the least set changes answers: {proof}")
     return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)
@@ -182,142 +158,52 @@ def _stays(verdict: Verdict) -> bool:
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
-def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:
-    """The names on which something was allowed or that an ACL names, by type, sorted."""
-    allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
-    found: dict[ResourceType, set[str]] = {}
-    for kind, name in allowed.distinct().collect():
-        found.setdefault(ResourceType[kind], set()).add(name)
-    for acl in acls:
-        if acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD:
-            found.setdefault(acl.resource_type, set()).add(acl.resource_name)
-    return {kind: sorted(names) for kind, names in found.items()}
-
-
-def _parts(
-    questions: DataFrame, now: Rules, unknown: Sequence[Acl], names: Names, limits: CoverLimits
-) -> dict[str, _Part]:
-    """The proposal for each principal; all rows of one principal are processed together."""
-    from pyspark.sql import functions as f
-
-    allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
-    done = (
-        allowed.mapInArrow(_needing(now), _DID)
-        .groupBy("principal", *_DONE[:-2])
-        .agg(f.max("by").alias("by"), f.sum("requests").alias("requests"))
-    )
-    rows = done.groupBy("principal").applyInArrow(
-        _by_principal(now, rules(unknown, AuthorizerConfig()), names, limits), _LEAST
-    )
-    found: dict[str, _Part] = {}
-    for *words, whose, used, requests in rows.collect():
-        if words[0] is None:
-            found.setdefault(whose, _Part([], 0, 0))
-            found[whose] = found[whose]._replace(used=used, requests=requests)
-        else:
-            found.setdefault(whose, _Part([], 0, 0)).acls.append(acl_of(words))
-    return found
-
-
-def _let_start(parts: dict[str, _Part], used: ClassifiedAcls, unknown: Iterable[Acl]) -> None:
-    """Add ACLs that let principals start producers, if no audit line can show whether they do."""
+def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
+    """``found``, with ACLs that let principals start producers, if no audit line can show whether
+    they do. An ACL that one of these implies is left out."""
     denies = (acl for acl in used.today if not is_allow(acl))
-    least = [*denies, *unknown, *(acl for part in parts.values() for acl in part.acls)]
-    for acl in narrowest(used.unseen, used.today, least, used.config.kafka):
-        own = parts.setdefault(acl.principal, _Part([], 0, 0)).acls
-        implied = acl._replace(operation=Operation.DESCRIBE)
-        own[:] = [acl, *(each for each in own if each != implied)]
-
-
-def _needing(now: Rules) -> Mapped:
-    """Keep the requests that today's ACLs allow, except those of super users, with the deciding
-    ACL."""
-
-    def needing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        acls, index, config, decider, _ = now.opened
-        numbers = {acl: number for number, acl in enumerate(acls)}
-        for batch in batches:
-            asked = asked_columns(batch)
-            rows = []
-            requests = batch.column(len(QUESTION_COLUMNS)).to_pylist()
-            answers = decider.allowed(asked)
-            for question, times, allowed in zip(
-                zip(*asked, strict=True), requests, answers, strict=True
-            ):
-                principal, host, operation, kind, name = question
-                if not allowed or principal in config.super_users:
-                    continue
-                allows = [acl for acl in matching(index, question, config.kafka) if is_allow(acl)]
-                wide = [acl for acl in allows if acl.host == WILDCARD]
-                by = numbers[min(wide or allows)] if allows else _BY_DEFAULT
-                whence = WILDCARD if wide or not allows else host
-                rows.append((principal, operation, kind, name, whence, by, times))
-            yield batch_of(rows, _DID)
-
-    return needing
-
-
-def _by_principal(
-    now: Rules, unknown: Rules, names: Names, limits: CoverLimits
-) -> Callable[[pa.Table], pa.Table]:
-    def least_of(table: pa.Table) -> pa.Table:
-        acls, whose, stays = now.opened.acls, now.opened.allows, unknown.opened.allows
-        [principal] = set(table.column("principal").to_pylist())
-        columns = [table.column(name).to_pylist() for name in _DONE]
-        did = [
-            Did(
-                Operation[operation],
-                ResourceType[kind],
-                name,
-                host,
-                None if by == _BY_DEFAULT else acls[by],
-            )
-            for operation, kind, name, host, by, _ in zip(*columns, strict=True)
-        ]
-        today, kept = (
-            [*held.get(principal, ()), *held.get(WILDCARD_PRINCIPAL, ())] for held in (whose, stays)
-        )
-        found = least(principal, did, today, kept, names, limits)
-        used = len({(each.operation, each.resource_type, each.name) for each in did})
-        rows: list[tuple[Any, ...]] = [(*words_of(acl), principal, 0, 0) for acl in found]
-        rows.append((*[None] * len(ACL_COLUMNS), principal, used, sum(columns[-1])))
-        return table_of(rows, _LEAST)
-
-    return least_of
+    more = narrowest(used.unseen, used.today, [*denies, *kept, *found], used.config.kafka)
+    implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}
+    return [*more, *(acl for acl in found if acl not in implied)]
 
 
 def _shares(
-    today: Sequence[Acl], parts: Mapping[str, _Part], unknown: Iterable[Acl], names: Names
+    today: Sequence[Acl], least: Iterable[Acl], done: DataFrame, known: DataFrame
 ) -> tuple[Share, ...]:
-    own: dict[str, list[Acl]] = {}
-    for acl in today:
-        own.setdefault(acl.principal, []).append(acl)
-    kept: dict[str, list[Acl]] = {}
-    for acl in (*unknown, *(acl for part in parts.values() for acl in part.acls)):
-        kept.setdefault(acl.principal, []).append(acl)
+    own, proposed = _by_principal(today), _by_principal(least)
     everyones = [acl for acl in own.get(WILDCARD_PRINCIPAL, ()) if not is_allow(acl)]
+    principals = {**own, **proposed}
+    ranks = ranks_in(known, (acl for acls in (today, *proposed.values()) for acl in acls))
+    did = totals(done, principals)
     shares = [
         _share(
             principal,
             own.get(principal, []),
-            sorted(set(kept.get(principal, ())), key=acl_order),
-            parts.get(principal, _Part([], 0, 0)),
+            sorted(set(proposed.get(principal, ())), key=acl_order),
+            did.get(principal, Total()),
             everyones,
-            names,
+            ranks,
         )
-        for principal in {**own, **kept, **parts}
+        for principal in principals
     ]
     shares = [share for share in shares if share.today or share.least or share.requests]
     return tuple(sorted(shares, key=lambda share: (-share.excess, share.principal)))
+
+
+def _by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
+    found: dict[str, list[Acl]] = {}
+    for acl in acls:
+        found.setdefault(acl.principal, []).append(acl)
+    return found
 
 
 def _share(
     principal: str,
     own: Sequence[Acl],
     least: Sequence[Acl],
-    part: _Part,
+    did: Total,
     everyones: Sequence[Acl],
-    names: Names,
+    ranks: Mapping[ResourceType, Ranks],
 ) -> Share:
     allows = tuple(acl for acl in own if is_allow(acl))
     denies = [acl for acl in own if not is_allow(acl)]
@@ -329,10 +215,10 @@ def _share(
         principal,
         allows,
         tuple(least),
-        allowed_pairs([*allows, *against], names),
-        part.used,
-        allowed_pairs([*least, *against], names),
-        part.requests,
+        allowed_pairs([*allows, *against], ranks),
+        did.used,
+        allowed_pairs([*least, *against], ranks),
+        did.requests,
         make_plan(own, wanted, prune=True),
     )
 

@@ -1,20 +1,24 @@
-"""The minimal cover: the fewest ALLOWs for one principal's requests, within its grants of today.
+"""The minimal cover: the fewest ALLOWs for a principal's requests, within its grants of today.
 
 Each is a literal ALLOW for one name and operation, or a PREFIXED one for enough names with a
 common prefix that ends at a separator. None is for ALL, for ``*`` or for User:*, and none allows
 what today's ALLOWs do not allow, so whatever is denied stays denied. Two prefixes that end at
 separators are either nested or disjoint, so choosing the shortest sufficient ones gives the
-smallest cover. This module must not know Spark, nor where the requests come from.
+smallest cover. Operations that imply others come first, so that the implied ones need no ALLOW.
+
+These are the rules for one name and for one prefix; ``cover_job`` counts names and applies them.
+This module must not know Spark, nor where the requests come from.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from authorizer.analysis.access.coverage import Coverage
-from authorizer.engine.decide import ALLOWS, concerns
+from authorizer.engine.decide import concerns, subject
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import (
@@ -28,22 +32,12 @@ from metalog.acl import (
 )
 from metalog.controller.acl import why_not
 
-SEPARATORS: Final = frozenset(".-_")
 PREFIX_FROM: Final = 3
 """How many names under one prefix justify a PREFIXED ALLOW."""
-_PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
-Names = Mapping[ResourceType, Sequence[str]]
-
-
-class Did(NamedTuple):
-    """An allowed request. ``host`` is ``*`` if an ALLOW from any host allowed it, else the
-    client's host. ``by`` is an ALLOW that allows it today; None if the default rule does."""
-
-    operation: Operation
-    resource_type: ResourceType
-    name: str
-    host: str
-    by: Acl | None
+PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
+IMPLYING: Final = frozenset(Operation) - frozenset(IMPLIED_BY)
+"""The operations that no other implies."""
+_SEPARATOR: Final = re.compile(r"[._-]")
 
 
 class CoverLimits(NamedTuple):
@@ -53,180 +47,94 @@ class CoverLimits(NamedTuple):
     prefix_from: int = PREFIX_FROM
     slack: float = 0.0
 
+    def suffice(self, wanted: int, used: int, known: int) -> bool:
+        """Whether names under a prefix justify it: those ``wanted`` need an ALLOW for the
+        operation, those ``used`` are all on which it was done, the ``known`` are of anybody."""
+        return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
+
 
 USUAL: Final = CoverLimits()
 
 
-def least(
-    principal: str,
-    did: Iterable[Did],
-    today: Iterable[Acl],
-    kept: Iterable[Acl],
-    names: Names,
-    limits: CoverLimits,
-) -> list[Acl]:
-    """The ALLOWs of ``principal`` for everything in ``did``, with the ``kept`` ones.
+class Needs(NamedTuple):
+    """What a principal did on one name. ``host`` is ``*`` if an ALLOW from any host allowed it,
+    else the client's host."""
 
-    ``today`` are the ALLOWs for it, those of User:* too; ``names`` are all known names by type,
-    sorted.
-    """
-    found = dict.fromkeys(kept)
-    cover = Coverage(today, KafkaVersion.V4_3)
-    groups: dict[tuple[ResourceType, str], dict[Operation, dict[str, Acl | None]]] = {}
-    for each in did:
-        group = groups.setdefault((each.resource_type, each.host), {})
-        group.setdefault(each.operation, {})[each.name] = each.by
-    any_host_first = sorted(groups, key=lambda key: (key[0], key[1] != WILDCARD, key[1]))
-    for kind, host in any_host_first:
-        shape = Acl(kind, "", _LITERAL, principal, host, Operation.ALL, PermissionType.ALLOW)
-        part = _Group(shape, groups[kind, host], cover, names.get(kind, ()), limits)
-        for acl in part.covered(found):
-            found[acl] = None
-    return list(found)
+    principal: str
+    host: str
+    resource_type: ResourceType
+    name: str
+    operations: frozenset[Operation]
+
+    def literal(self, operation: Operation) -> Acl:
+        kind, name = self.resource_type, self.name
+        how, allow = PatternType.LITERAL, PermissionType.ALLOW
+        return Acl(kind, name, how, self.principal, self.host, operation, allow)
+
+    def prefixed(self, operation: Operation, prefix: str) -> Acl:
+        named = self.literal(operation)
+        return named._replace(resource_name=prefix, pattern_type=PatternType.PREFIXED)
+
+    def has_done(self, operation: Operation) -> bool:
+        """Whether it did ``operation``, or one that implies it."""
+        return not self.operations.isdisjoint(allowing(operation))
 
 
-_LITERAL: Final = PatternType.LITERAL
+class Cover:
+    """Says which prefixes may be proposed, and which operations need an ALLOW. ``today`` are all
+    ALLOWs of today; ``given`` are those that stay, and the prefixes that were chosen before."""
 
-
-class _Group:
-    """The requests on resources of one type from one host."""
-
-    def __init__(
-        self,
-        shape: Acl,
-        did: Mapping[Operation, Mapping[str, Acl | None]],
-        today: Coverage,
-        names: Sequence[str],
-        limits: CoverLimits,
-    ) -> None:
-        self._shape = shape
-        self._did = did
+    def __init__(self, today: Iterable[Acl], given: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._today = today
-        self._names = names
-        self._limits = limits
+        self._given = AclIndex.of(given)
+        self._kafka = kafka
 
-    def covered(self, given: Iterable[Acl]) -> list[Acl]:
-        """ALLOWs for requests that ``given`` do not allow yet. If one of today's ALLOWs must stay,
-        it needs no others for what it allows."""
-        found = list(self._covering(given))
-        stays = [acl for acl in found if acl in self._unsayable]
-        return [*stays, *self._covering([*given, *stays])] if stays else found
+    @cached_property
+    def _coverage(self) -> Coverage:
+        return Coverage(self._today, self._kafka)
 
-    @property
-    def _unsayable(self) -> set[Acl | None]:
-        """Today's ALLOWs for requests that no literal ALLOW can express."""
-        return {
-            by
-            for operation, done in self._did.items()
-            for name, by in done.items()
-            if not is_expressible(self._literal(operation, name))
-        }
-
-    def _literal(self, operation: Operation, name: str) -> Acl:
-        return self._shape._replace(resource_name=name, operation=operation)
-
-    def _covering(self, given: Iterable[Acl]) -> Iterator[Acl]:
-        """Operations that imply others come first."""
-        all_told = list(given)
-        for operation in sorted(self._did, key=lambda each: (each in IMPLIED_BY, each)):
-            done, index = self._did[operation], AclIndex.of(all_told)
-            wanted = sorted(name for name in done if not self._allows(index, operation, name))
-            for acl in self._patterns(operation, wanted, done):
-                all_told.append(acl)
-                yield acl
-
-    def _allows(self, index: AclIndex, operation: Operation, name: str) -> bool:
-        hosts = (WILDCARD, self._shape.host)
-        return any(
-            acl.host in hosts and concerns(acl, operation)
-            for bucket in index.buckets_matching(self._shape.resource_type, name)
-            for acl in bucket
+    def is_within_today(self, acl: Acl) -> bool:
+        """Whether one of today's ALLOWs allows all that ``acl`` would, and Kafka accepts it."""
+        operation = acl.operation
+        return not why_not(acl) and any(
+            concerns(each, operation) for each in self._coverage.covering(acl)
         )
 
-    def _patterns(
-        self, operation: Operation, wanted: Sequence[str], done: Mapping[str, Acl | None]
-    ) -> Iterator[Acl]:
-        used = sorted(self._done_with(operation))
-        known: dict[str, bool] = {}
-        written = set()
-        for name in wanted:
-            prefix = self._prefix_for(operation, name, wanted, used, known)
-            if prefix is None:
-                acl = self._literal(operation, name)
-                expressible = acl if is_expressible(acl) else done[name]
-                if expressible is not None:
-                    yield expressible
-            elif prefix not in written:
-                written.add(prefix)
-                yield self._prefixed(operation, prefix)
+    def needed(self, needs: Needs) -> Iterator[Operation]:
+        """The operations that need an ALLOW: no other one implies them, and none is ``given``."""
+        who = subject(needs.host, needs.principal, kafka=self._kafka)
+        for operation in needs.operations:
+            implying = IMPLIED_BY.get(operation, frozenset())
+            if needs.operations.isdisjoint(implying) and not self._given.matching(
+                who, operation, needs.resource_type, needs.name
+            ):
+                yield operation
 
-    def _prefix_for(
-        self,
-        operation: Operation,
-        name: str,
-        wanted: Sequence[str],
-        used: Sequence[str],
-        known: dict[str, bool],
-    ) -> str | None:
-        """The shortest sufficient prefix of ``name``; ``known`` caches the prefixes that were
-        checked."""
-        if self._shape.resource_type not in _PREFIXED_TYPES or not self._limits.prefix_from:
-            return None
-        for place, character in enumerate(name, 1):
-            if character in SEPARATORS:
-                prefix = name[:place]
-                if prefix not in known:
-                    known[prefix] = self._will_do(operation, prefix, wanted, used)
-                if known[prefix]:
-                    return prefix
-        return None
 
-    def _will_do(
-        self, operation: Operation, prefix: str, wanted: Sequence[str], used: Sequence[str]
-    ) -> bool:
-        if count_under(prefix, wanted) < self._limits.prefix_from:
-            return False
-        known = count_under(prefix, self._names)
-        if known - count_under(prefix, used) > self._limits.slack * known:
-            return False
-        probe = self._prefixed(operation, prefix)
-        return not why_not(probe) and any(
-            concerns(acl, operation) for acl in self._today.covering(probe)
-        )
+def allowing(operation: Operation) -> frozenset[Operation]:
+    """``operation``, and those that imply it."""
+    return IMPLIED_BY.get(operation, frozenset()) | {operation}
 
-    def _prefixed(self, operation: Operation, prefix: str) -> Acl:
-        return self._shape._replace(
-            resource_name=prefix, pattern_type=PatternType.PREFIXED, operation=operation
-        )
 
-    def _done_with(self, operation: Operation) -> set[str]:
-        """The names of requests with the operation, or with one that implies it."""
-        return {
-            name
-            for other, done in self._did.items()
-            if ALLOWS[other] >> operation & 1
-            for name in done
-        }
+def prefixes(name: str) -> list[str]:
+    """The beginnings of ``name`` that end at a separator, the shortest first."""
+    return [name[: separator.end()] for separator in _SEPARATOR.finditer(name)]
 
 
 def is_expressible(acl: Acl) -> bool:
-    """Whether Kafka accepts the LITERAL ``acl``, and it matches only its name: ``*`` matches all
-    names."""
-    return acl.resource_name != WILDCARD and not why_not(acl)
+    """Whether the LITERAL ``acl`` may be proposed: Kafka accepts it, and it allows one operation on
+    its name alone. ``*`` matches all names."""
+    is_wide = acl.resource_name == WILDCARD or acl.operation is Operation.ALL
+    return not is_wide and not why_not(acl)
 
 
-def count_under(prefix: str, names: Sequence[str]) -> int:
-    """How many of the sorted ``names`` begin with ``prefix``."""
-    return after(prefix, names) - bisect_left(names, prefix)
-
-
-def after(prefix: str, names: Sequence[str]) -> int:
-    """The index after the last of the sorted ``names`` that begins with ``prefix``."""
-    low, high = bisect_left(names, prefix), len(names)
-    while low < high:
-        middle = (low + high) // 2
-        if names[middle].startswith(prefix):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def staying(unsayable: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
+    """The ALLOWs of today that must stay, beside those ``kept``, for requests that no literal can
+    say: for each of these, one of the ALLOWs that allow it."""
+    stay = set(kept)
+    found = []
+    for allows in sorted(unsayable, key=lambda each: (len(each), sorted(each))):
+        if allows and stay.isdisjoint(allows):
+            found.append(min(allows))
+            stay.add(min(allows))
+    return found

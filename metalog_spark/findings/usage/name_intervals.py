@@ -1,66 +1,104 @@
 """Counts the known names on which ACLs allow an operation, by intervals of sorted names.
 
-A pattern matches one interval of the sorted names (``*`` two), so thousands of ACLs over hundreds
-of thousands of names cost only one bisection each. An operation allowed from some host counts as
-allowed. This module must not know Spark.
+A pattern matches one interval of texts (``*`` two). So the names themselves are not needed here:
+it is enough to know, for the edges of these intervals, how many known names sort before each.
+There are at most four edges for an ACL. An operation allowed from some host counts as allowed.
+This module must not know Spark.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from authorizer.engine.decide import concerns
 from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
-from metalog_spark.findings.usage.minimal_cover import Names, after
 
-NameInterval = tuple[int, int]
-"""An interval of indexes of names: start, and end (exclusive)."""
+NameInterval = tuple[str, str | None]
+"""An interval of texts: the first, and the end (exclusive), None without one."""
+Ranks = Mapping[str | None, int]
+"""By edge: how many of the known names of a type sort before it."""
+_LAST = "\U0010ffff"
 
 
-def allowed_pairs(acls: Iterable[Acl], names: Names) -> int:
+def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> int:
     """How many pairs of a known name and an operation ``acls`` allow. All ACLs are for one
     principal; DENYs are subtracted, and only operations that Kafka supports on the type count."""
     by_type: dict[ResourceType, list[Acl]] = {}
     for acl in acls:
         by_type.setdefault(acl.resource_type, []).append(acl)
     return sum(
-        _on_type(found, names.get(kind, ()), operation)
+        _on_type(found, ranks[kind], operation)
         for kind, found in by_type.items()
+        if kind in ranks
         for operation in SUPPORTED_OPERATIONS.get(kind, ())
     )
 
 
-def _on_type(acls: Iterable[Acl], names: Sequence[str], operation: Operation) -> int:
+def _on_type(acls: Iterable[Acl], ranks: Ranks, operation: Operation) -> int:
     allowed: list[NameInterval] = []
     denied: list[NameInterval] = []
     for acl in acls:
         if concerns(acl, operation):
             if is_allow(acl):
-                allowed += intervals(acl, names)
+                allowed += intervals(acl)
             elif acl.host == WILDCARD:
-                denied += intervals(acl, names)
-    return _length(allowed + denied) - _length(denied)
+                denied += intervals(acl)
+    return _length(allowed + denied, ranks) - _length(denied, ranks)
 
 
-def intervals(acl: Acl, names: Sequence[str]) -> list[NameInterval]:
-    """The intervals of the sorted ``names`` that the pattern matches. LITERAL ``*`` does not match
-    longer names that begin with ``*``."""
+def intervals(acl: Acl) -> list[NameInterval]:
+    """The intervals of texts that the pattern matches. LITERAL ``*`` does not match longer names
+    that begin with ``*``."""
     name = acl.resource_name
     if acl.pattern_type is not PatternType.LITERAL:
-        return [(bisect_left(names, name), after(name, names))]
-    start = bisect_left(names, name)
-    itself = start + (names[start : start + 1] == [name])
+        return [(name, _after_all(name))]
     if name == WILDCARD:
-        return [(0, itself), (after(WILDCARD, names), len(names))]
-    return [(start, itself)]
+        return [("", _after(name)), (_after_all(name) or "", None)]
+    return [(name, _after(name))]
 
 
-def _length(intervals: list[NameInterval]) -> int:
-    """The total length of all, each index counted once."""
+def _after(text: str) -> str:
+    """The next text in order."""
+    return text + "\0"
+
+
+def _after_all(prefix: str) -> str | None:
+    """The next text in order that does not begin with ``prefix``."""
+    kept = prefix.rstrip(_LAST)
+    return kept[:-1] + chr(ord(kept[-1]) + 1) if kept else None
+
+
+def edges_of(acls: Iterable[Acl]) -> dict[ResourceType, list[str]]:
+    """The edges of all intervals of ``acls``, by type, sorted."""
+    found: dict[ResourceType, set[str]] = {}
+    for acl in acls:
+        texts = found.setdefault(acl.resource_type, set())
+        texts.update(edge for interval in intervals(acl) for edge in interval if edge is not None)
+    return {kind: sorted(texts) for kind, texts in found.items()}
+
+
+def places(names: Iterable[str], edges: Sequence[str]) -> Counter[int]:
+    """How many ``names`` lie between two of the sorted ``edges``: place 0 is before the first."""
+    return Counter(bisect_right(edges, name) for name in names)
+
+
+def ranked(edges: Sequence[str], counts: Mapping[int, int]) -> Ranks:
+    """The ranks of ``edges``, from the sum of ``places`` over all names."""
+    ranks: dict[str | None, int] = {}
+    before = 0
+    for place, edge in enumerate((*edges, None)):
+        before += counts.get(place, 0)
+        ranks[edge] = before
+    return ranks
+
+
+def _length(intervals: Iterable[NameInterval], ranks: Ranks) -> int:
+    """How many names are in all of the intervals, each counted once."""
     total = reached = 0
-    for start, end in sorted(intervals):
+    for start, end in sorted((ranks[start], ranks[end]) for start, end in intervals):
         total += max(0, end - max(start, reached))
         reached = max(reached, end)
     return total

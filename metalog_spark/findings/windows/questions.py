@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from authorizer.analysis.explain.names import nearest_name
 from authorizer.config import AuthorizerConfig, read_kafka_version
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
@@ -21,6 +22,7 @@ from metalog_spark.findings.usage.acl_lifetimes import acl_of
 from metalog_spark.findings.windows.answers import askable
 from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.window import usage_in
+from metalog_spark.store.arrow import Mapped, batch_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
+_PRINCIPAL: Final = "principal STRING"
 QUESTION_COLUMNS: Final = ("principal", "host", "operation", "resource_type", "resource_name")
 
 
@@ -49,6 +52,26 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
             f.unix_micros(f.max("last_time")).alias("last_us"),
         )
     )
+
+
+def nearest_allowed(tables: Tables, window: Window, meant: Collection[str]) -> set[str]:
+    """The principals that were allowed something and are one of ``meant``, or nearest to one; a
+    few, whatever number there is."""
+    allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
+    principals = allowed.select("principal").distinct().mapInArrow(_nearing(meant), _PRINCIPAL)
+    return {row.principal for row in principals.distinct().collect()}
+
+
+def _nearing(meant: Collection[str]) -> Mapped:
+    def nearing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found: set[str] = set()
+        for batch in batches:
+            there = found.union(batch.column(0).to_pylist())
+            near = (name if name in there else nearest_name(name, there) for name in meant)
+            found = {name for name in near if name is not None}
+        yield batch_of([(name,) for name in sorted(found)], _PRINCIPAL)
+
+    return nearing
 
 
 class Rules(NamedTuple):

@@ -131,33 +131,28 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
-    if principal is None:
-        return found.shares
-    chosen = [each for each in found.shares if each.principal == principal]
-    if not chosen:
-        raise _has_nothing(principal, [each.principal for each in found.shares])
-    return chosen
+    """A principal without an ACL of its own that needs none has no share."""
+    return [each for each in found.shares if principal in (None, each.principal)]
 
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
-    """Refuse early what ``_chosen`` would refuse, before the long computation of the least set."""
-    from metalog_spark.findings.windows.questions import questions_in
+    """Refuse a principal that was mistyped, before the long computation of the least set."""
+    from authorizer.analysis.explain.names import nearest_name
+    from authorizer.trace import is_allow
+    from metalog_spark.findings.windows.questions import nearest_allowed
     from metalog_spark.findings.windows.state import acls_now
 
-    known = {acl.principal for acl in acls_now(tables)}
+    known = {acl.principal for acl in acls_now(tables) if is_allow(acl)}
+    if principal in known:
+        return
+    meant = principal if ":" in principal else f"User:{principal}"
+    known |= nearest_allowed(tables, window, {principal, meant})
     if principal not in known:
-        allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
-        known.update(row.principal for row in allowed.select("principal").distinct().collect())
-    if principal not in known:
-        raise _has_nothing(principal, sorted(known))
-
-
-def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
-    from authorizer.analysis.explain.names import nearest_name
-
-    near = nearest_name(principal if ":" in principal else f"User:{principal}", known)
-    advice = f"; did you mean {near}?" if near else ""
-    return InvalidRequest(f"{principal} has no ALLOW and was allowed nothing in the window{advice}")
+        near = nearest_name(meant, known)
+        advice = f"; did you mean {near}?" if near else ""
+        raise InvalidRequest(
+            f"{principal} has no ALLOW and was allowed nothing in the window{advice}"
+        )
 
 
 def _ordered(shares: Sequence[Share]) -> list[PlanStep]:

@@ -8,14 +8,23 @@ from hypothesis import strategies as st
 
 from authorizer.analysis.cells.gains import prove_gains
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import concerns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
-from authorizer.trace import is_allow
-from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+from authorizer.trace import is_allow, reaches
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+)
 from metalog_spark.findings.usage.acl_lifetimes import matching
-from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits, Did, least
-from metalog_spark.findings.usage.name_intervals import allowed_pairs
+from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits
+from metalog_spark.findings.usage.name_intervals import allowed_pairs, edges_of, places, ranked
 from tests.support.worlds import spec
+from tests.support.worlds.least_cover import Did, Names, least
 from tests.support.worlds.small_acls import BOB, allow, deny
 from tests.support.worlds.small_histories import small_acls
 
@@ -28,7 +37,7 @@ SHOP = ["shop.carts", "shop.orders", "shop.refunds", "shopfront"]
 def did(
     *names: str, operation: Operation = READ, by: Acl = EVERY_TOPIC, host: str = WILDCARD
 ) -> list[Did]:
-    return [Did(operation, by.resource_type, name, host, by) for name in names]
+    return [Did(operation, by.resource_type, name, host, frozenset({by})) for name in names]
 
 
 def least_of(
@@ -99,8 +108,6 @@ def test_describe_configs_is_implied_by_altering_them() -> None:
 def test_a_host_that_a_grant_names_stays_named() -> None:
     here = allow("shopfront", host="10.0.0.1")
     assert least_of(did("shopfront", by=here, host="10.0.0.1"), [here]) == {here}
-    anywhere = did("shopfront") + did("shopfront", by=here, host="10.0.0.1")
-    assert least_of(anywhere, [here, EVERY_TOPIC]) == {allow("shopfront")}
 
 
 def test_what_is_kept_anyhow_is_not_said_twice() -> None:
@@ -133,13 +140,48 @@ def test_grants_of_everyone_become_ones_own() -> None:
     assert least_of(did("shopfront", by=everyones), [everyones]) == {allow("shopfront")}
 
 
+def pairs(acls: list[Acl], names: Names) -> int:
+    edges = edges_of(acls)
+    ranks = {
+        kind: ranked(texts, places(names.get(kind, ()), texts)) for kind, texts in edges.items()
+    }
+    return allowed_pairs(acls, ranks)
+
+
 def test_pairs_of_names_and_operations_are_counted_once_and_denies_taken_off() -> None:
     names = {TOPIC: ["*", "*x", "a.1", "a.2", "b"]}
-    assert allowed_pairs([allow("*")], names) == 2 * 4  # READ and DESCRIBE, and *x is not reached
+    assert pairs([allow("*")], names) == 2 * 4  # READ and DESCRIBE, and *x is not reached
     both = [allow("a.", prefixed=True), allow("a.1")]
-    assert allowed_pairs(both, names) == 2 * 2
-    assert allowed_pairs([*both, deny("a.1")], names) == 3  # DESCRIBE is still implied there
-    assert allowed_pairs([allow("a.1", WRITE), allow("gone")], names) == 2
+    assert pairs(both, names) == 2 * 2
+    assert pairs([*both, deny("a.1")], names) == 3  # DESCRIBE is still implied there
+    assert pairs([allow("a.1", WRITE), allow("gone")], names) == 2
+
+
+EDGE_NAMES = ["", "*", "*a", "+", "a", "a.", "a.b", "a.b\0", "a/", "a\U0010ffff", "b", "\U0010ffff"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(EDGE_NAMES), st.booleans(), st.booleans()), max_size=6),
+    st.sets(st.sampled_from(EDGE_NAMES)),
+)
+def test_pairs_are_those_of_a_scan(patterns: list[tuple[str, bool, bool]], names: set[str]) -> None:
+    acls = [
+        (deny if is_deny else allow)(name)._replace(
+            pattern_type=PatternType.PREFIXED if is_prefixed else PatternType.LITERAL
+        )
+        for name, is_prefixed, is_deny in patterns
+    ]
+    expected = sum(
+        any(acl_allows(acl, operation, name) for acl in acls if is_allow(acl))
+        and not any(acl_allows(acl, operation, name) for acl in acls if not is_allow(acl))
+        for name in names
+        for operation in SUPPORTED_OPERATIONS[TOPIC]
+    )
+    assert pairs(acls, {TOPIC: sorted(names)}) == expected
+
+
+def acl_allows(acl: Acl, operation: Operation, name: str) -> bool:
+    return concerns(acl, operation) and reaches(acl, TOPIC, name)
 
 
 small_dids = st.lists(
@@ -174,7 +216,7 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
         wide = [acl for acl in allows if acl.host == WILDCARD]
         if allows:
             whence = WILDCARD if wide else host
-            done.append(Did(operation, TOPIC, name, whence, (wide or allows)[0]))
+            done.append(Did(operation, TOPIC, name, whence, frozenset(wide or allows)))
     known = sorted({name for _, name, _ in asked})
     meant = [acl for acl in today if acl.principal in (principal, "User:*") and is_allow(acl)]
     found = least(principal, done, meant, [], {TOPIC: known}, CoverLimits(prefix_from, slack))
@@ -206,7 +248,7 @@ def test_no_fewer_acls_would_do(
     """Compared with each choice of allowed prefixes; names under none of them need an ACL each."""
     literal = [allow(name, operation) for operation in names for name in names[operation]]
     known = sorted(others.union(*names.values()))
-    done = [Did(acl.operation, TOPIC, acl.resource_name, WILDCARD, acl) for acl in literal]
+    done = [each for acl in literal for each in did_once(acl)]
     found = least(BOB, done, [wide, *literal], [], {TOPIC: known}, limits)
     fewest = 0
     for used in names.values():
@@ -217,6 +259,10 @@ def test_no_fewer_acls_would_do(
             len(some) + sum(not name.startswith(tuple(some)) for name in used) for some in choices
         )
     assert len(found) == fewest
+
+
+def did_once(acl: Acl) -> list[Did]:
+    return did(acl.resource_name, operation=acl.operation, by=acl)
 
 
 def is_worth(prefix: str, used: set[str], known: list[str], wide: Acl, limits: CoverLimits) -> bool:

@@ -1,0 +1,288 @@
+"""Finds the least ALLOWs for a window's allowed requests, by Spark.
+
+Names are counted where they lie: by principal and prefix, so that neither the names nor the
+requests of one principal ever are in one task. The driver gets the ALLOWs that are proposed, and
+sends them to the workers; nothing here is larger on it. ``minimal_cover`` has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+from metalog_spark.findings.usage.acl_lifetimes import matching
+from metalog_spark.findings.usage.known_names import known_under
+from metalog_spark.findings.usage.minimal_cover import (
+    IMPLYING,
+    PREFIXED_TYPES,
+    Cover,
+    CoverLimits,
+    Needs,
+    is_expressible,
+    prefixes,
+    staying,
+)
+from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, Rules, asked_columns, rules
+from metalog_spark.store.arrow import Mapped, batch_of, frame_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_WHO: Final = ("principal", "host", "resource_type")
+_NAMED: Final = (*_WHO, "resource_name")
+_DONE: Final = f"{', '.join(f'{name} STRING' for name in _NAMED)}, by STRING"
+_OF: Final = ("principal", "host", "resource_type", "operation")
+_PREFIX: Final = ", ".join(f"{name} STRING" for name in (*_OF, "prefix"))
+_COUNTED: Final = f"{_PREFIX}, wanted BIGINT, used BIGINT"
+_NESTED: Final = f"{_PREFIX}, around STRING"
+_LITERAL: Final = ", ".join(f"{name} STRING" for name in (*_OF, "resource_name"))
+_PRINCIPAL: Final = "principal STRING"
+
+
+class Total(NamedTuple):
+    """Of one principal: how many pairs of a name and an operation it ``used``, and in how many
+    ``requests``."""
+
+    used: int = 0
+    requests: int = 0
+
+
+def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
+    """A row for each name on which a principal, no super user, was allowed something that it still
+    is: ``_NAMED``, the operations ``done`` as bits, and the ``requests``. ``host`` is ``*`` if an
+    ALLOW from any host allows it. Requests that no literal ALLOW can say have rows of their own,
+    with the numbers of the ALLOWs ``by`` which they are allowed. The rows are for ``tasks``."""
+    from pyspark.sql import functions as f
+
+    allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
+    rows = allowed.mapInArrow(_deciding(now), f"{_DONE}, done BIGINT, requests BIGINT")
+    by_name = rows.repartition(tasks, "principal", "resource_type", "resource_name")
+    return by_name.groupBy(*_NAMED, "by").agg(
+        f.bit_or("done").alias("done"), f.sum("requests").alias("requests")
+    )
+
+
+def _deciding(now: Rules) -> Mapped:
+    schema = f"{_DONE}, done BIGINT, requests BIGINT"
+
+    def deciding(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        acls, index, config, decider, _ = now.opened
+        numbers = {acl: number for number, acl in enumerate(acls)}
+        for batch in batches:
+            asked = asked_columns(batch)
+            requests = batch.column(len(QUESTION_COLUMNS)).to_pylist()
+            answers = decider.allowed(asked)
+            rows = []
+            for question, times, allowed in zip(
+                zip(*asked, strict=True), requests, answers, strict=True
+            ):
+                principal, host, word, kind, name = question
+                if not allowed or principal in config.super_users:
+                    continue
+                allows = [acl for acl in matching(index, question, config.kafka) if is_allow(acl)]
+                wide = [acl for acl in allows if acl.host == WILDCARD]
+                whence = WILDCARD if wide or not allows else host
+                operation = Operation[word]
+                need = _needs(principal, whence, kind, name, 1 << operation)
+                by = None
+                if not is_expressible(need.literal(operation)):
+                    by = " ".join(str(numbers[acl]) for acl in wide or allows)
+                rows.append((principal, whence, kind, name, by, 1 << operation, times))
+            yield batch_of(rows, schema)
+
+    return deciding
+
+
+def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
+    """What each of ``principals`` did; the others need no ALLOWs, and are not told."""
+    from pyspark.sql import functions as f
+
+    by_name = done.groupBy("principal", "resource_type", "resource_name").agg(
+        f.bit_count(f.bit_or("done")).alias("used"), f.sum("requests").alias("requests")
+    )
+    sums = by_name.groupBy("principal").agg(f.sum("used"), f.sum("requests"))
+    named = frame_of(done.sparkSession, [(each,) for each in principals], _PRINCIPAL)
+    found = sums.join(named, "principal", "left_semi")
+    return {principal: Total(*counts) for principal, *counts in _columns(found)}
+
+
+def cover(
+    done: DataFrame, known: DataFrame, now: Rules, kept: Sequence[Acl], limits: CoverLimits
+) -> list[Acl]:
+    """The ALLOWs to propose beside those ``kept``. ``done`` is of ``done_in``, and read several
+    times; ``known`` is of ``known_names``."""
+    stays = staying(_unsayable(done, now), kept)
+    found = list(stays)
+    for operations in _levels(now, limits):
+        given = rules([*kept, *found], AuthorizerConfig())
+        found += _prefixed(done, known, now, given, operations, limits)
+    return [*found, *_literals(done, now, rules([*kept, *found], AuthorizerConfig()))]
+
+
+def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
+    """The operations whose prefixes are found together. Without slack, all known names under a
+    prefix were used; so a prefix implies nothing on other names, and all are found at once."""
+    may_be = any(
+        acl.resource_type in PREFIXED_TYPES
+        and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
+        for acl in now.opened.acls
+        if is_allow(acl)
+    )
+    if not may_be or not limits.prefix_from:
+        return []
+    return [IMPLYING, set(Operation) - IMPLYING] if limits.slack else [set(Operation)]
+
+
+def _unsayable(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
+    """For each request that no literal can say: the ALLOWs that allow it. They are bounded by
+    today's ALLOWs."""
+    found = done.where("by IS NOT NULL").select("by").distinct().collect()
+    acls = now.opened.acls
+    return {frozenset(acls[int(number)] for number in row.by.split()) for row in found}
+
+
+def _prefixed(
+    done: DataFrame,
+    known: DataFrame,
+    now: Rules,
+    given: Rules,
+    operations: Collection[Operation],
+    limits: CoverLimits,
+) -> list[Acl]:
+    """The shortest sufficient prefixes. Those of which a shorter one is sufficient, too, are left
+    out by the workers: there may be as many of these as there are names."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    everybodys = Window.partitionBy("resource_type", "prefix")
+    counted = (
+        done.select(*_NAMED, "by", "done")
+        .mapInArrow(_counting(now, given, operations), _COUNTED)
+        .unionByName(known_under(known), allowMissingColumns=True)
+        .repartition("resource_type", "prefix")
+        .groupBy("resource_type", "prefix", "principal", "host", "operation")
+        .agg(*(f.sum(name).alias(name) for name in ("wanted", "used", "known")))
+        .withColumn("known", f.sum("known").over(everybodys))
+        .where(f.col("wanted") >= limits.prefix_from)
+    )
+    around = Window.partitionBy(*_OF, "around")
+    shortest = (
+        counted.select(*_OF, "prefix", "wanted", "used", "known")
+        .mapInArrow(_sufficing(limits), _NESTED)
+        .withColumn("suffices", f.bool_or(f.col("around") == f.col("prefix")).over(around))
+        .where("suffices")
+        .groupBy(*_OF, "prefix")
+        .agg(f.min("around").alias("around"))
+        .where("around = prefix")
+    )
+    return [
+        _needs(principal, host, kind, prefix, 0).prefixed(Operation[operation], prefix)
+        for principal, host, kind, operation, prefix in _columns(shortest.select(*_OF, "prefix"))
+    ]
+
+
+def _counting(now: Rules, given: Rules, operations: Collection[Operation]) -> Mapped:
+    """Count the names under each prefix that today's ALLOWs allow whole."""
+
+    def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        cover = _cover(now, given)
+        for batch in batches:
+            counts: dict[Acl, list[int]] = {}
+            may: dict[Acl, bool] = {}
+            for needs, is_sayable in _needs_in(batch):
+                if needs.resource_type not in PREFIXED_TYPES:
+                    continue
+                wanted = set(cover.needed(needs)) if is_sayable else set()
+                used = [operation for operation in operations if needs.has_done(operation)]
+                for prefix in prefixes(needs.name):
+                    for operation in used:
+                        acl = needs.prefixed(operation, prefix)
+                        if acl not in may:
+                            may[acl] = cover.is_within_today(acl)
+                        if may[acl]:
+                            count = counts.setdefault(acl, [0, 0])
+                            count[0] += operation in wanted
+                            count[1] += 1
+            rows = [(*_words(acl), *count) for acl, count in counts.items()]
+            yield batch_of(rows, _COUNTED)
+
+    return counting
+
+
+def _sufficing(limits: CoverLimits) -> Mapped:
+    """Keep the sufficient prefixes, with a row for each prefix ``around`` it, and itself."""
+
+    def sufficing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [
+                (*of, prefix, around)
+                for *of, prefix, wanted, used, known in _rows(batch)
+                if limits.suffice(wanted, used, known)
+                for around in prefixes(prefix)
+            ]
+            yield batch_of(rows, _NESTED)
+
+    return sufficing
+
+
+def _literals(done: DataFrame, now: Rules, given: Rules) -> Iterator[Acl]:
+    """An ALLOW for each operation on a name that ``given`` do not allow."""
+    sayable = done.where("by IS NULL").select(*_NAMED, "by", "done")
+    found = sayable.mapInArrow(_saying(now, given), _LITERAL)
+    for principal, host, kind, operation, name in _columns(found):
+        yield _needs(principal, host, kind, name, 0).literal(Operation[operation])
+
+
+def _saying(now: Rules, given: Rules) -> Mapped:
+    def saying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        cover = _cover(now, given)
+        for batch in batches:
+            rows = [
+                _words(needs.literal(operation))
+                for needs, _ in _needs_in(batch)
+                for operation in cover.needed(needs)
+            ]
+            yield batch_of(rows, _LITERAL)
+
+    return saying
+
+
+@lru_cache(maxsize=2)
+def _cover(now: Rules, given: Rules) -> Cover:
+    allows = [acl for acl in now.opened.acls if is_allow(acl)]
+    return Cover(allows, given.opened.acls, now.opened.config.kafka)
+
+
+def _needs_in(batch: pa.RecordBatch) -> Iterator[tuple[Needs, bool]]:
+    """What rows with ``_NAMED``, ``by`` and ``done`` need, and whether a literal can say it."""
+    for principal, host, kind, name, by, done in _rows(batch):
+        yield _needs(principal, host, kind, name, done), by is None
+
+
+def _needs(principal: str, host: str, kind: str, name: str, done: int) -> Needs:
+    return Needs(principal, host, ResourceType[kind], name, _operations(done))
+
+
+@lru_cache(maxsize=1024)
+def _operations(done: int) -> frozenset[Operation]:
+    return frozenset(operation for operation in Operation if done >> operation & 1)
+
+
+def _words(acl: Acl) -> tuple[str, ...]:
+    """The columns ``_OF``, and the name or prefix."""
+    kind, operation = acl.resource_type.name, acl.operation.name
+    return acl.principal, acl.host, kind, operation, acl.resource_name
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _columns(found: DataFrame) -> Iterator[tuple[Any, ...]]:
+    for batch in found.toArrow().to_batches():
+        yield from _rows(batch)

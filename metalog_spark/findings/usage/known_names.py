@@ -1,0 +1,86 @@
+"""The known names of resources, which stay on the workers: only counts of them leave these.
+
+A name is known if an allowed request or an ACL names it; denied requests do not count, because
+anybody can invent names for them. This module must not know what is proposed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
+from metalog_spark.findings.usage.minimal_cover import PREFIXED_TYPES, prefixes
+from metalog_spark.findings.usage.name_intervals import Ranks, edges_of, places, ranked
+from metalog_spark.store.arrow import Mapped, batch_of, frame_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+KNOWN: Final = "resource_type STRING, resource_name STRING"
+_UNDER: Final = "resource_type STRING, prefix STRING, known BIGINT"
+_PLACED: Final = "resource_type STRING, place BIGINT, names BIGINT"
+
+
+def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
+    """``KNOWN``: each name on which something was allowed or that an ACL names, once."""
+    allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
+    named = {
+        (acl.resource_type.name, acl.resource_name)
+        for acl in acls
+        if acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
+    }
+    return allowed.unionAll(frame_of(questions.sparkSession, sorted(named), KNOWN)).distinct()
+
+
+def known_under(known: DataFrame) -> DataFrame:
+    """Rows of ``resource_type, prefix, known``, to be added up: how many known names have a prefix
+    that ends at a separator."""
+    from pyspark.sql import functions as f
+
+    kinds = [kind.name for kind in PREFIXED_TYPES]
+    return known.where(f.col("resource_type").isin(kinds)).mapInArrow(_counting, _UNDER)
+
+
+def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        found = Counter((kind, prefix) for kind, name in _rows(batch) for prefix in prefixes(name))
+        yield batch_of([(*under, names) for under, names in found.items()], _UNDER)
+
+
+def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
+    """What ``allowed_pairs`` needs to count the known names that ``acls`` match. The result is
+    bounded by the ACLs."""
+    from pyspark.sql import functions as f
+
+    edges = edges_of(acls)
+    counted = known.mapInArrow(_placing(edges), _PLACED).groupBy("resource_type", "place")
+    counts: dict[str, dict[int, int]] = {}
+    for kind, place, names in counted.agg(f.sum("names")).collect():
+        counts.setdefault(kind, {})[place] = names
+    return {kind: ranked(texts, counts.get(kind.name, {})) for kind, texts in edges.items()}
+
+
+def _placing(edges: Mapping[ResourceType, Sequence[str]]) -> Mapped:
+    by_word = {kind.name: texts for kind, texts in edges.items()}
+
+    def placing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            names: dict[str, list[str]] = {}
+            for kind, name in _rows(batch):
+                names.setdefault(kind, []).append(name)
+            rows = [
+                (kind, *counted)
+                for kind, own in names.items()
+                if kind in by_word
+                for counted in places(own, by_word[kind]).items()
+            ]
+            yield batch_of(rows, _PLACED)
+
+    return placing
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[str, str]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
