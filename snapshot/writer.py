@@ -18,7 +18,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.log.folder.layout import avro_snapshot_name, snapshot_name
 from metalog.log.folder_writer.retention import remove_unfinished
 from metalog.records.batch import Batch, batch_bytes
-from metalog.records.checkpoint import snapshot_batches
+from metalog.records.checkpoint import encoded_snapshot
 from metalog.records.message import ControlMessage
 
 PART_SUFFIX: Final = ".part"
@@ -52,8 +52,8 @@ def write_snapshot(
         target = folder / snapshot_name(held)
         pieces = map(
             batch_bytes,
-            snapshot_batches(
-                image.write(),
+            encoded_snapshot(
+                image.write_values(),
                 epoch=held.epoch,
                 timestamp=timestamp,
                 last_contained_timestamp=contained,

@@ -22,7 +22,9 @@ from authorizer.engine.decide import (
     subject,
 )
 from authorizer.engine.index import AclIndex
+from authorizer.engine.prefixes import Prefix
 from authorizer.engine.remembered import (
+    ENTRY_BYTES,
     MOST_CHANGES,
     Identity,
     RememberedSessions,
@@ -42,8 +44,9 @@ from authorizer.engine.session_cache import (
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
-AclsByName = dict[str, ResourceAcls]
-"""By name: the ACLs whose patterns match it."""
+AclsByName = dict[str | Prefix | None, ResourceAcls]
+"""By name: the ACLs whose patterns match it; by prefix: those that match all names that have it as
+their longest prefix and no ACLs of their own."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """What the next context gets after a change: its number, and the remaining cache."""
 _ONE_PRINCIPAL: Final = 2
@@ -153,12 +156,29 @@ class DecisionContext:
 
     def _resource_acls(self, resource_type: ResourceType, name: str) -> ResourceAcls:
         refuse_any(resource_type)
-        buckets = self.index.buckets_matching(resource_type, name)
-        resource_acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
+        known = self._acls_by_name[resource_type]
+        if name in self.index.literals(resource_type).buckets or name.startswith(WILDCARD):
+            resource_acls = self._combined(resource_type, name)
+            size = resource_acls.size
+        else:
+            prefix, size = (
+                self.index.prefixed(resource_type).names.longest_prefix(name),
+                ENTRY_BYTES,
+            )
+            shared = known.get(prefix)
+            if shared is None:
+                shared = self._combined(resource_type, name)
+                self._remembered.count(1, shared.size)
+                known[prefix] = shared
+            resource_acls = shared
         if len(name) <= LONGEST_REMEMBERED:
-            self._remembered.count(1, resource_acls.size + getsizeof(name))
-            self._acls_by_name[resource_type][name] = resource_acls
+            self._remembered.count(1, size + getsizeof(name))
+            known[name] = resource_acls
         return resource_acls
+
+    def _combined(self, resource_type: ResourceType, name: str) -> ResourceAcls:
+        buckets = self.index.buckets_matching(resource_type, name)
+        return ResourceAcls(buckets, is_default_allow=self.allow_everyone)
 
     def session(self, identity: Identity) -> SessionAnswers:
         """The session's decisions; ``AuthorizerNotReady`` while the gate is closed, except for a

@@ -31,6 +31,7 @@ from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.acl_codes import acl_of, can_be_bound, record_of
 from metalog.records.acl_fast_decode import AclRun
+from metalog.records.acl_fast_encode import acl_values
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
@@ -85,6 +86,11 @@ class AclsImage:
         """The records of a snapshot with their versions, sorted by id."""
         for uuid in in_order(self.by_id):
             yield record_of(uuid, self.by_id[uuid]), 0
+
+    def write_values(self) -> Iterator[bytes]:
+        """The encoded records of ``write``."""
+        by_id = self.by_id
+        return acl_values((uuid, by_id[uuid]) for uuid in in_order(by_id))
 
     def as_run(self) -> AclRun:
         """All ids and ACLs as one run; a delta that applies it shares these objects."""

@@ -24,6 +24,7 @@ from metalog.image import (
     topics,
 )
 from metalog.image.subjects import SUBJECTS
+from metalog.records.frame import encode_value
 
 
 class MetadataImage(NamedTuple):
@@ -49,6 +50,17 @@ class MetadataImage(NamedTuple):
         """
         level = self.features.level_to_write
         return chain.from_iterable(getattr(self, subject.name).write(level) for subject in SUBJECTS)
+
+    def write_values(self) -> Iterator[bytes]:
+        """The records of ``write``, each encoded."""
+        level = self.features.level_to_write
+        for subject in SUBJECTS:
+            image = getattr(self, subject.name)
+            if image is self.acls:
+                yield from self.acls.write_values()
+            else:
+                for message, version in image.write(level):
+                    yield encode_value(message, version)
 
     def __repr__(self) -> str:
         return f"<MetadataImage at {self.provenance.offset}, epoch {self.provenance.epoch}>"

@@ -32,6 +32,7 @@ from metalog.records.record import (
     read_records,
     refusal,
     write_records,
+    write_values,
 )
 from metalog.records.unread import UnreadTypes
 
@@ -372,6 +373,13 @@ def build_batch(
     return assemble_batch(base_offset, epoch, timestamp, records, is_control=control[0])
 
 
+def batch_of_values(base_offset: int, epoch: int, timestamp: int, values: Sequence[bytes]) -> Batch:
+    """As ``assemble_batch``, of records that have only a value and this timestamp."""
+    last, data = base_offset + len(values) - 1, write_values(values)
+    batch = Batch(base_offset, last, epoch, 0, timestamp, timestamp, data, 0)
+    return batch._replace(crc=crc32c(_checked_bytes(batch)))
+
+
 def assemble_batch(
     base_offset: int,
     epoch: int,
@@ -381,14 +389,8 @@ def assemble_batch(
     is_control: bool = False,
 ) -> Batch:
     """An uncompressed batch of ``records``; their values are not checked."""
-    batch = Batch(
-        base_offset,
-        last_offset=base_offset + len(records) - 1,
-        epoch=epoch,
-        attributes=_CONTROL_BIT if is_control else 0,
-        base_timestamp=timestamp,
-        max_timestamp=timestamp + max(record.timestamp_delta for record in records),
-        data=write_records(records),
-        crc=0,
-    )
+    last, data = base_offset + len(records) - 1, write_records(records)
+    attributes = _CONTROL_BIT if is_control else 0
+    latest = timestamp + max(record.timestamp_delta for record in records)
+    batch = Batch(base_offset, last, epoch, attributes, timestamp, latest, data, 0)
     return batch._replace(crc=crc32c(_checked_bytes(batch)))

@@ -15,12 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from metalog.errors import CorruptSnapshot
-from metalog.records.batch import Batch, assemble_batch, build_batch
+from metalog.records.batch import Batch, batch_of_values, build_batch
 from metalog.records.frame import Undecodable, encode_value
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.snapshot_footer_record import SnapshotFooterRecord
 from metalog.records.messages.snapshot_header_record import SnapshotHeaderRecord
-from metalog.records.record import RawRecord
 
 _ADVICE: Final = "use an older snapshot, or read it with --salvage"
 _VERSION: Final = 0
@@ -92,31 +91,48 @@ def snapshot_batches(
     last_contained_timestamp: int,
     control: Sequence[tuple[ControlMessage, int]] = (),
 ) -> Iterator[Batch]:
+    """As ``encoded_snapshot``, of ``messages``: pairs of message and version."""
+    return encoded_snapshot(
+        (encode_value(message, version) for message, version in messages),
+        epoch=epoch,
+        timestamp=timestamp,
+        last_contained_timestamp=last_contained_timestamp,
+        control=control,
+    )
+
+
+def encoded_snapshot(
+    values: Iterable[bytes],
+    *,
+    epoch: int,
+    timestamp: int,
+    last_contained_timestamp: int,
+    control: Sequence[tuple[ControlMessage, int]] = (),
+) -> Iterator[Batch]:
     """The batches of a checkpoint, header and footer included.
 
-    ``messages`` are pairs of message and version; ``control`` (KRAFT_VERSION and
-    KRAFT_VOTERS) follows the header. Timestamps are in milliseconds;
-    ``last_contained_timestamp`` is that of the last record in the snapshot.
+    ``values`` are encoded records; ``control`` (KRAFT_VERSION and KRAFT_VOTERS) follows the header.
+    Timestamps are in milliseconds; ``last_contained_timestamp`` is that of the last record in the
+    snapshot.
     """
     header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
     first = build_batch(0, epoch, timestamp, [(header, _VERSION), *control])
     yield first
     offset = first.next_offset
-    for records in _groups(messages):
-        yield assemble_batch(offset, epoch, timestamp, records)
-        offset += len(records)
+    for group in _groups(values):
+        yield batch_of_values(offset, epoch, timestamp, group)
+        offset += len(group)
     yield build_batch(offset, epoch, timestamp, [(SnapshotFooterRecord(_VERSION), _VERSION)])
 
 
-def _groups(messages: Iterable[tuple[Message, int]]) -> Iterator[list[RawRecord]]:
-    group: list[RawRecord] = []
+def _groups(values: Iterable[bytes]) -> Iterator[list[bytes]]:
+    group: list[bytes] = []
     size = 0
-    for message, version in messages:
-        value = encode_value(message, version)
+    for value in values:
         if group and (len(group) == RECORDS_PER_BATCH or size + len(value) > BYTES_PER_BATCH):
             yield group
             group, size = [], 0
-        group.append(tuple.__new__(RawRecord, (0, 0, len(group), None, value, ())))
+        group.append(value)
         size += len(value)
     if group:
         yield group

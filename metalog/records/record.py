@@ -206,6 +206,15 @@ def _read_nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
     return data[at:end], end
 
 
+def write_values(values: Sequence[bytes]) -> bytes:
+    """The payload of a batch of at most ``MOST_STARTS`` records that have only a value."""
+    pieces: list[bytes] = []
+    for start, value in zip(plain_starts(len(values)), values, strict=True):
+        size, value_size = _plain_sizes(len(start), len(value))
+        pieces += (size, start, value_size, value, b"\0")
+    return b"".join(pieces)
+
+
 def write_records(records: Sequence[RawRecord]) -> bytes:
     """The payload of a batch. Nearly all records have only a value, and are not copied twice."""
     pieces: list[bytes] = []

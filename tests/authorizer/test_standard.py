@@ -445,6 +445,21 @@ def test_ten_million_sessions_take_what_few_take(monkeypatch: pytest.MonkeyPatch
     assert bound / 2 < most <= 2 * bound
 
 
+def test_names_that_the_same_acls_reach_share_what_is_worked_out_of_them() -> None:
+    """A fleet asks about more names than ACLs name: each took as long as a name with ACLs."""
+    literals = [_acl(name)._replace(pattern_type=PatternType.LITERAL) for name in ("pay-own", "*")]
+    authorizer = StandardAuthorizer.from_acls([_acl("pay"), _acl("pay-a"), *literals])
+    for number in range(40):
+        names = [f"{each}{number}" for each in ("pay", "pay-", "pay-a", "pay-own", "other-", "*-")]
+        for name in (*names, "pay-own"):
+            asking = RequestContext(f"User:{name}", f"10.0.0.{number}")
+            authorizer.authorize(asking, [Action(Operation.READ, topic(name))])
+    reaches = authorizer._decision_context._acls_by_name[ResourceType.TOPIC]
+    by_longest_prefix, of_names_that_begin_with_a_star = 3, 40
+    distinct = {id(reach) for reach in reaches.values()}
+    assert len(distinct) == by_longest_prefix + 1 + of_names_that_begin_with_a_star
+
+
 def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

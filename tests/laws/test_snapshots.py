@@ -13,7 +13,7 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.loader import Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.batch import Batch
-from metalog.records.checkpoint import snapshot_batches
+from metalog.records.checkpoint import encoded_snapshot, snapshot_batches
 from metalog.records.frame import encode_value
 from metalog.records.json import to_json
 from tests.support.disk.replaying import world_of
@@ -27,10 +27,12 @@ def replayed(image: MetadataImage) -> MetadataImage:
 
 
 def as_snapshot(image: MetadataImage) -> Iterator[Batch]:
+    """By records and by their encoded values, which are the same bytes."""
     _, epoch, timestamp = image.provenance
-    return snapshot_batches(
-        image.write(), epoch=epoch, timestamp=timestamp, last_contained_timestamp=timestamp
-    )
+    about = {"epoch": epoch, "timestamp": timestamp, "last_contained_timestamp": timestamp}
+    batches = list(snapshot_batches(image.write(), **about))
+    assert list(encoded_snapshot(image.write_values(), **about)) == batches
+    return iter(batches)
 
 
 def test_a_snapshot_of_kafkas_and_the_log_after_it_are_the_log_alone(

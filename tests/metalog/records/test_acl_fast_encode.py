@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid
-from metalog.records.acl_fast_encode import plain_acl_value
+from metalog.records.acl_codes import record_of
+from metalog.records.acl_fast_encode import acl_values, plain_acl_value
 from metalog.records.frame import FRAME_VERSION, decode_value, encode_body, encode_value
 from metalog.records.messages import AccessControlEntryRecord
 
@@ -46,3 +48,33 @@ def test_it_is_taken_for_what_a_kafka_has() -> None:
     assert plain_acl_value(plain._replace(id=Uuid(b"short"))) is None
     with pytest.raises(InvalidRequest, match="has no version 1"):
         encode_value(plain, 1)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.binary(min_size=16, max_size=16).map(Uuid),
+            st.builds(
+                Acl,
+                st.sampled_from(ResourceType), texts, st.sampled_from(PatternType), texts, texts,
+                st.sampled_from(Operation), st.sampled_from(PermissionType),
+            ),
+        ),
+        max_size=3,
+    )
+)  # fmt: skip
+def test_acls_of_an_image_give_the_bytes_of_their_records(acls: list[tuple[Uuid, Acl]]) -> None:
+    expected = [encode_value(record_of(uuid, acl), 0) for uuid, acl in acls]
+    assert list(acl_values(acls)) == expected
+
+
+@pytest.mark.parametrize("length", [125, 126, 127, 128, 32_767])
+def test_so_does_a_name_at_each_edge_of_its_lengths_size(length: int) -> None:
+    name, uuid = "n" * length, Uuid(bytes(16))
+    acl = Acl(
+        ResourceType.TOPIC, name, PatternType.LITERAL, name, name, Operation.READ,
+        PermissionType.ALLOW,
+    )  # fmt: skip
+    assert list(acl_values([(uuid, acl)])) == [encode_value(record_of(uuid, acl), 0)]
+    with pytest.raises(ValueError, match="bytes"):
+        list(acl_values([(uuid, acl._replace(resource_name="n" * 32_768))]))
