@@ -23,6 +23,9 @@ COLD = {
     "W10-fleet": ("authorize", "first_pass", 1),
     "W11-churn": ("round", "round", 20),
     "W12-page": ("page", "first", 504),
+    "W13-sensors": ("authorize", "first_pass", 1),
+    "W14-domains": ("round", "round", 20),
+    "W15-tables": ("page", "first", 1_500),
 }
 """What remembered answers cannot help: Kafka's figure, ours, and how many decisions it is of."""
 

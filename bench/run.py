@@ -70,6 +70,9 @@ COLD_JOBS = {
     "W10-fleet": ("decide", "fleet", "fleet"),
     "W11-churn": ("churn", "churn", "churn"),
     "W12-page": ("page", "page", "page"),
+    "W13-sensors": ("decide", "sensors", "sensors"),
+    "W14-domains": ("churn", "domains", "domains"),
+    "W15-tables": ("page", "tables", "tables"),
 }
 
 

@@ -34,6 +34,10 @@ STREAMS = 20_000
 SERVICES = 1_000
 PAGE_TOPICS = 504
 PORTAL = "User:portal"
+DEVICES = 60_000
+PLANTS = 800
+DOMAIN_ACLS = 120_000
+TABLES = 1_500
 _MASK = (1 << 64) - 1
 
 SUMS = {
@@ -59,6 +63,12 @@ SUMS = {
     "churn.requests.tsv": "9b5052c852ecce12ca44b4cea1382901ad3bc284d18fd137bb9b5200370c0e2d",
     "page.acls.tsv": "f43425930c8a6dba5103c8d9e1890be4179e542ff51ff57116d364c4dd1a7d36",
     "page.requests.tsv": "657ba43e3bd66fa76d4e0549d1389e84204a9d73faa62370c297454cad112836",
+    "sensors.acls.tsv": "6c35a51b13acbad80bcc8928a6bee1ca86daf5c002e6dadb5add42d31f6ea10b",
+    "sensors.requests.tsv": "77528545bb5863928bb4284b76cc56190668ce520aeb9ed025c11e85a696761c",
+    "domains.acls.tsv": "f6be58e6baff559b46fe2efcc21636adaf52200b45c32db645731aa455fd437b",
+    "domains.requests.tsv": "835f5b599fa45625829e916d16aaa386922ad4cd30e2c7417981f2e676b86653",
+    "tables.acls.tsv": "d3fed8013e5a54183d30c063042cf3529ce61d4091f98a28712fb1bd0fa08aa6",
+    "tables.requests.tsv": "a638bfb9dda0b48929b5498303abc21669e84c74cb28f3d84529d23a7c199324",
     "replay.log": "068259211bde833b45969e7d0ff69a8d26b3f577336d6d7e097f1ceca2f5bae7",
 }
 
@@ -235,6 +245,52 @@ def _page() -> Iterator[Grant]:
         yield Grant("TOPIC", prefix, "PREFIXED", f"User:service-{i % 300}")
 
 
+def _device(i: int) -> str:
+    return f"User:CN={i:x}.edge.example.net,OU=iot-{i % 37},O=Devices,C=SE"
+
+
+def _sensors() -> Iterator[Grant]:
+    """Up to 13,800 ACLs of devices on lines and sensors of plants; most sensors have none."""
+    random = SplitMix64(77)
+    for i in range(5 * PLANTS):
+        line = f"plant-{i % PLANTS}/line-{i // PLANTS}"
+        operation = ("READ", "WRITE", "DESCRIBE")[i % 3]
+        pattern = "PREFIXED" if i % 3 else "LITERAL"
+        yield Grant("TOPIC", line, pattern, _device(random.below(DEVICES)), "*", operation)
+    for i in range(PLANTS):
+        yield Grant("TOPIC", f"plant-{i}/", "PREFIXED", "User:*", "*", "DESCRIBE")
+    for i in range(9_000):
+        name, permission = _sensor(random), "ALLOW" if i % 30 else "DENY"
+        device = _device(random.below(DEVICES))
+        yield Grant("TOPIC", name, "LITERAL", device, "*", "WRITE", permission)
+
+
+def _sensor(random: SplitMix64) -> str:
+    plant, line, number = random.below(PLANTS), random.below(5), random.below(20)
+    return f"plant-{plant}/line-{line}/sensor-{number}"
+
+
+def _domain(i: int) -> str:
+    return f"dom{i % 211}.svc{i // 12}.events"
+
+
+def _domains() -> Iterator[Grant]:
+    """120,000 ACLs of 5,000 users, one a name; a few are prefixes or DENYs."""
+    for i in range(DOMAIN_ACLS):
+        pattern, operation = "LITERAL" if i % 7 else "PREFIXED", "WRITE" if i % 2 else "READ"
+        permission = "ALLOW" if i % 40 else "DENY"
+        yield Grant("TOPIC", _domain(i), pattern, f"User:u{i % 5000}", "*", operation, permission)
+
+
+def _tables() -> Iterator[Grant]:
+    """Four ACLs on each of 1,500 tables, and 69 a prefix on the prefixes of 23 units."""
+    for i in range(TABLES):
+        yield Grant("TOPIC", f"bu{i % 23}-", "PREFIXED", f"User:x{i % 90}")
+        for a, operation in enumerate(("READ", "WRITE", "ALL", "DESCRIBE")):
+            principal = f"User:x{(i + a) % 90}"
+            yield Grant("TOPIC", f"bu{i % 23}-table{i}", "LITERAL", principal, "*", operation)
+
+
 ACL_SETS: dict[str, Callable[[], Iterable[Grant]]] = {
     "bench": lambda: _bench(5_000),
     "plain": lambda: _bench(1),
@@ -247,6 +303,9 @@ ACL_SETS: dict[str, Callable[[], Iterable[Grant]]] = {
     "fleet": _fleet,
     "churn": _churn,
     "page": _page,
+    "sensors": lambda: dict.fromkeys(_sensors()),
+    "domains": _domains,
+    "tables": lambda: dict.fromkeys(_tables()),
 }
 
 
@@ -318,6 +377,27 @@ def _page_requests(_: SplitMix64) -> Iterator[Request]:
         yield Request(PORTAL, "DESCRIBE", "TOPIC", _page_topic(i))
 
 
+def _sensors_requests(random: SplitMix64) -> Iterator[Request]:
+    """Each of 60,000 devices three times, each of 80,000 sensors about twice."""
+    while True:
+        i, operation = random.below(DEVICES), ("READ", "WRITE", "DESCRIBE")[random.below(3)]
+        host = f"172.{i >> 16}.{i >> 8 & 255}.{i & 255}"
+        yield Request(_device(i), operation, "TOPIC", _sensor(random), host)
+
+
+def _domains_requests(random: SplitMix64) -> Iterator[Request]:
+    """Two thirds of them by the user of the ACL on the name."""
+    while True:
+        i = random.below(DOMAIN_ACLS)
+        user = i % 5000 if random.below(3) else random.below(9_000)
+        yield Request(f"User:u{user}", "READ", "TOPIC", _domain(i))
+
+
+def _tables_requests(_: SplitMix64) -> Iterator[Request]:
+    for i in cycle(range(TABLES)):
+        yield Request("User:x7", "DESCRIBE", "TOPIC", f"bu{i % 23}-table{i}")
+
+
 REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] = {
     "uniform": (3, _uniform),
     "zipf": (4, _zipf),
@@ -329,8 +409,11 @@ REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] 
     "fleet": (22, _fleet_requests),
     "churn": (23, _churn_requests),
     "page": (24, _page_requests),
+    "sensors": (78, _sensors_requests),
+    "domains": (79, _domains_requests),
+    "tables": (80, _tables_requests),
 }
-LENGTHS = {"fleet": 200_000, "page": PAGE_TOPICS}
+LENGTHS = {"fleet": 200_000, "page": PAGE_TOPICS, "sensors": 180_000, "tables": TABLES}
 """How many requests a list has, if not ``REQUESTS``."""
 
 
