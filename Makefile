@@ -30,7 +30,7 @@ export PYTHON SECOND_PYTHON
 
 BIN := .venv/bin
 VENDOR := metalog_spark/report/vendor
-COMPILE := build/lock-venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
+COMPILE := build/tools-venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
     --generate-hashes --no-annotate --custom-compile-command 'make lock'
 SECOND := .venv-3.13
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -123,10 +123,22 @@ figures: .venv/test-ready ## Count the README's figures again and write them int
 
 BUDGET ?= 120
 SEED ?= 1
+MINUTES ?= 30
 
 .PHONY: prove
-prove: .venv/test-ready ## The long runs behind docs/ASSURANCE.md, for BUDGET seconds of CPU
+prove: .venv/test-ready build/atheris ## The long runs behind docs/ASSURANCE.md, for BUDGET seconds of CPU
 	$(BIN)/python -m tests.prove --budget $(BUDGET) --seed $(SEED)
+
+.PHONY: soak
+soak: .venv/test-ready ## A node with mixed clients, and follow, for MINUTES each, into docs/ASSURANCE.md
+	$(BIN)/python -m tests.prove.soak --minutes $(MINUTES)
+
+# A package that the source does not know is a failure too: nothing is known about it then.
+.PHONY: audit
+audit: build/tools-venv/ready ## Ask PyPI for known faults of all that the locks name
+	@for lock in requirements*.lock; do \
+	    build/tools-venv/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off --requirement $$lock \
+	    || { echo "make: $$lock was not audited: see above; an index without advisories, such as a mirror, knows no package" >&2; exit 1; }; done
 
 .PHONY: api
 api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages export, a line each
@@ -138,14 +150,15 @@ transcripts: .venv/test-ready ## Write anew what the command prints: transcripts
 	$(BIN)/python docs/images/draw.py
 
 .PHONY: lock
-lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for requirements*.lock
+lock: build/tools-venv/ready ## Choose the newest versions of all dependencies, for requirements*.lock
 	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
 	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --extra mcp --extra spark --group test \
 	    --output-file requirements-test.lock pyproject.toml
 	$(COMPILE) --upgrade --constraint requirements-test.lock --extra node --extra zookeeper --group second \
 	    --output-file requirements-second.lock pyproject.toml
 	$(COMPILE) --upgrade --group pyproject.toml:release --output-file requirements-release.lock
-	$(COMPILE) --upgrade --group pyproject.toml:docs --output-file requirements-docs.lock
+	for group in docs tools fuzz bench; do \
+	    $(COMPILE) --upgrade --group pyproject.toml:$$group --output-file requirements-$$group.lock; done
 
 .PHONY: clean
 clean: ## Remove all that make has made
@@ -184,9 +197,15 @@ PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
 PIP_INSTALL_LOCKED = $(PIP_INSTALL) --no-deps --require-hashes -r
 PIP_INSTALL_SELF = $(PIP_INSTALL) --quiet --no-deps --no-build-isolation --editable .
 
-build/lock-venv/bin/uv:
-	"$(PYTHON)" -m venv build/lock-venv
-	build/lock-venv/bin/python -m pip install --quiet uv
+build/tools-venv/ready: requirements-tools.lock
+	@rm -rf $(@D) && "$(PYTHON)" -m venv $(@D)
+	@$(@D)/bin/python -m pip $(PIP_INSTALL_LOCKED) requirements-tools.lock
+	@touch $@
+
+build/atheris: requirements-fuzz.lock | .venv/ready
+	@echo 'make: installing what fuzzing needs into $@'
+	@rm -rf $@ && $(PIP) $(PIP_INSTALL_LOCKED) requirements-fuzz.lock --target $@
+	@touch $@
 
 include make/outside.mk
 include make/release.mk

@@ -74,7 +74,9 @@ class StandardAuthorizer(Authorizer):
         self._refusal: str | None = None
         self._initial_load = InitialLoad()
         self._mutator: AclMutator | None = None
-        self._decide_anew()
+        self._decision_context = DecisionContext(
+            self._writer.index, self._config.for_log(None), shut_by=NOT_LOADED
+        )
 
     @classmethod
     def configured(cls, configs: Mapping[str, object]) -> StandardAuthorizer:
@@ -378,6 +380,8 @@ class StandardAuthorizer(Authorizer):
         config, shut_by = self._config, self._refusal or (TOO_OLD if self._is_stale else "")
         if not self._is_loaded:
             shut_by = NOT_LOADED
+        before = self._decision_context
         self._decision_context = DecisionContext(
             self._writer.index, config.for_log(self._metadata_version), shut_by=shut_by
         )
+        before.forget()

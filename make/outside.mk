@@ -151,11 +151,11 @@ $(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka/classes.py
 	@echo 'make: having Java keep the classes of $(@D)'
 	@"$(PYTHON)" -m tests.support.kafka.classes $(@D)
 
-build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
+build/bench/ready: .venv/ready requirements-bench.lock bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
 	@echo 'make: building bench/peer over Apache Kafka by Maven'
 	@build() { mvn --batch-mode --quiet -Dstyle.color=never --file bench/peer/pom.xml \
 	    -Dpeer.directory='$(CURDIR)/build/bench/peer' package dependency:copy-dependencies \
 	    -DoutputDirectory='$(CURDIR)/build/bench/peer/jars' </dev/null; }; build || build
 	@"$(PYTHON)" -m venv build/bench/libraries
-	@build/bench/libraries/bin/python -m pip install --quiet --disable-pip-version-check -r bench/libraries.txt
+	@build/bench/libraries/bin/python -m pip $(PIP_INSTALL_LOCKED) requirements-bench.lock
 	@touch $@

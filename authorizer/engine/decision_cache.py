@@ -101,7 +101,8 @@ class DecisionContext:
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
         """The context after ``acls`` were added or removed, which led to ``index``.
 
-        It keeps the cached decisions that they do not affect; after many changes, none.
+        It keeps the cached decisions that they do not affect; after many changes, none. Then the
+        cache of this context is emptied.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -113,7 +114,13 @@ class DecisionContext:
                 acls_by_name[acl.resource_type] = {}
             self._remembered.note_change(self._number + 1, acls)
             inherited = self._number + 1, self._remembered, acls_by_name
+        else:
+            self.forget()
         return DecisionContext(index, self._config, shut_by=self.shut_by, inherited=inherited)
+
+    def forget(self) -> None:
+        """Empty the cache, as another context replaces this one; requests in flight may go on."""
+        self._remembered.forget()
 
     def once(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
         """The results, by operation, for a session that is not in ``sessions``.

@@ -88,8 +88,13 @@ class RememberedSessions(Generic[Session]):
         if self._answers > REMEMBERED or self._bytes > REMEMBERED_BYTES:
             self._answers = self._bytes = 0
             self._often = min(2 * self._often, MOST_OFTEN)
-            for each in self.bounded:
-                each.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Empty the cache. Its sessions refer to it, so it would be garbage that references alone
+        do not free, and that keeps an old index."""
+        for each in self.bounded:
+            each.clear()
 
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
         """Note that change ``number`` (from 1 on) added or removed ``acls``.

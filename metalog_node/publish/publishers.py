@@ -54,6 +54,7 @@ class OutOfTheCollector:
     """Freezes ACLs that came after the load, so that no full garbage collection walks them.
 
     Over 100,000 ACLs such a collection stops every thread for 130 ms (see ``metalog.gc_pause``).
+    What is garbage by then is collected first, among what came since: frozen, it would stay.
     """
 
     def __init__(self) -> None:
@@ -64,4 +65,5 @@ class OutOfTheCollector:
             self._changes += len(delta.acls.changes)
         if self._changes >= FROZEN_AFTER and gc.isenabled():
             self._changes = 0
+            gc.collect()
             gc.freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import pytest
@@ -18,6 +19,7 @@ from authorizer import (
     StandardAuthorizer,
 )
 from authorizer.engine import remembered
+from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.ids import Uuid
 from tests.support.worlds import spec
@@ -174,3 +176,34 @@ def test_old_indexes_are_let_go_after_some_changes() -> None:
         )
         kept += authorizer._decision_context._remembered is first
     assert kept == remembered.MOST_CHANGES
+
+
+def test_no_old_index_waits_for_the_collector() -> None:
+    """A node takes what is there out of the collector's reach from time to time."""
+    authorizer = StandardAuthorizer()
+    authorizer.complete_initial_load()
+
+    def answer(number: int) -> None:
+        for context in CONTEXTS * (remembered.OFTEN + 1):
+            action = Action(Operation.READ, ResourcePattern(TOPIC, f"t{number}"))
+            authorizer.is_allowed(context, action)
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = indexes()
+        for number in range(5):
+            authorizer.load_snapshot({_id(1): _chosen()})
+            answer(number)
+        for number in range(2 * remembered.MOST_CHANGES):
+            authorizer.add_acl(_id(2 + number), _chosen())
+            answer(number)
+        assert indexes() - before <= remembered.MOST_CHANGES
+        authorizer.load_snapshot({})
+        assert indexes() <= before
+    finally:
+        gc.enable()
+
+
+def indexes() -> int:
+    return sum(type(each) is AclIndex for each in gc.get_objects())

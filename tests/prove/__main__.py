@@ -1,13 +1,13 @@
-"""Runs each promise for a share of a budget of CPU seconds, and records what was tried. A run
-continues the last one of the same seed and code, and may be interrupted at any time: the results
-are written after each unit. It exits with 1 if a promise is broken."""
+"""Runs each promise for a share of a budget of CPU seconds, and keeps what was tried.
+
+A run goes on where the last one of the same seed and code ended, and may be broken off at any
+time: the results are written after each unit. It ends with 1 where a promise is broken.
+"""
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import logging
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
-from tests.prove import crashes, decisions, interleavings, metamorphic, results
+from tests.prove import crashes, decisions, fuzz, interleavings, metamorphic, reads, results
 from tests.prove.promise import Promise
-from tests.support.kafka.cases import REPOSITORY
 
-PROMISES = (decisions.PROMISE, metamorphic.PROMISE, interleavings.PROMISE, crashes.PROMISE)
-MOST_BROKEN = 5
-CODE = ("authorizer", "metalog", "snapshot", "tests/prove", "tests/support")
+PROMISES = (
+    decisions.PROMISE, metamorphic.PROMISE, interleavings.PROMISE, reads.PROMISE, crashes.PROMISE,
+    fuzz.PROMISE,
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = results.read(given.results)
     for promise in chosen:
         share = given.budget / len(chosen)
-        tried = _begun(promise, found.get(promise.name), given.seed)
+        tried = _begun(promise, found, given.seed)
         ends = _cpu_s() + share
         while _cpu_s() < ends:
             tried = _with_one_more(promise, tried)
@@ -48,10 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if any(each.broken for each in found.values()) else 0
 
 
-def _begun(promise: Promise, before: results.Tried | None, seed: int) -> results.Tried:
-    code = _code()
+def _begun(promise: Promise, found: dict[str, results.Tried], seed: int) -> results.Tried:
+    """What the last run of this seed and code came to, or nothing; the longest run of other code
+    is kept beside it."""
+    code, before = results.code(), found.get(promise.name)
     if before is not None and (before.seed, before.code) == (seed, code):
         return before
+    longest = found.get(promise.name + results.LONGEST)
+    if before is not None and (longest is None or before.tries >= longest.tries):
+        found[promise.name + results.LONGEST] = before
     return results.Tried(promise.tried, seed, code)
 
 
@@ -62,7 +67,7 @@ def _with_one_more(promise: Promise, before: results.Tried) -> results.Tried:
         tries = promise.unit(seed)
     except Exception as failure:
         print(f"{promise.name}: broken with seed {seed}: {failure!r}", file=sys.stderr)
-        broken = (*broken, seed)[:MOST_BROKEN]
+        broken = (*broken, seed)[: results.MOST_BROKEN]
     return before._replace(
         units=before.units + 1,
         tries=before.tries + tries,
@@ -73,23 +78,9 @@ def _with_one_more(promise: Promise, before: results.Tried) -> results.Tried:
 
 
 def _cpu_s() -> float:
-    """Of this process and its ended children."""
+    """Of this process and of those that it waited for."""
     children = getrusage(RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def _code() -> str:
-    """A hash of the tested code, stable under rebases; with a plus for uncommitted code."""
-    changed = _git("status", "--short", "--", *CODE)
-    trees = _git("rev-parse", *(f"HEAD:{folder}" for folder in CODE))
-    return hashlib.sha256(trees.encode()).hexdigest()[:12] + ("+" if changed else "")
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
 
 
 if __name__ == "__main__":
