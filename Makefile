@@ -140,6 +140,16 @@ audit: build/tools-venv/ready ## Ask PyPI for known faults of all that the locks
 	    build/tools-venv/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off --requirement $$lock \
 	    || { echo "make: $$lock was not audited: see above; an index without advisories, such as a mirror, knows no package" >&2; exit 1; }; done
 
+.PHONY: mutate
+mutate: build/mutate/tool/ready ## Change the code in small ways and say what no test notices, for GROUP= or all: hours
+	$(BIN)/python -m tests.mutate $(addprefix --only ,$(GROUP))
+
+# Beside the environment of the tests, whose packages it shares.
+build/mutate/tool/ready: requirements-mutate.lock | .venv/test-ready
+	@rm -rf $(@D)
+	@$(PIP) $(PIP_INSTALL_LOCKED) requirements-mutate.lock --target $(@D)
+	@touch $@
+
 .PHONY: api
 api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages export, a line each
 	$(BIN)/python -m tests.support.pages.public_api
@@ -159,6 +169,8 @@ lock: build/tools-venv/ready ## Choose the newest versions of all dependencies, 
 	$(COMPILE) --upgrade --group pyproject.toml:release --output-file requirements-release.lock
 	for group in docs tools fuzz bench; do \
 	    $(COMPILE) --upgrade --group pyproject.toml:$$group --output-file requirements-$$group.lock; done
+	$(COMPILE) --upgrade --constraint requirements-test.lock --group pyproject.toml:mutate \
+	    --output-file requirements-mutate.lock
 
 .PHONY: clean
 clean: ## Remove all that make has made

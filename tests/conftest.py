@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from metalog.gc_pause import gc_paused
 from tests.support.command.runs import AS_USERS_START_IT, Run, run_here
@@ -32,6 +32,14 @@ from tests.support.suite.secrets_net import SHOWS_CREDENTIALS, SecretsNet
 
 settings.register_profile("no timing gates a test", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=10)
+settings.register_profile(
+    "mutants",
+    deadline=None,
+    max_examples=30,
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+)
 settings.load_profile("no timing gates a test")
 
 LONGEST_ID = 60
