@@ -97,7 +97,7 @@ def rendered(page: str, found: Mapping[str, Outcome], groups: Iterable[str]) -> 
 
 
 def _left(name: str, outcome: Outcome, known: Mapping[Survivor, str]) -> str:
-    modules = ", ".join(f"`{module}`" for module in outcome.modules)
+    modules = ", ".join(f"`{module}.py`" for module in outcome.modules)
     said = f"## {name}\n\nOf {modules}.\n"
     if not outcome.survivors:
         return said
