@@ -68,7 +68,7 @@ test-first: .venv/test-ready
 .PHONY: test-second
 test-second: $(SECOND)/test-ready ## The tests on 3.13 alone
 	METALOG_SHARED=build/no-shared nice $(SECOND)/bin/python -m pytest $(PYTEST_OPTIONS) -m 'not once' \
-	    --hypothesis-profile=few $(addprefix --ignore=tests/,authorizer/analysis bench compat examples house laws metalog_spark shell/test_mcp.py shell/test_schemas.py)
+	    --hypothesis-profile=few $(addprefix --ignore=tests/,authorizer/analysis bench compat examples house laws metalog_spark prove/test_fuzz.py shell/test_mcp.py shell/test_schemas.py)
 
 .PHONY: test-beside
 test-beside:
