@@ -214,13 +214,19 @@ class _Times:
 
 
 def _last_time(log: Log) -> int:
-    """The time of the log's last batch; ``InvalidMoment`` if there is none."""
-    bounds, last = log.bounds(), None
-    for batch in _batches(log, max(bounds.start, bounds.end - 1)):
-        last = batch.max_timestamp
-    if last is None:
-        raise _no_times(bounds)
-    return last
+    """The time of the log's last batch; ``InvalidMoment`` if there is none. A topic's last offsets
+    may be markers, which are in no batch, so each search begins twice as far from the end."""
+    bounds, back = log.bounds(), 1
+    while True:
+        start = max(bounds.start, bounds.end - back)
+        last = None
+        for batch in _batches(log, start):
+            last = batch.max_timestamp
+        if last is not None:
+            return last
+        if start == bounds.start:
+            raise _no_times(bounds)
+        back *= 2
 
 
 def _no_times(bounds: LogBounds) -> InvalidMoment:

@@ -15,7 +15,7 @@ from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name
 from metalog.log.memory import MemoryLog
-from metalog.ports import Appended, LogEvent
+from metalog.ports import Appended, LogBounds, LogEvent
 from metalog.records.batch import Batch, build_batch, encode_batch
 from metalog.records.messages import NoOpRecord
 from metalog_sources.moment import (
@@ -180,6 +180,23 @@ def test_a_time_back_from_the_end_reads_the_last_batch_and_those_before_the_mome
     log = CountingLog([batch(number, 1000 + number * day) for number in range(100)])
     assert resolve(BeforeLast(98 * day), log).offset == 2
     assert log.count == 1 + 4
+
+
+class LogWithMarkers(MemoryLog):
+    """A topic's log: its last ``markers`` offsets are in no batch that is read."""
+
+    markers = 5
+
+    def bounds(self) -> LogBounds:
+        bounds = super().bounds()
+        return bounds._replace(end=bounds.end + self.markers)
+
+
+def test_a_time_back_from_the_end_of_a_topic_that_ends_in_markers() -> None:
+    log = LogWithMarkers([batch(0, 1000), batch(1, 2000, 3), batch(4, 3000)])
+    assert resolve(BeforeLast(1000), log).offset == 4
+    with pytest.raises(InvalidMoment, match="no records to take a time from"):
+        resolve(BeforeLast(0), LogWithMarkers([]))
 
 
 def test_a_time_before_damage_is_a_moment(tmp_path: Path) -> None:

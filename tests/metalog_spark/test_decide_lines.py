@@ -29,7 +29,7 @@ from metalog_spark.history.state import FolderState, packed_rows
 from metalog_spark.ingest.audit_splits import read_splits
 from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.staging import AuditInput, Decider, Staged, stage
-from metalog_spark.store import table_store
+from metalog_spark.store import local_path
 from metalog_spark.store.day_files import DayFiles
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
@@ -185,7 +185,7 @@ def check_spark_writes_the_same(
         return [*Path(tables.path, place).glob("day=1970-01-01/part-?????-?????.snappy.parquet")]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_store, "has_workers_elsewhere", lambda session: True)
+        patch.setattr(local_path, "has_workers_elsewhere", lambda session: True)
         by_spark = again()
     assert written(by_spark.place) == written(staged.place)
     assert by_workers(staged.place)
