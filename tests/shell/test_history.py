@@ -77,7 +77,7 @@ class Counted:
 
 
 def test_a_log_is_read_once_for_its_history_and_for_the_age_of_an_answer() -> None:
-    case = kafka_case("old-3.7")
+    case = kafka_case("demo")
     log = Counted(open_source(str(case.log_dir), environ={}).log)
     source = open_source(str(case.log_dir), environ={})._replace(opened=log)
     state = replay_source(source, tolerant=True, notes=ChangeNotes(), selection=AUTHORIZATION)
