@@ -1,4 +1,4 @@
-"""All ACLs in parts, of which a change makes only the part anew that it is in.
+"""All ACLs in parts. After a change, only the parts with changed ACLs are made again.
 
 A part is the buckets of up to some hundred names of one resource type and kind of pattern, in
 order. What a part is made into is cached while none of its buckets changes. So a listing after a

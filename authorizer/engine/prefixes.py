@@ -92,7 +92,7 @@ class SortedNames:
 
     @property
     def chunks(self) -> list[list[str]]:
-        """All names in order, in parts; an update makes only the part anew that the name is in."""
+        """All names in order, in parts. An update replaces only the part that holds the name."""
         return self._chunks
 
     def chunk_of(self, name: str) -> list[str]:

@@ -89,7 +89,7 @@ def rendered(page: str, found: Mapping[str, Outcome], groups: Iterable[str]) -> 
     table = head + "|---|---|---|---|---|---|---|---|---|\n" + "".join(rows)
     missing = [name for name in groups if name not in found]
     if missing:
-        table += f"\nNot run yet: {', '.join(missing)}. Nothing is said of them here.\n"
+        table += f"\nNot run yet: {', '.join(missing)}. This page has no results for them.\n"
     parts = [_left(name, each, known) for name, each in sorted(found.items())]
     between = re.compile(re.escape(_BEGIN) + ".*?" + re.escape(_END), re.DOTALL)
     text = _BEGIN + "\n" + table + "\n" + "\n".join(parts) + "\n" + _END
