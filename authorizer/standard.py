@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
-"""Loggers cache ``isEnabledFor`` until a level changes; False spares every decision the call. On a
-Python without that cache only this saving is lost."""
+"""Loggers cache ``isEnabledFor`` until a level changes; with False in the cache, a decision need
+not call it. On a Python without that cache the call is made."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
@@ -58,7 +58,7 @@ class StandardAuthorizer(Authorizer):
     """Decides as Kafka's StandardAuthorizer does, and names the same rules.
 
     A ``Replica`` feeds it the images of a log, or ``from_acls`` gives it its ACLs. Any thread may
-    ask; all actions of one call are decided by the same image.
+    call it; all actions of one call are decided by the same image.
     """
 
     _decision_context: DecisionContext
@@ -107,9 +107,9 @@ class StandardAuthorizer(Authorizer):
         Args:
             acls: the ACLs, in any order.
             super_users: principals (``User:admin``) that may do anything.
-            allow_everyone: the decision where no ACL reaches a resource
+            allow_everyone: the decision for a resource that no ACL matches
                 (``allow.everyone.if.no.acl.found``).
-            kafka_version: the Kafka whose decisions are given, ``4.3`` or ``4.4``.
+            kafka_version: the version of Kafka to decide as, ``4.3`` or ``4.4``.
             tolerant: take ACLs that Kafka's controller refuses to create, as an old or damaged
                 log may hold them.
 
@@ -171,7 +171,7 @@ class StandardAuthorizer(Authorizer):
 
         Args:
             context: the principal and the host of the request.
-            actions: what is asked, one operation on one LITERAL resource each.
+            actions: one operation on one LITERAL resource each.
 
         Returns:
             A result for each action, in order, all of them from the same image.
@@ -182,7 +182,7 @@ class StandardAuthorizer(Authorizer):
             InvalidRequest: a resource is not LITERAL, or has no type.
         """
         decision_context = self._decision_context
-        if len(actions) == 1:  # the commonest question goes straight through, and makes no object
+        if len(actions) == 1:  # the fast path makes no object
             action = actions[0]
             resource = action.resource
             answers = decision_context.sessions.get(context.identity)
@@ -333,9 +333,9 @@ class StandardAuthorizer(Authorizer):
         self._is_index_behind = False
 
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
-        """Bind ``acl`` to an id, in place of an earlier ACL of that id.
+        """Give ``acl`` the id ``uuid``, in place of an earlier ACL with that id.
 
-        Before the initial load is complete nobody is answered, so the index is built later.
+        Until the initial load is complete, there are no decisions, so the index is built later.
         """
         by_id = self._own_ids()
         if self._is_loaded:
@@ -369,8 +369,8 @@ class StandardAuthorizer(Authorizer):
         return self._by_id
 
     def _apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
-        """Carry out ``changes`` to the ACLs that were ``before``; what they do not concern stays
-        remembered."""
+        """Apply ``changes`` to the ACLs ``before``; the cache keeps the decisions that they do not
+        affect."""
         touched = [acl for acl in map(before.get, changes) if acl is not None]
         touched += [acl for acl in changes.values() if acl is not None]
         self._writer.apply(changes, before)

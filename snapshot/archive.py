@@ -59,7 +59,7 @@ def _archived(
 ) -> Archived:
     partition = target / layout.PARTITION_FOLDER
     _begin(target, partition, cluster_id, files)
-    held = files.lock(target / ".lock")
+    lock = files.lock(target / ".lock")
     try:
         remove_unfinished(partition, files)
         begun = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
@@ -70,7 +70,7 @@ def _archived(
         if begin < log.bounds().start:
             raise InvalidSource(
                 f"{target}: ends at offset {begin}, and the log begins at {log.bounds().start}: "
-                "what was between is gone; use another folder, and read both"
+                "the records between are gone; use another folder, and read both"
             )
         if begun is not None:
             is_same = cluster_id is not None and begun.cluster_id == cluster_id
@@ -87,7 +87,7 @@ def _archived(
             raise now.damage
         return Archived(now.bounds().start, begin, now.bounds().end, added)
     finally:
-        held.close()
+        lock.close()
 
 
 def archived_cluster(target: Path, files: Files) -> str | None:
@@ -189,10 +189,10 @@ def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
 
 def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
     """Adds whole snapshots only: the log has the same records as a damaged one."""
-    held = set(layout.snapshots(files.names(partition)))
+    archived = set(layout.snapshots(files.names(partition)))
     added = 0
     for each in log.snapshots():
-        if each in held or each.end_offset > proven:
+        if each in archived or each.end_offset > proven:
             continue
         try:
             for _ in check_snapshot(read_snapshot(log, each)):

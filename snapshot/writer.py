@@ -40,28 +40,28 @@ def write_snapshot(
     container file of the same records, for readers of a topic.
     """
     offset, epoch, last_contained_timestamp = image.provenance
-    held = SnapshotId(offset, max(epoch, 0))
+    snapshot_id = SnapshotId(offset, max(epoch, 0))
     contained = max(last_contained_timestamp, 0)
     if in_avro:
         from metalog.records.avro.snapshot import avro_snapshot
 
-        target = folder / avro_snapshot_name(held)
+        target = folder / avro_snapshot_name(snapshot_id)
         records = chain(control, image.write())
-        pieces = avro_snapshot(held, timestamp, contained, records)
+        pieces = avro_snapshot(snapshot_id, timestamp, contained, records)
     else:
-        target = folder / snapshot_name(held)
+        target = folder / snapshot_name(snapshot_id)
         pieces = map(
             batch_bytes,
             encoded_snapshot(
                 image.write_values(),
-                epoch=held.epoch,
+                epoch=snapshot_id.epoch,
                 timestamp=timestamp,
                 last_contained_timestamp=contained,
                 control=control,
             ),
         )
     _write_durably(target, pieces, files)
-    remove_unfinished(folder, files, before=held)
+    remove_unfinished(folder, files, before=snapshot_id)
     return target
 
 

@@ -116,10 +116,10 @@ class Zone:
         """``local`` as an instant; ``InvalidRequest`` if the zone's clocks skipped this time."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
-            said = [each for each in (first, second) if each.tzname() == abbreviation]
-            if not said:
+            matching = [each for each in (first, second) if each.tzname() == abbreviation]
+            if not matching:
                 raise InvalidRequest(f"its time zone {abbreviation} is not that of {self.name}")
-            return Instant(_micros(said[0]), True)
+            return Instant(_micros(matching[0]), True)
         before, after = first.utcoffset(), second.utcoffset()
         if before is None or after is None or before == after:
             return Instant(_micros(first), True)

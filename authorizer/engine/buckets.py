@@ -136,8 +136,8 @@ class ManyAcls:
     def _check(self) -> None:
         """Walks the invariants; for tests."""
         for (principal, host), acls in self._by_who.items():
-            meant = all((acl.principal, acl.host) == (principal, host) for acl in acls)
-            if not (acls and meant and len(set(acls)) == len(acls)):
+            is_consistent = all((acl.principal, acl.host) == (principal, host) for acl in acls)
+            if not (acls and is_consistent and len(set(acls)) == len(acls)):
                 raise AssertionError("an invariant of a large bucket is broken")
 
 

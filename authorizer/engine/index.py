@@ -170,8 +170,8 @@ class AclIndex:
 
     def _in_listed_buckets(self, acl_filter: AclFilter) -> list[Acl]:
         found: list[Acl] = []
-        asked = acl_filter.pattern.resource_type
-        for resource_type in ResourceType if asked is ResourceType.ANY else (asked,):
+        requested = acl_filter.pattern.resource_type
+        for resource_type in ResourceType if requested is ResourceType.ANY else (requested,):
             for bucket in self._listed(resource_type, acl_filter):
                 found += bucket.in_order()
         return found

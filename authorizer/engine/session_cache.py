@@ -1,8 +1,8 @@
-"""Remembers what one session may do, by resource type and name.
+"""Caches the decisions of one session by resource type and name.
 
-A session's answers hold as long as no ACL comes or goes that means it. What it has not been asked
-yet it works out from the index that it began with, which gives the same answers meanwhile.
-Threads may remember at once: at worst they work out the same thing twice.
+A session's decisions stay valid until an ACL that matches its principals and hosts is added or
+removed. Until then it decides other requests from the index that it began with. Several threads may
+add to a cache: at worst they decide the same request twice.
 
 This module must not know requests, nor how long a session is kept.
 """
@@ -36,18 +36,17 @@ from metalog.errors import InvalidRequest
 
 SESSION_BYTES: Final = 750
 TYPE_BYTES: Final = 750
-"""About what a session takes beside its texts, and what it takes for each resource type, as CPython
-3.11 lays them out."""
+"""About the bytes of a session without its texts, and of each resource type in it, in CPython
+3.11."""
 LONGEST_REMEMBERED: Final = 255
-"""A name longer than any topic's is worked out each time: what is remembered stays small."""
+"""A longer name, which no topic can have, is not cached: it is decided each time."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
-"""So many characters of a name are tried as a prefix that no ACL has, from long to short."""
+"""The lengths of the beginnings of a name that are tried as a negative prefix."""
 NAMES_BEFORE_PREFIXES = 512
-"""So many names without a pattern of their own are cached by name, which is faster, before prefixes
-are tried."""
+"""So many names without their own pattern are cached by name, which is faster than by prefix."""
 _MOST_KEPT: Final = 1 << 12
-"""A change forgets all names of a resource type of which more are remembered: to look them
-through would take longer than to work them out."""
+"""If a resource type has more cached names, a change drops them all: a scan would take longer than
+new decisions."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -55,11 +54,11 @@ Verdicts = tuple[AuthorizationResult, ...]
 
 
 class SessionCache:
-    """What one session may do on resources of one type.
+    """The decisions of one session on resources of one type.
 
-    ``verdicts``, by name, are the results by operation, where they are known; ``on`` gives
-    those of any name. A negative prefix is one that no pattern's name begins with: the same
-    patterns match all names with that prefix, so one entry serves them all.
+    ``verdicts`` has the cached results by name, each by operation; ``on`` returns those of any
+    name. A negative prefix is one with which no pattern's name begins: the same patterns match all
+    names with it, so one cache entry serves them all.
     """
 
     __slots__ = (
@@ -141,8 +140,7 @@ class SessionCache:
         return verdicts
 
     def _negative_prefix(self, name: str) -> str | None:
-        """The shortest beginning of ``name``, of those tried, that no pattern's name begins
-        with: the same patterns reach all names that begin so."""
+        """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix."""
         literals, prefixed = self._literal_names, self._prefixed.names
         shortest = None
         for length in PREFIX_LENGTHS:
@@ -154,15 +152,16 @@ class SessionCache:
         return shortest
 
     def allowed_on(self, name: str) -> int:
-        """The operations that are allowed on ``name``, a bit each; nothing is remembered."""
+        """The operations that are allowed on ``name``, as bits, which are not cached."""
         if self._is_super_user:
             return ALL_OPERATIONS
         allowed, denied = self._masks_on(name, self._literals.get(name))
         return allowed & ~denied
 
     def masks_on(self, name: str) -> Masks:
-        """What the ACLs and the default rule allow and deny on ``name``, to no super user; nothing
-        is remembered."""
+        """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
+
+        Super users are not considered. Nothing is cached."""
         return self._masks_on(name, self._literals.get(name))
 
     def decide(self, operation: Operation, name: str) -> Decision:
@@ -174,8 +173,8 @@ class SessionCache:
         )
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
-        """As of ``SessionAnswers``. ``index`` is the newest that means the same to the session: it
-        has the grants, of which an older one would have to make its own."""
+        """As in ``SessionAnswers``. ``index`` is the newest one with the same decisions for the
+        session: the writer keeps its grants up to date."""
         known = self._by_type.get(operation)
         if known is None:
             known = self._by_type[operation] = self._may_on_some(operation, index or self._index)
@@ -197,7 +196,8 @@ class SessionCache:
         return allowed, denied
 
     def _masks_up_from(self, prefix: Prefix | None) -> Masks:
-        """What ``prefix`` and all shorter ones allow and deny this session together."""
+        """The operations that ``prefix`` and all shorter ones allow and deny the session, as
+        bits."""
         known = self._prefix_masks
         unknown: list[Prefix] = []
         while prefix is not None and prefix not in known:
@@ -205,11 +205,11 @@ class SessionCache:
             prefix = prefix.shorter
         self._remembered.count(len(unknown), len(unknown) * ENTRY_BYTES)
         allowed, denied = known[prefix]
-        for each in reversed(unknown):
-            more_allowed, more_denied = self._prefixed.buckets[each.name].masks(self._who)
+        for shorter in reversed(unknown):
+            more_allowed, more_denied = self._prefixed.buckets[shorter.name].masks(self._who)
             allowed |= more_allowed
             denied |= more_denied
-            known[each] = allowed, denied
+            known[shorter] = allowed, denied
         return allowed, denied
 
     def _may_on_some(self, operation: Operation, index: AclIndex) -> bool:
@@ -232,7 +232,7 @@ class SessionCache:
     def _prefixes_deny(
         self, longest: Prefix | None, operation: Operation, known: dict[Prefix | None, bool]
     ) -> bool:
-        """Whether ``longest`` or a shorter prefix denies; ``known`` spares each a second look."""
+        """Whether ``longest`` or a shorter prefix denies; ``known`` caches the results."""
         buckets = self._prefixed.buckets
         return combined(
             longest,
@@ -241,8 +241,8 @@ class SessionCache:
         )
 
     def _denies_by_type(self, bucket: Bucket, operation: Operation) -> bool:
-        """Unlike a decision on one name, Kafka skips permissions and patterns that it does not
-        know here."""
+        """Whether a DENY matches; unlike for one name, Kafka ignores unknown permissions and
+        pattern types."""
         return any(
             acl.permission_type is PermissionType.DENY
             and acl.pattern_type in PATTERN_TYPES
@@ -253,7 +253,7 @@ class SessionCache:
 
 
 class SessionBasis(NamedTuple):
-    """What the answers of all sessions rest on at one moment."""
+    """The state that the decisions of all sessions depend on, and the cache that they share."""
 
     acls: AclIndex
     allow_everyone: bool
@@ -262,9 +262,9 @@ class SessionBasis(NamedTuple):
 
 
 class SessionAnswers:
-    """What one session may do: ``verdicts``, by resource type and name, where they are known.
+    """The decisions of one session: ``verdicts`` has the cached ones by resource type and name.
 
-    They are known to hold after change ``number`` of the ACLs, which led to ``index``.
+    They are valid after change ``number`` of the ACLs, which led to ``index``.
     """
 
     __slots__ = ("_basis", "_caches", "_identity", "index", "is_super_user", "number", "verdicts")
@@ -296,8 +296,8 @@ class SessionAnswers:
         return cache
 
     def remember(self, resource_type: ResourceType, name: str, verdicts: Verdicts) -> None:
-        """Somebody else has found ``verdicts``, of ACLs of which none that means the session came
-        or went since ``number``."""
+        """Cache ``verdicts``, which the caller found in ACLs that are equivalent for the
+        session."""
         if len(name) <= LONGEST_REMEMBERED:
             self._basis.remembered.count(1, ENTRY_BYTES + getsizeof(name))
             self._names_of(resource_type)[name] = verdicts
@@ -307,15 +307,16 @@ class SessionAnswers:
         return self.of_type(resource_type).is_allowed_on_some(operation, self.index)
 
     def still_holds(self, index: AclIndex, number: int) -> None:
-        """Nothing that means the session changed up to ``number``."""
+        """Note that no change up to ``number`` affects the session."""
         self.index = index
         self.number = number
 
     def after(self, acls: Iterable[Acl], basis: SessionBasis, number: int) -> SessionAnswers:
-        """The session after ``acls`` came or went: what they do not concern is as it was.
+        """The session after ``acls`` were added or removed; it keeps the decisions that they do not
+        affect.
 
-        A thread that asked before them may remember its answer after them, so no names of a
-        changed type are shared, not even while there are none.
+        A thread that decides by the old ACLs may cache its result later, so the two sessions share
+        no dict of a changed type, not even an empty one.
         """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
@@ -340,7 +341,7 @@ class SessionAnswers:
 
 
 def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
-    """Those on names that none of ``acls`` reaches, if there are not very many."""
+    """The ``verdicts`` on names that none of ``acls`` matches; none if there are very many."""
     kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
     for acl in acls:
         reached = acl.resource_name
@@ -355,18 +356,18 @@ def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[
 
 def refuse_any(resource_type: ResourceType) -> None:
     if resource_type is ResourceType.ANY:
-        raise InvalidRequest("a resource has one type: name it, ANY is for filters only")
+        raise InvalidRequest("a resource has one type: name it; ANY is for filters only")
 
 
 def bytes_of(identity: Identity) -> int:
-    """About how many bytes a session takes that remembers nothing yet."""
+    """About the bytes of a session with an empty cache."""
     return SESSION_BYTES + sum(map(getsizeof, identity))
 
 
 NO_VERDICTS: Final[dict[str, Verdicts]] = {}
-"""Stands for each type about which nothing was asked yet; stays empty."""
+"""The dict of each type without cached decisions; it is never changed."""
 VERDICTS: Final[dict[int, Verdicts]] = {}
-"""By mask: the results by operation, of which equal ones are one tuple."""
+"""The results by operation, for each mask: one shared tuple."""
 
 
 def verdicts_of(allowed: int) -> Verdicts:

@@ -65,23 +65,23 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     return [each for need in applying for each in _entries(found, need, names_of_kind)]
 
 
-def are_allowed(authorizer: Authorizer, context: RequestContext, asked: RequiredActions) -> bool:
+def are_allowed(authorizer: Authorizer, context: RequestContext, required: RequiredActions) -> bool:
     """Whether ``context`` may do everything that ``actions`` returned."""
-    return all(each_allowed(authorizer, context, asked))
+    return all(each_allowed(authorizer, context, required))
 
 
 def each_allowed(
-    authorizer: Authorizer, context: RequestContext, asked: RequiredActions
+    authorizer: Authorizer, context: RequestContext, required: RequiredActions
 ) -> list[bool]:
-    """Whether ``context`` may do each entry of ``asked``, the result of ``actions``.
+    """Whether ``context`` may do each entry of ``required``, the result of ``actions``.
 
     As in Kafka, one call decides on the first alternatives of all entries. Each further call
     decides on the next alternatives of the refused entries.
     """
-    allowed = [False] * len(asked)
-    refused, index = list(range(len(asked))), 0
-    while refused := [each for each in refused if index < len(asked[each])]:
-        results = authorizer.authorize(context, [asked[each][index] for each in refused])
+    allowed = [False] * len(required)
+    refused, index = list(range(len(required))), 0
+    while refused := [each for each in refused if index < len(required[each])]:
+        results = authorizer.authorize(context, [required[each][index] for each in refused])
         for each, result in zip(refused, results, strict=True):
             allowed[each] = result is ALLOWED
         refused, index = [each for each in refused if not allowed[each]], index + 1

@@ -75,7 +75,7 @@ _ON_TOPIC: Final = "the resource is a topic"
 _ON_GROUP: Final = "the resource is a group"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
-_OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is asked"
+_OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is checked"
 _CONSUMER_SIDE: Final = (*_READ_GROUP, *_READ_TOPIC)
 
 _CONFIGS_READ: Final = (

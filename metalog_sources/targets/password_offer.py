@@ -1,4 +1,4 @@
-"""Whether a TARGET takes passwords. This module must not know a target."""
+"""Whether a TARGET accepts passwords. This module must not know a target."""
 
 from __future__ import annotations
 

@@ -107,4 +107,4 @@ def test_an_acl_that_stands_twice_is_found(
     entry = "  - {principal: User:app, operation: Read, resourceType: Topic, resourceName: t}\n"
     (tmp_path / "twice.yaml").write_text("acls:\n" + 2 * entry)
     assert main(["lint", str(tmp_path / "twice.yaml"), "--only", "bound-twice"]) == 1
-    assert "it stands in 2 places" in capsys.readouterr().out
+    assert "it is listed in 2 places" in capsys.readouterr().out

@@ -105,7 +105,7 @@ def test_records_that_are_gone_are_no_part_of_an_archive(tmp_path: Path) -> None
         log.append(epoch, [(ace(number), 0)])
     trimmed(log, folder)
     log.close()
-    with pytest.raises(InvalidSource, match="what was between is gone"):
+    with pytest.raises(InvalidSource, match="the records between are gone"):
         archived(folder, target)
 
 

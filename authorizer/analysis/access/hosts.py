@@ -30,21 +30,21 @@ class HostAnswer(NamedTuple):
     acl: Acl
 
 
-def host_kind(other: str, asked: str | None, kafka: KafkaVersion) -> NearMissKind | None:
-    """How ``other``, an ACL's host, differs from ``asked``, the client's, which it does not match.
+def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearMissKind | None:
+    """How ``other``, an ACL's host, differs from ``client_host``, which it does not match.
 
-    If ``asked`` is None, the result is None for a host that a client can have: the decision may
-    differ there, but it is not a near miss.
+    If ``client_host`` is None, the result is None for a host that a client can have: the decision
+    may differ there, but it is not a near miss.
     """
-    if asked is None:
+    if client_host is None:
         return _never_kind(other, kafka)
-    if other.strip() == asked.strip():
+    if other.strip() == client_host.strip():
         return NearMissKind.HOST_BLANK
-    block, client = host_block(other) if kafka.matches_blocks else None, client_address(asked)
+    block, client = host_block(other) if kafka.matches_blocks else None, client_address(client_host)
     if block is not None:
         is_near = client is not None and block.length > 0 and _half(block).contains(client)
         return NearMissKind.HOST_BLOCK_ONE_OFF if is_near else NearMissKind.HOST
-    ours, theirs = _address(other), _address(asked)
+    ours, theirs = _address(other), _address(client_host)
     if theirs is None:
         return NearMissKind.HOST
     if ours is None:
@@ -124,8 +124,8 @@ def meant_block(host: str) -> str | None:
     except ValueError:
         return None
     mapped = isinstance(network, IPv6Network) and network.network_address.ipv4_mapped
-    said = f"{mapped}/{network.prefixlen - 96}" if mapped else str(network)
-    return said if said != host and host_block(said) is not None else None
+    block = f"{mapped}/{network.prefixlen - 96}" if mapped else str(network)
+    return block if block != host and host_block(block) is not None else None
 
 
 def _address(host: str) -> IPAddress | None:
@@ -156,9 +156,9 @@ def _address_kind(ours: IPAddress, theirs: IPAddress) -> NearMissKind:
     return NearMissKind.HOST
 
 
-def _text_kind(other: str, asked: IPAddress, kafka: KafkaVersion) -> NearMissKind:
-    if _network_holds(other, asked) or (
-        WILDCARD in other and fnmatchcase(str(_unmapped(asked)), other)
+def _text_kind(other: str, client: IPAddress, kafka: KafkaVersion) -> NearMissKind:
+    if _network_holds(other, client) or (
+        WILDCARD in other and fnmatchcase(str(_unmapped(client)), other)
     ):
         return NearMissKind.HOST_RANGE
     if _never_kind(other, kafka) is NearMissKind.HOST_NAME:

@@ -74,13 +74,13 @@ def prove(
     """
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
-    asked = 0
+    cells = 0
     for task, (_, sessions) in zip(tasks, plan.sessions, strict=True):
         verdict = _some(task, sessions) if task.is_some else _every(task, sessions)
-        asked += verdict.cells
+        cells += verdict.cells
         if verdict.witness is not None:
-            return ProofResult(asked, verdict.witness)
-    return ProofResult(asked, None)
+            return ProofResult(cells, verdict.witness)
+    return ProofResult(cells, None)
 
 
 class _Task(NamedTuple):
@@ -111,23 +111,23 @@ def _tasks(acls: Collection[Acl], config: AuthorizerConfig, claim: AccessClaim) 
 
 
 def _every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
-    asked, operations = 0, task.requests.operations
+    cells, operations = 0, task.requests.operations
     for cell in cells_of(sessions, task.context):
-        asked += operations.bit_count()
+        cells += operations.bit_count()
         against = operations & (~cell.allowed if task.allowed else cell.allowed)
         if against:
             return ProofResult(
-                asked, Witness(_question(cell, against), not task.allowed, task.requests)
+                cells, Witness(_question(cell, against), not task.allowed, task.requests)
             )
-    return ProofResult(asked, None)
+    return ProofResult(cells, None)
 
 
 def _some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
-    asked, left = 0, task.requests.operations
+    cells, left = 0, task.requests.operations
     first: CellAnswer | None = None
     for cell in cells_of(sessions, task.context):
         first = first or cell
-        asked += task.requests.operations.bit_count()
+        cells += task.requests.operations.bit_count()
         left &= ~cell.allowed
         if not left:
             break
@@ -136,8 +136,8 @@ def _some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
             "no such request is possible: no client has one of the hosts, or no resource a name"
         )
     if not left:
-        return ProofResult(asked, None)
-    return ProofResult(asked, Witness(_question(first, left), False, task.requests))
+        return ProofResult(cells, None)
+    return ProofResult(cells, Witness(_question(first, left), False, task.requests))
 
 
 def _question(cell: CellAnswer, operations: int) -> Question:

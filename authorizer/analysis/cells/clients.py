@@ -31,7 +31,7 @@ class HostSet(NamedTuple):
     is_excluded: bool = True
 
     def holds(self, matching: Collection[str]) -> bool:
-        """Whether it has the clients that ``matching``, of the hosts that are named, match."""
+        """Whether it has the clients that match exactly ``matching`` of the named hosts."""
         return self.hosts.isdisjoint(matching) is self.is_excluded
 
 
@@ -55,21 +55,22 @@ class ClientClass(NamedTuple):
 
 
 class ClientClasses:
-    """Divides the clients ``asked`` into classes by the hosts of ACLs, as ``kafka`` matches them.
+    """Divides the ``requested`` clients into classes by the hosts of ACLs, as ``kafka`` matches
+    them.
 
-    Each host in ``told_apart`` has its own class.
+    Each host in ``separate`` has its own class.
     """
 
     def __init__(
         self,
         named: Iterable[str],
-        asked: HostSet,
+        requested: HostSet,
         kafka: KafkaVersion,
-        told_apart: frozenset[str] = frozenset(),
+        separate: frozenset[str] = frozenset(),
     ) -> None:
         self._matches_blocks = kafka.matches_blocks
-        self._asked = asked
-        self._told_apart = told_apart
+        self._requested = requested
+        self._separate = separate
         known = self._matched(named)
         self._unnamed = _unnamed_client(known)
         self._known: dict[frozenset[str], list[ClientClass]] = {}
@@ -94,25 +95,25 @@ class ClientClasses:
             for host in named
             if host != WILDCARD and (self._matches_blocks if "/" in host else can_be_a_client(host))
         }
-        return self._asked.hosts.union(self._told_apart, hosts)
+        return self._requested.hosts.union(self._separate, hosts)
 
     def _divided(self, hosts: frozenset[str]) -> list[ClientClass]:
-        asked = self._asked
+        requested = self._requested
         found: dict[str | None, ClientClass] = {}
         unnamed = self._unnamed or _unnamed_client(hosts)
-        if unnamed is not None and asked.holds(()):
+        if unnamed is not None and requested.holds(()):
             found[None] = ClientClass(None, frozenset(), unnamed)
         regions = host_regions(sorted(hosts), KafkaVersion.V4_4) if hosts else ()
         known = _Hosts(hosts)
         matching = {region.host: region.matching for region in regions}
         for region in regions:
-            if asked.holds(region.matching):
+            if requested.holds(region.matching):
                 around = region.around
                 before: frozenset[str] = frozenset() if around is None else matching[around]
                 client = known.plain_client(region.client, region.matching)
                 clients = ClientClass(region.host, region.matching, client)
                 own = region.matching - before
-                if around in found and self._told_apart.isdisjoint(own):
+                if around in found and self._separate.isdisjoint(own):
                     clients = clients._replace(own=own, around=found[around].client)
                 found[region.host] = clients
         return list(found.values())

@@ -1,8 +1,8 @@
 """Finds the requests that two sets of ACLs decide differently, cell by cell.
 
-Two sets differ only in cells that an ACL of their symmetric difference reaches, so no others are
-asked. Both authorizers are asked the same request. This module must not know where the sets come
-from, nor how a difference is shown.
+Only ACLs of the symmetric difference can make a cell differ, so only the cells that they match are
+decided, by each set, on the same request. This module must not know where the sets come from, nor
+how a difference is shown.
 """
 
 from __future__ import annotations
@@ -40,20 +40,19 @@ from metalog.acl import (
 from metalog.host_block import host_block
 
 BY_TYPE: Final = Operation.WRITE, ResourceType.TOPIC
-"""What Kafka asks of any one resource of a type: whether a producer may write to some topic
-(KIP-679)."""
+"""The question by resource type: may a producer write to at least one topic? (KIP-679)"""
 _HARDCODE: Final = "hardcode"
-"""The name that it asks for first."""
+"""The name that Kafka tries first for it."""
 _PERMISSIONS: Final = (PermissionType.ALLOW, PermissionType.DENY)
 
 
 AllowedTurn = tuple[int, int]
-"""The operations that are allowed before and after, a bit each."""
+"""The allowed operations before and after, as bits."""
 
 
 class CellChange(NamedTuple):
-    """The operations that are allowed before and after, a bit each, on ``names`` of a session;
-    ``name`` is one of these."""
+    """The operations that a session is allowed on ``names`` before and after, as bits; ``name`` is
+    one of the names."""
 
     session: Session
     names: NameClass
@@ -63,19 +62,17 @@ class CellChange(NamedTuple):
 
 
 class TypeChange(NamedTuple):
-    """Whether the session may write to some topic (``BY_TYPE``), after the change; before it is
-    otherwise."""
+    """The changed answer to ``BY_TYPE``; ``allowed`` is the answer after the change."""
 
     session: Session
     allowed: bool
 
 
 class SetComparison:
-    """Compares two sets of ACLs, under one configuration or under ``after_config`` too; ``cells``
-    are asked.
+    """Compares two sets of ACLs; ``after_config`` is for the second one, by default ``config``.
 
-    The requests ``told_apart`` have cells of their own. With ``other_acls`` two more sets can be
-    asked that differ alike and have no ACLs beside these: ``compared`` lists their cells, too.
+    No cell has requests both inside and outside ``separate``. ``other_acls`` are further ACLs of
+    another pair of sets with the same difference: ``compared`` lists the cells of both pairs.
     """
 
     def __init__(
@@ -86,7 +83,7 @@ class SetComparison:
         most_cells: int = MOST_CELLS,
         *,
         after_config: AuthorizerConfig | None = None,
-        told_apart: Sequence[Requests] = (),
+        separate: Sequence[Requests] = (),
         other_acls: Iterable[Acl] | None = None,
     ) -> None:
         self._configs = config, after_config or config
@@ -98,7 +95,7 @@ class SetComparison:
             for acls in (*self._sets, other_acls or ())
         )
         self._near = near, after_near
-        self._told_apart = told_apart
+        self._separate = separate
         both = list(dict.fromkeys((*near, *after_near, *others)))
         every = [_everything(kind) for kind in self._kinds()]
         listed = [
@@ -107,7 +104,7 @@ class SetComparison:
                 _dividing(self._configs),
                 each,
                 self._differing,
-                (*told_apart, *_super_users_apart(each, self._configs)),
+                (*separate, *_super_users_apart(each, self._configs)),
                 is_any_set=other_acls is not None,
             )
             for each in every
@@ -120,11 +117,11 @@ class SetComparison:
 
     @property
     def cells(self) -> int:
-        """How many are asked, at most."""
+        """The most cells that are decided."""
         return self._planned.cells
 
     def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
-        """Every cell that is asked, those that do not differ too, by session."""
+        """Every decided cell, equal ones included, by session."""
         for requests, sessions in self._planned.sessions:
             for session in sessions:
                 cells = zip(*(cells_of([session], each) for each in self._contexts), strict=True)
@@ -143,19 +140,20 @@ class SetComparison:
                 )
 
     def answers_by(self, acls: Collection[Acl]) -> Callable[[CellChange], int]:
-        """What another set, of ``other_acls`` and those that differ, allows on a cell."""
+        """The operations, as bits, that another set allows on a cell; its ACLs are in
+        ``other_acls`` or differ."""
         context = _context(acls, self._configs[0])
 
         def allowed(cell: CellChange) -> int:
             session = cell.session
-            scope = context.session_cache(session.kind, (session.clients.client, session.principal))
-            return scope.allowed_on(cell.name) & asked_operations(session.kind)
+            cache = context.session_cache(session.kind, (session.clients.client, session.principal))
+            return cache.allowed_on(cell.name) & asked_operations(session.kind)
 
         return allowed
 
     def answers_around(self, cell: CellChange) -> list[tuple[AllowedTurn, AllowedTurn | None]]:
-        """What is allowed before and after on the cell's name to the sessions around its own, and
-        to those that speak for them where they are decided alike."""
+        """The allowed operations, before and after, of each ``SessionAround`` on the cell's name,
+        and those of its ``unless``."""
         return [
             (
                 self._answers(cell, around.identity),
@@ -182,9 +180,9 @@ class SetComparison:
         )
 
     def by_type(self) -> Iterator[TypeChange]:
-        """Sessions for which the answer to ``BY_TYPE`` is another one, though no cell may be: the
-        authorizer looks at patterns then, those with no name that a topic can have, too. The
-        requests ``told_apart`` have sessions of their own."""
+        """The sessions with another answer to ``BY_TYPE``, possibly without a changed cell: for
+        this question the authorizer considers patterns, also those that no topic's name can
+        match."""
         operation, kind = BY_TYPE
         acls = self._sets[0] | self._sets[1]
         unusual = {acl.principal for acl in without_cells(acls)}
@@ -194,18 +192,18 @@ class SetComparison:
         if WILDCARD_PRINCIPAL not in unusual:
             requests = requests._replace(principals=PrincipalSet(frozenset(unusual), False))
         contexts = list(map(_context, self._sets, self._configs))
-        config, apart = _dividing(self._configs), self._told_apart
-        for session in Sessions(acls, config, requests, told_apart=apart).without_names():
+        config, apart = _dividing(self._configs), self._separate
+        for session in Sessions(acls, config, requests, separate=apart).without_names():
             identity = session.clients.client, session.principal
             before, after = (_may_on_some(context, identity) for context in contexts)
             if before is not after:
                 yield TypeChange(session, after)
 
     def _kinds(self) -> list[ResourceType]:
-        asked = set(SUPPORTED_OPERATIONS)
+        kinds = set(SUPPORTED_OPERATIONS)
         if self._differing is not None:
-            asked &= {acl.resource_type for acl in self._differing}
-        return sorted(asked)
+            kinds &= {acl.resource_type for acl in self._differing}
+        return sorted(kinds)
 
 
 def _context(acls: Collection[Acl], config: AuthorizerConfig) -> DecisionContext:
@@ -215,7 +213,7 @@ def _context(acls: Collection[Acl], config: AuthorizerConfig) -> DecisionContext
 def _differing(
     sets: tuple[frozenset[Acl], frozenset[Acl]], configs: tuple[AuthorizerConfig, AuthorizerConfig]
 ) -> frozenset[Acl] | None:
-    """The ACLs that can turn an answer; None where the configurations can turn any."""
+    """The ACLs that can change a decision; None if the configurations can change any decision."""
     before, after = configs
     if before.super_users != after.super_users or before.allow_everyone != after.allow_everyone:
         return None
@@ -227,8 +225,8 @@ def _differing(
 
 
 def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
-    """That which tells apart all that one of them does: a super user of one alone is decided by
-    ACLs, and blocks divide clients where one of them matches blocks."""
+    """A configuration whose cells suit both: only super users of both skip the ACLs, and blocks
+    divide clients if one of the two matches blocks."""
     before, after = configs
     return before._replace(
         super_users=before.super_users & after.super_users,
@@ -249,23 +247,23 @@ def _everything(kind: ResourceType) -> Requests:
 
 
 def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
-    """As the authorizer answers by resource type: a name first that stands for any."""
+    """The answer to ``BY_TYPE``, as the authorizer gives it: it tries one name first."""
     operation, kind = BY_TYPE
-    scope = context.session_cache(kind, identity)
-    if scope.allowed_on(_HARDCODE) >> operation & 1:
+    cache = context.session_cache(kind, identity)
+    if cache.allowed_on(_HARDCODE) >> operation & 1:
         return True
-    return scope.is_allowed_on_some(operation)
+    return cache.is_allowed_on_some(operation)
 
 
 def without_cells(acls: Collection[Acl]) -> list[Acl]:
-    """The ACLs that may turn the answer to ``BY_TYPE`` without turning that of a cell.
+    """The ACLs that may change the answer to ``BY_TYPE`` and the decision of no cell.
 
-    Other ACLs divide off all names of topics that such an ACL matches, or there are none.
+    Either no topic can have a name that such an ACL matches, or other ACLs match all these names.
     """
     operation, kind = BY_TYPE
-    asked = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]
-    dividing = [Patterns.of(asked)]
-    return [acl for acl in asked if not _is_known(acl) or not _has_cell(acl, dividing)]
+    relevant = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]
+    dividing = [Patterns.of(relevant)]
+    return [acl for acl in relevant if not _is_known(acl) or not _has_cell(acl, dividing)]
 
 
 def _is_known(acl: Acl) -> bool:

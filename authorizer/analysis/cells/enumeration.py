@@ -43,7 +43,7 @@ def planned(
     """The sessions of each entry; ``InvalidRequest`` if they have more than ``most_cells``."""
     plan: list[tuple[Requests, Iterable[Session]]] = []
     cells = kept = 0
-    for asked, sessions in requests:
+    for entry, sessions in requests:
         _refuse_more(cells + sessions.least_cells(), most_cells)
         listed: list[Session] = []
         classes = 0
@@ -53,11 +53,11 @@ def planned(
                 listed.append(session)
             else:
                 listed.clear()
-            _refuse_more(cells + classes * asked.operations.bit_count(), most_cells)
-        cells += classes * asked.operations.bit_count()
+            _refuse_more(cells + classes * entry.operations.bit_count(), most_cells)
+        cells += classes * entry.operations.bit_count()
         is_kept = kept + classes <= _MOST_KEPT
         kept += classes if is_kept else 0
-        plan.append((asked, listed if is_kept else sessions))
+        plan.append((entry, listed if is_kept else sessions))
     return CellPlan(plan, cells)
 
 

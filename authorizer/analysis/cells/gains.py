@@ -32,7 +32,7 @@ def prove_gains(
     stated: Sequence[Requests] = (),
 ) -> GainProof:
     """The requests that are allowed ``after`` and not ``before``, and are not ``stated``."""
-    compared = SetComparison(before, after, config, told_apart=stated)
+    compared = SetComparison(before, after, config, separate=stated)
     witnesses = list(_gains(compared, stated))
     return GainProof(compared.cells, tuple(witnesses))
 

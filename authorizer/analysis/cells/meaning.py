@@ -1,9 +1,10 @@
-"""Says in patterns what two sets of ACLs decide differently: who gains what, and who loses it.
+"""States in patterns how the decisions of two sets of ACLs differ: who gains or loses which
+operation.
 
 A statement joins cells: its prefix stands for all names that begin with it, except those listed as
-exceptions. A principal or host that no ACL names stands for all such. A named one has a statement
-of its own where its answers differ from theirs. Every statement has a witness: a request that was
-asked of both sets. This module must not know how a statement is shown.
+exceptions. A principal or host that no ACL names stands for all such. A named one has its own
+statement if its decisions differ from theirs. Every statement has a witness: a request that both
+sets decided. This module must not know how a statement is shown.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _NO_QUESTION: Final = Question("", Operation.UNKNOWN, ResourceType.UNKNOWN, "")
 
 
 class AccessTurn(Enum):
-    """What becomes of an operation. KEEPS is for those who stay as they are where all others gain
-    or lose."""
+    """The change of an operation. KEEPS is for a session without a change among others that gain or
+    lose."""
 
     GAINS = "gains"
     LOSES = "loses"
@@ -31,7 +32,7 @@ class AccessTurn(Enum):
 
 
 class NameException(NamedTuple):
-    """Names of which a statement does not hold, with the answers before and after."""
+    """Names to which a statement does not apply, with their decisions before and after."""
 
     pattern: NamePattern
     before: bool
@@ -39,10 +40,10 @@ class NameException(NamedTuple):
 
 
 class AccessChange(NamedTuple):
-    """``principals`` (None: all whom nothing names) gain, lose or keep ``operations`` from ``host``
-    (None: any that nothing names) on all names of ``pattern``, but for ``exceptions``.
+    """``principals`` gain, lose or keep ``operations`` from ``host`` on all names of ``pattern``
+    except ``exceptions``. A principal or host of None stands for all that no ACL names.
 
-    ``before`` and ``after`` are the answers to ``witness``.
+    ``before`` and ``after`` are the decisions on ``witness``.
     """
 
     change: AccessTurn
@@ -58,16 +59,17 @@ class AccessChange(NamedTuple):
 
 
 def access_changes(compared: SetComparison) -> list[AccessChange]:
-    """Those of everybody else first, then by principal; none where the sets mean the same."""
-    found: list[AccessChange] = []
+    """The statements, first those about principals that no ACL names; empty if the sets are
+    equivalent."""
+    changes: list[AccessChange] = []
     for session, cells in compared.compared():
-        found += _of_session(session, cells, compared)
-    return sorted(_of_several(_of_operations(found)), key=_order)
+        changes += _session_changes(session, cells, compared)
+    return sorted(_principals_joined(_operations_joined(changes)), key=_order)
 
 
 class _CellTurn(NamedTuple):
-    """A cell with one operation and its answers before and after. ``is_own``: it needs a statement,
-    since it changes otherwise than a session around it, or changes and there is none around it."""
+    """A cell's change of one operation. If ``is_own``, it needs its own statement: it changes
+    differently from a session around it, or changes and has no session around it."""
 
     change: AccessTurn
     is_own: bool
@@ -76,7 +78,7 @@ class _CellTurn(NamedTuple):
     name: str
 
 
-def _of_session(
+def _session_changes(
     session: Session, cells: Sequence[CellChange], compared: SetComparison
 ) -> Iterator[AccessChange]:
     around = [compared.answers_around(cell) for cell in cells]
@@ -87,49 +89,48 @@ def _of_session(
     parents = _parents([cell.names for cell in cells])
     for operation in Operation:
         if turned >> operation & 1:
-            places = {
+            turns = {
                 cell.names: _cell_turn(cell, 1 << operation, others)
                 for cell, others in zip(cells, around, strict=True)
             }
-            yield from _of_operation(session, operation, places, parents)
+            yield from _operation_changes(session, operation, turns, parents)
 
 
-def _of_operation(
+def _operation_changes(
     session: Session,
     operation: Operation,
-    places: Mapping[NameClass, _CellTurn],
+    turns: Mapping[NameClass, _CellTurn],
     parents: Mapping[NameClass, NameClass | None],
 ) -> Iterator[AccessChange]:
-    """Names are put under the shortest prefix that changes as they do."""
+    """The statements about one operation; each name is under the shortest prefix with the same
+    change."""
     under: dict[NameClass, NameClass] = {}
     exceptions: dict[NameClass, list[NameException]] = {}
     for names, parent in parents.items():
-        place = places[names]
+        turn = turns[names]
         above = None if parent is None else under.get(parent)
-        if above is not None and places[above].change is place.change:
+        if above is not None and turns[above].change is turn.change:
             under[names] = above
             continue
         if above is not None:
-            exception = NameException(NamePattern(*names), place.before, place.after)
+            exception = NameException(NamePattern(*names), turn.before, turn.after)
             exceptions[above].append(exception)
-        if place.is_own:
+        if turn.is_own:
             under[names] = names
             exceptions[names] = []
     for names, others in exceptions.items():
-        place = places[names]
+        turn = turns[names]
         yield AccessChange(
-            place.change,
+            turn.change,
             (session.principal if session.is_named else None,),
             session.clients.host,
             session.kind,
             NamePattern(*names),
             tuple(others),
             (operation,),
-            place.before,
-            place.after,
-            Question(
-                session.principal, operation, session.kind, place.name, session.clients.client
-            ),
+            turn.before,
+            turn.after,
+            Question(session.principal, operation, session.kind, turn.name, session.clients.client),
         )
 
 
@@ -138,12 +139,16 @@ def _cell_turn(
 ) -> _CellTurn:
     before, after = bool(cell.before & bit), bool(cell.after & bit)
     change = _change(before, after)
-    said = [
+    around_changes = [
         _change_of(around, bit)
         for around, unless in others
         if unless is None or _change_of(around, bit) is not _change_of(unless, bit)
     ]
-    is_own = any(each is not change for each in said) if said else before is not after
+    is_own = (
+        any(each is not change for each in around_changes)
+        if around_changes
+        else before is not after
+    )
     return _CellTurn(change, is_own, before, after, cell.name)
 
 
@@ -158,9 +163,9 @@ def _change(before: bool, after: bool) -> AccessTurn:
 
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
-    """For each the class of the longest prefix that all its names begin with, which stands before
-    it; what begins with * is not under all other names, as no wildcard reaches it."""
-    found: dict[NameClass, NameClass | None] = {}
+    """The parent of each class: the class of the longest prefix of all its names. Parents come
+    first. Names that begin with * are not below the empty prefix, as no wildcard matches them."""
+    parents: dict[NameClass, NameClass | None] = {}
     open_prefixes: list[NameClass] = []
     for names in sorted(classes):
         while open_prefixes and not names.name.startswith(open_prefixes[-1].name):
@@ -168,31 +173,31 @@ def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
         parent = open_prefixes[-1] if open_prefixes else None
         if parent is not None and not parent.name and names.name.startswith(WILDCARD):
             parent = None
-        found[names] = parent
+        parents[names] = parent
         if not names.is_literal:
             open_prefixes.append(names)
-    return found
+    return parents
 
 
 def _grouped(
     changes: Iterable[AccessChange], common: Callable[[AccessChange], AccessChange]
 ) -> Iterable[list[AccessChange]]:
-    """Changes together that have ``common`` in common, the witness aside."""
+    """The changes in groups with an equal result of ``common``, without regard to the witness."""
     groups: dict[AccessChange, list[AccessChange]] = {}
     for each in changes:
         groups.setdefault(common(each)._replace(witness=_NO_QUESTION), []).append(each)
     return groups.values()
 
 
-def _of_operations(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    """Those that differ in the operation alone as one."""
+def _operations_joined(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
+    """Joins changes that differ only in the operation."""
     for group in _grouped(changes, lambda each: each._replace(operations=())):
         operations = tuple(operation for each in group for operation in each.operations)
         yield group[0]._replace(operations=operations)
 
 
-def _of_several(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    """Those that differ in the principal alone as one; all whom nothing names stay apart."""
+def _principals_joined(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
+    """Joins changes that differ only in the principal, which ACLs name."""
 
     def without_named(each: AccessChange) -> AccessChange:
         return each if each.principals == (None,) else each._replace(principals=())

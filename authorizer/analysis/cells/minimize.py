@@ -1,9 +1,9 @@
-"""Finds a smaller set of ACLs that is proven to mean the same.
+"""Finds a smaller set of ACLs that is proven equivalent.
 
-Candidates are tried one after the other: groups of ACLs that the caller suspects are left out, the
-operations on one pattern become ALL, literals become a prefix, each ACL is left out. A candidate is
-kept only where both sets decide every cell alike, and the whole result is compared once more with
-what it began with. This module must not know where ACLs come from, nor change them.
+It tries these changes in order: it removes the caller's groups of candidates, joins the operations
+on a pattern to ALL, joins literals to a prefix, and removes single ACLs. It keeps a change only if
+both sets have the same decision for every cell. At the end it compares the result with the original
+set. This module must not know where ACLs come from, nor change them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _LITERAL: Final = PatternType.LITERAL
 
 
 class MinimalSet(NamedTuple):
-    """What makes the smaller set of the other: both sets decide ``cells`` alike, which are all
-    that one of these ACLs can turn."""
+    """The change to the smaller set, and the number of compared cells: all that these ACLs can
+    affect."""
 
     removed: tuple[Acl, ...]
     added: tuple[Acl, ...]
@@ -40,8 +40,9 @@ def minimal_set(
     shortest_prefix: int = 1,
     candidates: Iterable[Collection[Acl]] = (),
 ) -> MinimalSet:
-    """The search keeps all ACLs of ``kept``, and adds no prefix shorter than ``shortest_prefix``.
-    It tries first to leave out each group of ``candidates`` as a whole: one proof instead of many.
+    """A smaller set that contains ``kept``, and adds no prefix shorter than ``shortest_prefix``.
+
+    Each group of ``candidates`` is tried as a whole first: one proof instead of many.
     """
     before = frozenset(acls)
     search = _Search(before, config, frozenset(kept))
@@ -53,7 +54,7 @@ def minimal_set(
     after = frozenset(search.acls)
     compared = SetComparison(before, after, config)
     if any(compared.differences()) or any(compared.by_type()):
-        raise AssertionError("the smaller set does not mean the same")
+        raise AssertionError("the smaller set is not equivalent")
     return MinimalSet(tuple(sorted(before - after)), tuple(sorted(after - before)), compared.cells)
 
 
@@ -67,17 +68,17 @@ class _Search:
         self._near = _NearAcls(self.acls)
 
     def leave_out_all(self, group: Collection[Acl]) -> None:
-        found = self.acls.intersection(group) - self._kept
-        if found:
-            self._replace(found, ())
+        removed = self.acls.intersection(group) - self._kept
+        if removed:
+            self._replace(removed, ())
 
     def leave_out(self) -> None:
-        """Every ACL that the others say already, the narrowest first."""
+        """Remove every ACL without which the set is equivalent, the narrowest first."""
         for acl in sorted(self.acls - self._kept, key=_narrowness):
             self._replace((acl,), ())
 
     def fold_operations(self) -> None:
-        """Where all operations that Kafka asks for are allowed or denied one by one."""
+        """Replace ACLs by one of ALL if together they cover all operations that Kafka checks."""
         groups: dict[Acl, list[Acl]] = {}
         for acl in sorted(self.acls - self._kept):
             groups.setdefault(acl._replace(operation=Operation.ALL), []).append(acl)
@@ -90,7 +91,7 @@ class _Search:
                 self._replace(group, (folded,))
 
     def fold_names(self, shortest_prefix: int) -> None:
-        """Where nobody could tell a prefix from its literals."""
+        """Replace literals by their common prefix if the decisions stay the same."""
         groups: dict[Acl, list[Acl]] = {}
         for acl in sorted(self.acls - self._kept):
             if acl.pattern_type is _LITERAL and acl.resource_name != WILDCARD:
@@ -102,7 +103,7 @@ class _Search:
                 self._replace(group, (prefix,))
 
     def _replace(self, removed: Collection[Acl], added: Collection[Acl]) -> None:
-        """Makes the change where it means the same."""
+        """Make the change if the set stays equivalent."""
         touched = [*removed, *added]
         near = {each for acl in touched for each in self._near.to(acl)} & self.acls
         after = near.difference(removed).union(added)
@@ -110,7 +111,7 @@ class _Search:
         if any(compared.differences()):
             return
         if self._config.allow_everyone and without_cells(near | after):
-            # ACLs elsewhere tell whether the default rule decides the name that is asked for first.
+            # all ACLs matter here: whether the default rule decides the name that Kafka tries first
             then = self.acls.difference(removed).union(added)
             compared = SetComparison(self.acls, then, self._config)
         if any(compared.by_type()):
@@ -132,7 +133,7 @@ def _narrowness(acl: Acl) -> tuple[object, ...]:
 
 
 class _NearAcls:
-    """ACLs by the names that they reach, to be found by a name that another one reaches."""
+    """Finds the ACLs that may match a name in common with a given ACL."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._by_name: dict[tuple[ResourceType, str], list[Acl]] = {}
@@ -147,7 +148,7 @@ class _NearAcls:
             self._by_name.setdefault(key, []).append(acl)
 
     def to(self, acl: Acl) -> Iterator[Acl]:
-        """At least all that reach a name which ``acl`` reaches."""
+        """All ACLs that match a name that ``acl`` matches, and possibly others."""
         kind, name = acl.resource_type, acl.resource_name
         if acl.pattern_type is _LITERAL and name == WILDCARD:
             for each in self._names[kind]:

@@ -25,8 +25,8 @@ _OTHER_CHARACTERS: Final = 0xC0
 
 
 class NameClass(NamedTuple):
-    """Only the ``name``, or the names that begin with it, are not a literal, and have no longer
-    prefix."""
+    """If ``is_literal``, only ``name``; else the names that begin with it, except literals and
+    names that have a longer prefix."""
 
     name: str
     is_literal: bool
@@ -153,7 +153,7 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
 def touched(
     touching: Iterable[Patterns], dividing: Sequence[Patterns], within: NamePattern
 ) -> set[NameClass]:
-    """The classes of ``within`` that some of ``touching``, which are in ``dividing``, match."""
+    """The classes of ``within`` that one of ``touching``, a part of ``dividing``, matches."""
     stem, is_one = within
     if is_one:
         names = NameClass(*within)

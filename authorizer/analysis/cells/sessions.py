@@ -110,11 +110,11 @@ def asked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """The sessions of ``requests``, as ``acls`` (those of one set or of several) divide them.
+    """The sessions of ``requests``, divided by ``acls`` from one set or from several.
 
-    With ``differing`` only cells that one of these ACLs can turn are listed: in all sets with and
-    without them where ``is_any_set``, else in the one of all other ``acls``. The requests of
-    ``told_apart`` have cells of their own, as those of ``requests`` have.
+    With ``differing``, only cells whose decision one of these ACLs can change are listed. With
+    ``is_any_set`` the other ACLs may be any subset of ``acls``, else they are all of them. No cell
+    has requests both inside and outside one of ``separate``.
     """
 
     def __init__(
@@ -123,14 +123,14 @@ class Sessions:
         config: AuthorizerConfig,
         requests: Requests,
         differing: Collection[Acl] | None = None,
-        told_apart: Iterable[Requests] = (),
+        separate: Iterable[Requests] = (),
         *,
         is_any_set: bool = False,
     ) -> None:
         self._config = config
         self._requests = requests
         self._is_any_set = is_any_set
-        beside = [each for each in told_apart if each.kind is requests.kind]
+        beside = [each for each in separate if each.kind is requests.kind]
         self._apart = frozenset(name for each in beside for name in each.principals.names)
         near = requests.near(acls)
         self._by_who = _by_who(near, requests.operations)
@@ -148,11 +148,12 @@ class Sessions:
             self._everything = [Patterns.of(near)]
             self._everything_differing = [Patterns.of(changed or ())]
         hosts = {host for by_host in self._by_who.values() for host in by_host}
-        told = frozenset(host for each in beside for host in each.hosts.hosts)
-        self._clients = ClientClasses(hosts, requests.hosts, config.kafka, told)
+        separate_hosts = frozenset(host for each in beside for host in each.hosts.hosts)
+        self._clients = ClientClasses(hosts, requests.hosts, config.kafka, separate_hosts)
 
     def __iter__(self) -> Iterator[Session]:
-        """The sessions: that of everybody else first, then those of named principals by name."""
+        """The sessions, first of the principal that no ACL names, then of named principals by
+        name."""
         has_others = self._requests.principals.is_excluded
         if has_others:
             yield from self._of(self._somebody, is_named=False, is_apart=False)
@@ -166,8 +167,10 @@ class Sessions:
                     yield Session(principal, True, clients, kind, names, self._dividing)
 
     def least_cells(self) -> int:
-        """So many cells there are at least, known without listing them: of each principal the ones
-        where everybody's ACLs divide what one of its own reaches, from any host."""
+        """A lower bound of the number of cells, without listing them.
+
+        For each principal it counts only the names in the ACLs of everybody that an ACL of its own
+        also matches, both for all hosts."""
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
         turning = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
@@ -176,18 +179,18 @@ class Sessions:
         if dividing is None or not is_known or self._requests.hosts != ANY_HOST:
             return 0
         names = sorted(dividing.literals | dividing.prefixes)
-        most = 0
+        cells = 0
         for principal in self._named():
             own = self._by_who.get(principal, _NOBODY).get(WILDCARD)
             if own is not None and principal not in self._config.super_users:
                 prefixes = {*own.prefixes, ""} if own.reaches_all else own.prefixes
-                most += max(
+                cells += max(
                     (_beginning(names, prefix, within.name) for prefix in prefixes), default=0
                 )
-        return most * self._requests.operations.bit_count()
+        return cells * self._requests.operations.bit_count()
 
     def without_names(self) -> Iterator[Session]:
-        """Every session with own ACLs or told apart, and that of everybody else, without cells."""
+        """Every session without its cells: of named principals, and of one that no ACL names."""
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
@@ -198,11 +201,11 @@ class Sessions:
                     yield Session(principal, is_named, clients, kind, (), ())
 
     def _named(self) -> list[str]:
-        asked = self._requests.principals
-        if not asked.is_excluded:
-            return sorted(asked.names)
+        principals = self._requests.principals
+        if not principals.is_excluded:
+            return sorted(principals.names)
         named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users | self._apart
-        return sorted(filter(asked.holds, named))
+        return sorted(filter(principals.holds, named))
 
     @cached_property
     def _somebody(self) -> str:
@@ -328,7 +331,7 @@ class _HostsOfNames:
 
 
 def _beginning(names: Sequence[str], *prefixes: str) -> int:
-    """How many of ``names``, in order, begin with all of ``prefixes``, and none with ``*``."""
+    """The number of the sorted ``names`` that begin with all of ``prefixes`` and not with ``*``."""
     prefix = max(prefixes, key=len)
     if not all(map(prefix.startswith, prefixes)):
         return 0

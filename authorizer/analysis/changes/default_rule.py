@@ -42,8 +42,7 @@ def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]
 
 
 def _has_own(pattern: NamePattern, others: Patterns) -> bool:
-    """Whether it reaches a name that none of ``others`` reaches: what reaches the names that
-    begin with its own, and with nothing longer, reaches all its names."""
+    """Whether ``pattern`` matches a name that none of ``others`` matches."""
     own = Patterns([pattern])
     names = classes((), ALL_NAMES if pattern == (WILDCARD, True) else pattern)
     return not all(map(others.reaches, filter(own.reaches, names)))

@@ -16,17 +16,19 @@ _ATTRIBUTE = re.compile(
 )
 
 
-def principal_kind(other: str, asked: str) -> NearMissKind:
-    """How ``other``, an ACL's principal, differs from ``asked``; they are not equal."""
-    if other.casefold() == asked.casefold():
+def principal_kind(other: str, principal: str) -> NearMissKind:
+    """How ``other``, an ACL's principal, differs from ``principal``; they are not equal."""
+    if other.casefold() == principal.casefold():
         return NearMissKind.PRINCIPAL_CASE
-    if _without_blanks(other) == _without_blanks(asked):
+    if _without_blanks(other) == _without_blanks(principal):
         return NearMissKind.PRINCIPAL_BLANK
-    if other.endswith(WILDCARD) and asked.startswith(other[:-1]):
+    if other.endswith(WILDCARD) and principal.startswith(other[:-1]):
         return NearMissKind.PRINCIPAL_STAR
-    if kind := _name_kind(_name(other), _name(asked)):
+    if kind := _name_kind(_name(other), _name(principal)):
         return kind
-    return NearMissKind.PRINCIPAL_TYPO if one_edit_apart(other, asked) else NearMissKind.PRINCIPAL
+    return (
+        NearMissKind.PRINCIPAL_TYPO if one_edit_apart(other, principal) else NearMissKind.PRINCIPAL
+    )
 
 
 def short_names(name: str) -> tuple[str, ...]:
@@ -53,12 +55,12 @@ def distinguished_name(name: str) -> tuple[tuple[str, str], ...] | None:
     return tuple(attributes) or None
 
 
-def _name_kind(other: str, asked: str) -> NearMissKind | None:
-    if other.casefold() == asked.casefold():
+def _name_kind(other: str, name: str) -> NearMissKind | None:
+    if other.casefold() == name.casefold():
         return NearMissKind.PRINCIPAL_TYPE
-    if _is_same_dn(other, asked):
+    if _is_same_dn(other, name):
         return NearMissKind.PRINCIPAL_DN
-    if asked in short_names(other) or other in short_names(asked):
+    if name in short_names(other) or other in short_names(name):
         return NearMissKind.PRINCIPAL_SHORT_NAME
     return None
 

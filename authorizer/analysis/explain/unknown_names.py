@@ -33,12 +33,12 @@ class Unknown(NamedTuple):
     def __str__(self) -> str:
         name = shown(self.name)
         if self.what == "principal":
-            said = f"no ACL and no SCRAM user is called {name}"
+            text = f"no ACL and no SCRAM user is called {name}"
         elif self.is_listed:
-            said = f"there is no {self.what} {name}, and no ACL but those on * reaches it"
+            text = f"there is no {self.what} {name}, and no ACL but those on * reaches it"
         else:
-            said = f"no ACL but those on * reaches {self.what} {name}"
-        return said if self.near is None else f"{said}; did you mean {shown(self.near)}?"
+            text = f"no ACL but those on * reaches {self.what} {name}"
+        return text if self.near is None else f"{text}; did you mean {shown(self.near)}?"
 
     def as_json(self) -> dict[str, str | None]:
         return {"what": self.what, "name": self.name, "nearest": self.near}

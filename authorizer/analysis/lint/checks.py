@@ -1,4 +1,4 @@
-"""All checks, and how they are run.
+"""Lists all lint checks, and runs them.
 
 This module must not know what any of them looks for.
 """
@@ -80,7 +80,7 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         no_owner,
     )
 )
-"""In three groups: too open, without effect, needless or unusual."""
+"""In three groups: too open, without effect, unusual."""
 
 
 _LAST: Final = (
@@ -110,9 +110,9 @@ def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckRe
 
 
 def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[CheckResult]:
-    """The results without removals that would open names to everybody, if all were made."""
-    every = [each for result in results for each in result.found or ()]
-    removed = {acl: None for each in every if not each.add for acl in each.remove}
+    """The results without the removals that, all together, would open names to everybody."""
+    findings = [each for result in results for each in result.found or ()]
+    removed = {acl: None for each in findings if not each.add for acl in each.remove}
     left = [acl for acl in acls if acl not in removed]
     opened = {_pattern(acl) for acl in without_cover(filter(_has_a_name, removed), left)}
 
@@ -133,7 +133,7 @@ def _pattern(acl: Acl) -> tuple[ResourceType, str, PatternType]:
 
 
 def _has_a_name(acl: Acl) -> bool:
-    """Whether some resource can have a name that it matches."""
+    """Whether a resource can have a name that ``acl`` matches."""
     kind, name, pattern = acl[:3]
     if pattern is PatternType.LITERAL:
         return name == WILDCARD or can_be_named(kind, name)

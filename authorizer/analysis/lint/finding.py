@@ -44,10 +44,11 @@ class CheckInput(Enum):
 
 
 class LintSubject(NamedTuple):
-    """``acls`` are all different. ``times`` tells which of them are held more than once:
-    under so many ids of a log, or lines of files. None is what the source does not have.
-    ``outside`` are the ACLs that their own file does not own, with the reason; ``owned_twice``
-    are places in files, and what is owned there and elsewhere.
+    """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
+
+    ``times`` counts the ids (of a log) or lines (of files) of each ACL with more than one.
+    ``outside`` are the ACLs that their own file does not own, with the reason. ``owned_twice`` are
+    places in files, with the reason why another file owns the same ACLs.
     """
 
     acls: tuple[Acl, ...]
@@ -74,11 +75,11 @@ class LintSubject(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """``message`` is a clause about ``acl``, or about ``name`` where it is about no ACL.
+    """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
 
-    ``by`` is the other ACL that it speaks of. Take ``remove`` out and put ``add`` in, and
-    it is gone; ``advice`` says what no command can. ``turned`` are answers that another version
-    of Kafka gives otherwise because of it.
+    ``by`` is the other ACL in the message. To mend the finding, remove ``remove`` and add ``add``;
+    ``advice`` is for changes without a command. ``turned`` are the decisions that another version
+    of Kafka changes.
     """
 
     severity: Severity

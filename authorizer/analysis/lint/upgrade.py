@@ -53,8 +53,8 @@ def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
 
 def _text(turned: tuple[TurnedAnswer, ...]) -> str:
     more = len(turned) - _SHOWN
-    said = "; ".join(map(_one, turned[:_SHOWN]))
-    return f"{said}; and {more:,} more such" if more > 0 else said
+    text = "; ".join(map(_one, turned[:_SHOWN]))
+    return f"{text}; and {more:,} more such" if more > 0 else text
 
 
 def _one(turned: TurnedAnswer) -> str:

@@ -126,15 +126,15 @@ def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
     access is opened that a missing command was to keep closed: if a DENY cannot be added, no ALLOW
     is; if an ALLOW cannot be removed, no DENY is.
     """
-    said = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
-    inexpressible = tuple((change, acl) for change, acl, line in said if line is None)
+    lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
+    inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)
     lacking = {(change, acl.permission_type) for change, acl in inexpressible}
     lines = tuple(
         line
-        for change, acl, line in said
+        for change, acl, line in lines_by_change
         if line is not None and lacking.isdisjoint(_NEEDED[change, acl.permission_type])
     )
-    return Commands(lines, inexpressible, len(said) - len(inexpressible) - len(lines))
+    return Commands(lines, inexpressible, len(lines_by_change) - len(inexpressible) - len(lines))
 
 
 def quoted(value: str) -> str:

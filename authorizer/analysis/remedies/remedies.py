@@ -93,8 +93,8 @@ class Remedy(NamedTuple):
         """One kafka-acls command per change, additions first; None if a change has no command."""
         lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in self.add]
         lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in self.remove]
-        said = tuple(line for line in lines if line is not None)
-        return said if len(said) == len(lines) else None
+        expressible = tuple(line for line in lines if line is not None)
+        return expressible if len(expressible) == len(lines) else None
 
 
 def remedies(
@@ -289,12 +289,12 @@ def _powers(
     remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question
 ) -> tuple[str, ...]:
     """The powers of the added ACLs, and of the ALLOWs that the removed DENYs had overridden."""
-    said = [danger(acl) for acl in remedy.add]
+    reasons = [danger(acl) for acl in remedy.add]
     if not remedy.remove or traced.allowed:
-        return _distinct(said)
+        return _distinct(reasons)
     before, after = [each.acl for each in traced.candidates], (*_left(remedy, traced), *remedy.add)
     for operation in sorted(SUPPORTED_OPERATIONS.get(question.resource_type, ())):
-        asked = question._replace(operation=operation)
+        related = question._replace(operation=operation)
         why = danger(
             Acl(
                 question.resource_type,
@@ -306,14 +306,14 @@ def _powers(
                 PermissionType.ALLOW,
             )
         )
-        was = why is None or trace(before, config, asked).allowed
-        if not was and trace(after, config, asked).allowed:
-            said.append(why)
-    return _distinct(said)
+        was = why is None or trace(before, config, related).allowed
+        if not was and trace(after, config, related).allowed:
+            reasons.append(why)
+    return _distinct(reasons)
 
 
-def _distinct(said: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(each for each in dict.fromkeys(said) if each is not None)
+def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(each for each in dict.fromkeys(reasons) if each is not None)
 
 
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:

@@ -55,8 +55,8 @@ class Adapted(Authorizer):
 
     def _answer(self, session: Session, action: Action) -> AuthorizationResult:
         resource = action.resource
-        asked = Resource(resource.resource_type, resource.name, resource.pattern_type)
-        is_allowed = self.authorizer.authorize(session, action.operation, asked)
+        kip11_resource = Resource(resource.resource_type, resource.name, resource.pattern_type)
+        is_allowed = self.authorizer.authorize(session, action.operation, kip11_resource)
         return ALLOWED if is_allowed is True else DENIED
 
     def authorize_by_resource_type(

@@ -24,7 +24,7 @@ def package_module(schemas: Schemas) -> str:
         HEADER,
         '"""Every message class by name, imported when first used; by key, see ``registry``.',
         "",
-        "``Voter`` is two classes: take it from the module of the message that it is in.",
+        "Two classes are called ``Voter``: import it from the module of its message.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -44,7 +44,7 @@ def registry_module(metadata: Schemas, control: Schemas) -> str:
     """``messages/registry.py``: every class by key."""
     lines = [
         HEADER,
-        '"""Every message class by its key, imported when first asked for."""',
+        '"""Every message class by its key, imported when first used."""',
         "",
         "from __future__ import annotations",
         "from functools import cache",

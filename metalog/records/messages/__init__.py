@@ -2,7 +2,7 @@
 
 """Every message class by name, imported when first used; by key, see ``registry``.
 
-``Voter`` is two classes: take it from the module of the message that it is in.
+Two classes are called ``Voter``: import it from the module of its message.
 """
 
 from __future__ import annotations

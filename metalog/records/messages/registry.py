@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""Every message class by its key, imported when first asked for."""
+"""Every message class by its key, imported when first used."""
 
 from __future__ import annotations
 

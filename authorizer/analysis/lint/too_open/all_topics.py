@@ -24,8 +24,8 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if not _is_of_interest(acl) or acl.principal == WILDCARD_PRINCIPAL:
             continue
         if acl.operation in _CHANGES:
-            said = "it reaches every topic, also __consumer_offsets and future ones"
-            yield Finding(Severity.WARNING, said, acl)
+            message = "it reaches every topic, also __consumer_offsets and future ones"
+            yield Finding(Severity.WARNING, message, acl)
         elif acl.operation is Operation.READ:
             yield Finding(Severity.INFO, "it reaches every topic, also future ones", acl)
 

@@ -14,20 +14,20 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     kafka = subject.config.kafka
     denied = Coverage((acl for acl in subject.acls if not is_allow(acl)), kafka)
     wildcards = {
-        acl: meant
+        acl: missing
         for acl in subject.acls
-        if _denies_all_names(acl) and not _is_stated((meant := _on_stars(acl)), denied)
+        if _denies_all_names(acl) and not _is_stated((missing := _on_stars(acl)), denied)
     }
-    starred = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
-    allowed = Allowed(starred, wildcards.values(), kafka)
-    for acl, meant in wildcards.items():
-        if subject.config.allow_everyone or allowed.meet(meant):
+    candidates = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
+    allowed = Allowed(candidates, wildcards.values(), kafka)
+    for acl, missing in wildcards.items():
+        if subject.config.allow_everyone or allowed.meet(missing):
             yield Finding(
                 Severity.WARNING,
                 "Kafka's * does not reach longer names that begin with * themselves, and those "
                 "are allowed",
                 acl,
-                add=(meant,),
+                add=(missing,),
             )
 
 
@@ -56,4 +56,4 @@ def _may_be_on_stars(acl: Acl) -> bool:
     return acl.resource_name.startswith(WILDCARD) or not acl.resource_name
 
 
-CHECK = Check("deny-misses-star", "A DENY on * that names beginning with * escape.", _find)
+CHECK = Check("deny-misses-star", "A DENY on * that does not match names beginning with *.", _find)

@@ -25,10 +25,10 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         reads = acl.operation is Operation.READ
         if reads and acl.resource_type is not ResourceType.TOPIC:
             continue
-        whence = "anyone who can connect" if acl.host == WILDCARD else "anyone from that host"
+        clients = "anyone who can connect" if acl.host == WILDCARD else "anyone from that host"
         yield Finding(
             Severity.WARNING if reads else Severity.ERROR,
-            f"{whence} may do it, also User:ANONYMOUS",
+            f"{clients} may do it, also User:ANONYMOUS",
             acl,
             remove=(acl,),
             advice="first allow it for the principals that need it; metalog can --audit "

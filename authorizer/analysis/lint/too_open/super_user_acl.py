@@ -1,6 +1,6 @@
-"""An ACL of a super user, which Kafka does not need to let it do anything.
+"""An ACL of a super user, whom Kafka allows everything without ACLs.
 
-Kafka counts it all the same: it ends ``allow.everyone.if.no.acl.found`` for everybody else.
+Such an ACL still ends ``allow.everyone.if.no.acl.found`` on its names for everybody else.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if acl.principal not in super_users:
             continue
         if is_allow(acl):
-            said = "a super user may do it anyway; the grant stays if it leaves super.users"
-            yield Finding(Severity.INFO, said, acl, remove=(acl,))
+            message = (
+                "a super user needs no ACL; this one stays in force if the user leaves super.users"
+            )
+            yield Finding(Severity.INFO, message, acl, remove=(acl,))
         else:
-            said = "Kafka denies a super user nothing"
-            advice = "take it out of super.users"
+            message = "no DENY has an effect on a super user"
+            advice = "remove the user from super.users"
             if not subject.config.allow_everyone:
                 advice += ", or remove the DENY"
-            yield Finding(Severity.ERROR, said, acl, advice=advice)
+            yield Finding(Severity.ERROR, message, acl, advice=advice)
 
 
 CHECK = Check("super-user-acl", "An ACL of a super user.", _find, CheckInput.SUPER_USERS)

@@ -11,9 +11,9 @@ from authorizer.analysis.remedies.powers import power
 def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         if acl.principal not in subject.config.super_users:
-            said = power(acl)
-            if said is not None:
-                yield Finding(Severity.WARNING, said, acl)
+            message = power(acl)
+            if message is not None:
+                yield Finding(Severity.WARNING, message, acl)
 
 
-CHECK = Check("super-user-like", "As good as a super user.", _find)
+CHECK = Check("super-user-like", "A principal with the power of a super user.", _find)

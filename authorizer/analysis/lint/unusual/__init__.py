@@ -1,1 +1,1 @@
-"""Checks of ACLs that nobody needs, or that hardly anybody wants."""
+"""Checks of needless and unusual ACLs."""

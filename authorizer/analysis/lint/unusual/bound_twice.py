@@ -20,7 +20,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
                 advice="remove it, which removes all its ids, and add it again at once",
             )
         else:
-            yield Finding(Severity.INFO, f"it stands in {counted(times, 'place')}", acl)
+            yield Finding(Severity.INFO, f"it is listed in {counted(times, 'place')}", acl)
 
 
 CHECK = Check("bound-twice", "The same ACL is bound more than once.", _find)

@@ -1,4 +1,4 @@
-"""A DENY that takes nothing away: no ALLOW reaches what it denies."""
+"""A DENY that overrides no ALLOW."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 
 
 class _Half(NamedTuple):
-    """A principal that has ``one`` of a task's needs and lacks the ``other`` gets ``message``."""
+    """The ``message`` for a principal that has permission ``one`` of a task and lacks ``other``."""
 
     one: tuple[Operation, ResourceType]
     other: tuple[Operation, ResourceType]
@@ -33,7 +33,7 @@ HALVES = {
         _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id but WRITE no topic"),
     ),
 }
-"""By the requests of a task, which need both."""
+"""By task: both permissions are needed for its requests."""
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
@@ -41,13 +41,13 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         able = {acl.principal for acl in subject.acls if _grants(acl, other)}
         if WILDCARD_PRINCIPAL in able:
             continue
-        told: set[str] = set()
+        reported: set[str] = set()
         for acl in subject.acls:
             principal = acl.principal
-            if principal in able or principal in told or principal == WILDCARD_PRINCIPAL:
+            if principal in able or principal in reported or principal == WILDCARD_PRINCIPAL:
                 continue
             if _grants(acl, one):
-                told.add(principal)
+                reported.add(principal)
                 yield Finding(Severity.INFO, f"{principal} {message}", acl)
 
 

@@ -8,10 +8,10 @@ from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSub
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    for acl, why in (subject.outside or {}).items():
+    for acl, reason in (subject.outside or {}).items():
         yield Finding(
             Severity.WARNING,
-            why,
+            reason,
             acl,
             advice="move it to the file that owns it, or own it here: --prune ignores it now",
         )

@@ -8,8 +8,10 @@ from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSub
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    for place, why in subject.owned_twice:
-        yield Finding(Severity.ERROR, why, name=place, advice="let one of them own it, or split it")
+    for place, reason in subject.owned_twice:
+        yield Finding(
+            Severity.ERROR, reason, name=place, advice="let one of them own it, or split it"
+        )
 
 
 CHECK = Check("owned-twice", "Two files own the same ACLs.", _find, CheckInput.OWNS)

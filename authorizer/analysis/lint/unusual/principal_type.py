@@ -10,11 +10,11 @@ _USER = "user"
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    told = set()
+    reported = set()
     for acl in subject.acls:
         kind, colon, _ = acl.principal.partition(":")
-        if colon and kind.strip().casefold() != _USER and acl.principal not in told:
-            told.add(acl.principal)
+        if colon and kind.strip().casefold() != _USER and acl.principal not in reported:
+            reported.add(acl.principal)
             yield Finding(
                 Severity.INFO,
                 f"Kafka itself names clients User:… only; {acl.principal} needs a "
@@ -23,4 +23,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-CHECK = Check("principal-type", "A principal that only a class of your own can make.", _find)
+CHECK = Check("principal-type", "A principal that needs a class of your own.", _find)

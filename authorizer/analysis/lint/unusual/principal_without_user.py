@@ -23,10 +23,12 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     for number, principal in enumerate(missing):
         name = principal.removeprefix(_USER)
         near = nearest_name(name, users) if number < _COMPARED else None
-        said = f"there is no SCRAM user {name}"
+        message = f"there is no SCRAM user {name}"
         if near is not None:
-            said += f"; there is {near}"
-        yield Finding(Severity.INFO if near is None else Severity.WARNING, said, first[principal])
+            message += f"; there is {near}"
+        yield Finding(
+            Severity.INFO if near is None else Severity.WARNING, message, first[principal]
+        )
 
 
 def _may_be_scram(principal: str) -> bool:

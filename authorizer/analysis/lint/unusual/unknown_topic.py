@@ -28,12 +28,12 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         elif name not in topics:
             if name not in near:
                 near[name] = nearest_name(name, topics) if len(near) < _COMPARED else None
-            said = "there is no such topic; when somebody creates it, this ACL applies"
-            meant = near[name]
-            if meant is None:
-                yield Finding(Severity.INFO, said, acl)
+            message = "there is no such topic; when somebody creates it, this ACL applies"
+            similar = near[name]
+            if similar is None:
+                yield Finding(Severity.INFO, message, acl)
             else:
-                yield Finding(Severity.WARNING, f"{said}; there is a topic {meant}", acl)
+                yield Finding(Severity.WARNING, f"{message}; there is a topic {similar}", acl)
 
 
 CHECK = Check("unknown-topic", "An ACL on a topic that does not exist.", _find, CheckInput.TOPICS)

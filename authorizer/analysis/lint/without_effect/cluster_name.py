@@ -14,13 +14,13 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if acl.resource_type is ResourceType.CLUSTER and not reaches(
             acl, ResourceType.CLUSTER, CLUSTER_NAME
         ):
-            meant = acl._replace(resource_name=CLUSTER_NAME, pattern_type=PatternType.LITERAL)
+            mended = acl._replace(resource_name=CLUSTER_NAME, pattern_type=PatternType.LITERAL)
             yield Finding(
                 Severity.ERROR,
                 f"the cluster's only name is {CLUSTER_NAME}, so it matches nothing",
                 acl,
                 remove=(acl,),
-                add=(meant,),
+                add=(mended,),
                 advice="kafka-acls cannot remove it; metalog apply --prune can",
             )
 

@@ -26,10 +26,10 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         kind = kinds.get(acl.host)
         if kind is not None:
-            meant = java_text(acl.host.strip())
-            if meant is None and kafka.matches_blocks:
-                meant = meant_block(acl.host)
-            add = () if meant is None else (acl._replace(host=meant),)
+            mended = java_text(acl.host.strip())
+            if mended is None and kafka.matches_blocks:
+                mended = meant_block(acl.host)
+            add = () if mended is None else (acl._replace(host=mended),)
             yield Finding(
                 Severity.ERROR,
                 f"{_text(acl.host, kind)}, so it matches nobody",

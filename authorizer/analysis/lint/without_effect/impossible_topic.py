@@ -16,13 +16,13 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         name = acl.resource_name
         if acl.resource_type is ResourceType.TOPIC and not name.endswith(WILDCARD):
-            said = _fault(name, acl.pattern_type is PatternType.LITERAL)
-            if said is not None:
-                yield Finding(Severity.ERROR, f"no topic can {said}", acl, remove=(acl,))
+            fault = _fault(name, acl.pattern_type is PatternType.LITERAL)
+            if fault is not None:
+                yield Finding(Severity.ERROR, f"no topic can {fault}", acl, remove=(acl,))
 
 
 def _fault(name: str, is_whole: bool) -> str | None:
-    """What no topic's name can have or begin with, or None."""
+    """Why no topic can have the name, or a name with this prefix; None if one can."""
     if odd := _ODD.search(name):
         return f"have a name with {odd.group()!r} in it"
     if len(name) > _LONGEST:

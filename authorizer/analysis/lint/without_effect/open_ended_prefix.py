@@ -14,20 +14,20 @@ _LOOKED_AT = 1_000
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
     topics = sorted(subject.topics or ())
-    told: dict[str, str | None] = {}
+    messages: dict[str, str | None] = {}
     for acl in subject.acls:
         if acl.resource_type is not ResourceType.TOPIC:
             continue
         if acl.pattern_type is PatternType.LITERAL or not acl.resource_name[-1:].isalnum():
             continue
         prefix = acl.resource_name
-        if prefix not in told:
-            told[prefix] = _text(prefix, topics)
-        said = told[prefix]
-        if said is not None:
+        if prefix not in messages:
+            messages[prefix] = _text(prefix, topics)
+        message = messages[prefix]
+        if message is not None:
             yield Finding(
                 Severity.WARNING,
-                said,
+                message,
                 acl,
                 advice="end the prefix with a separator, or make the ACL LITERAL",
             )
@@ -38,12 +38,12 @@ def _text(prefix: str, topics: list[str]) -> str | None:
         lambda name: name.startswith(prefix),
         islice(topics, bisect_left(topics, prefix), None),
     )
-    seen = list(islice(reached, _LOOKED_AT))
-    others = [name for name in seen if name != prefix]
+    matched = list(islice(reached, _LOOKED_AT))
+    others = [name for name in matched if name != prefix]
     inside = [name for name in others if name[len(prefix)].isalnum()]
     if inside:
         return f"its prefix ends inside a word: it reaches {inside[0]} too"
-    if others and len(others) < len(seen):
+    if others and len(others) < len(matched):
         return f"its prefix is a topic's whole name: it reaches {others[0]} too"
     return None
 

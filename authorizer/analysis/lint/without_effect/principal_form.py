@@ -11,17 +11,17 @@ _USER = "User"
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
-    told = {principal: _fault(principal) for principal in {acl.principal for acl in subject.acls}}
+    faults = {principal: _fault(principal) for principal in {acl.principal for acl in subject.acls}}
     for acl in subject.acls:
-        fault = told[acl.principal]
+        fault = faults[acl.principal]
         if fault is not None:
-            problem, meant = fault
-            add = () if meant is None else (acl._replace(principal=meant),)
+            problem, mended = fault
+            add = () if mended is None else (acl._replace(principal=mended),)
             yield Finding(Severity.ERROR, problem, acl, remove=(acl,) if add else (), add=add)
 
 
 def _fault(principal: str) -> tuple[str, str | None] | None:
-    """What is wrong, and what was probably meant."""
+    """The fault, and the principal that was probably meant."""
     kind, colon, name = principal.partition(":")
     if not colon:
         return "its principal has no type, so it matches nobody", f"{_USER}:{principal}"

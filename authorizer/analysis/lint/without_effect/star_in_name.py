@@ -12,8 +12,8 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         if not acl.resource_name.endswith(WILDCARD):
             continue
-        meant = _meant(acl)
-        if meant is not None:
+        mended = _mended(acl)
+        if mended is not None:
             is_topic = acl.resource_type is ResourceType.TOPIC
             yield Finding(
                 Severity.ERROR if is_topic else Severity.WARNING,
@@ -21,11 +21,11 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
                 + (", which no topic's name can hold" if is_topic else ""),
                 acl,
                 remove=(acl,),
-                add=(meant,),
+                add=(mended,),
             )
 
 
-def _meant(acl: Acl) -> Acl | None:
+def _mended(acl: Acl) -> Acl | None:
     starless = acl.resource_name.rstrip(WILDCARD)
     if starless:
         return acl._replace(resource_name=starless, pattern_type=PatternType.PREFIXED)

@@ -15,7 +15,7 @@ _BINDABLE = (
     frozenset({PermissionType.ALLOW, PermissionType.DENY}),
 )
 _KNOWN = frozenset(product(*_BINDABLE))
-_WHAT = ("resource type", "pattern type", "operation", "permission")
+_FIELDS = ("resource type", "pattern type", "operation", "permission")
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:
@@ -23,8 +23,8 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
         if codes not in _KNOWN:
             odd = [
-                what
-                for what, code, known in zip(_WHAT, codes, _BINDABLE, strict=True)
+                field
+                for field, code, known in zip(_FIELDS, codes, _BINDABLE, strict=True)
                 if code not in known
             ]
             yield Finding(
