@@ -157,7 +157,7 @@ def measure(traffic: str, count: str) -> None:
 
 
 def _sizes(session: SparkSession) -> tuple[float, float]:
-    """MiB of this Python at its largest, and of what a JVM's heap holds when it was swept."""
+    """The peak of this Python, and the JVM's heap after a collection, in MiB."""
     java = session.sparkContext._gateway.jvm.java.lang
     java.System.gc()
     heap = java.Runtime.getRuntime().totalMemory() - java.Runtime.getRuntime().freeMemory()
@@ -165,7 +165,7 @@ def _sizes(session: SparkSession) -> tuple[float, float]:
 
 
 def _kept(case: Case) -> Path:
-    """What was measured, so that a run that is broken off goes on where it was."""
+    """The stored measurements, so that an interrupted run continues."""
     return FOLDER / f"{case.traffic.replace(' ', '-')}-{case.size}.json"
 
 

@@ -26,7 +26,7 @@ AHEAD = {
     "W7b-chain": 1,
     "W9-one-resource": 100,
 }
-"""Kafka's time over that of ours, remembered answers used."""
+"""Kafka's time divided by ours, with our cache in use."""
 
 
 class Goal(NamedTuple):

@@ -9,13 +9,13 @@ from statistics import median
 from typing import NamedTuple
 
 Figures = dict[str, list[tuple[float, float]]]
-"""By name: wall and CPU nanoseconds an operation, a pair a round."""
+"""By name: elapsed and CPU nanoseconds per operation, one pair per round."""
 Seconds = dict[str, tuple[float, float]]
 WALL, CPU = 0, 1
 
 FIRST_DECISION = "from start to the first decision over 500,000 ACLs"
 LAPS = 10
-"""So many times the columns go round the list of W4, where they are skewed."""
+"""How many times the columns repeat the list of W4, which is skewed."""
 SIDES = ("kafka", "ours")
 
 
@@ -27,7 +27,7 @@ COLD = {
     "W14-domains": ("round", "round", 20),
     "W15-tables": ("page", "first", 1_500),
 }
-"""What remembered answers cannot help: Kafka's figure, ours, and how many decisions it is of."""
+"""Workloads that a cache cannot speed up: Kafka's figure, ours, and the number of decisions."""
 
 
 class Sides(NamedTuple):

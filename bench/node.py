@@ -40,7 +40,7 @@ from tests.support.wire.admin_requests import acl_filter, create, creation, dele
 
 ACLS_A_REQUEST = 1_000
 LOOKS = 6
-"""How often it is looked what is in memory, while nothing is left of what is done."""
+"""How often the memory is read, during work that leaves nothing behind."""
 
 
 class Effort(NamedTuple):

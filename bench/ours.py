@@ -38,13 +38,13 @@ from metalog_sources.source import open_source
 
 REQUESTS_A_CHANGE = 20
 FRESH = 30
-"""So many authorizers are asked their first question."""
+"""The number of authorizers that answer their first question."""
 
 Requests = list[tuple[RequestContext, list[Action]]]
 
 
 def read_acls(folder: Path, name: str) -> dict[Uuid, Acl]:
-    """In the order of the file. Strings that repeat are one object, as in our images."""
+    """The ACLs in the file's order. Equal strings are one object, as in our images."""
     texts: dict[str, str] = {}
     acls = {}
     with (folder / f"{name}.acls.tsv").open() as lines:
@@ -103,7 +103,7 @@ def decide(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> N
 
 
 def blocks(folder: Path, watch: Stopwatch, request_list: str) -> None:
-    """As Kafka 4.4, by sets that differ in the hosts of a tenth of their ACLs alone."""
+    """Decisions of Kafka 4.4 by two sets; they differ only in the hosts of a tenth of the ACLs."""
     requests = read_requests(folder, request_list)
     config = AuthorizerConfig(kafka_version=KafkaVersion.V4_4)
     sets = {"without": read_acls(folder, "plain"), "with": read_acls(folder, "blocks")}
@@ -121,7 +121,7 @@ def _ask_all(authorize: Callable[..., object], requests: Requests) -> None:
 
 
 def many(folder: Path, watch: Stopwatch, acl_set: str, request_list: str, count: str) -> None:
-    """So many actions, each by a call of its own, and all by one call."""
+    """``count`` actions, each in its own call, and all in one call."""
     authorizer = loaded(read_acls(folder, acl_set))
     requests = read_requests(folder, request_list)[: int(count)]
     context = requests[0][0]
@@ -133,7 +133,7 @@ def many(folder: Path, watch: Stopwatch, acl_set: str, request_list: str, count:
 
 
 def churn(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
-    """An ACL is removed and added again, then so many requests, and so on."""
+    """Requests in groups; before each group an ACL is removed and added again."""
     acls = read_acls(folder, acl_set)
     authorizer = loaded(acls)
     requests = read_requests(folder, request_list)
@@ -152,7 +152,7 @@ def churn(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> No
 
 
 def page(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
-    """All of the list by one call, of an authorizer that was asked nothing before; then again."""
+    """The whole list in one call, with an empty cache; then again."""
     acls = read_acls(folder, acl_set)
     requests = read_requests(folder, request_list)
     context, actions = requests[0][0], [action for _, [action] in requests]
@@ -169,7 +169,7 @@ def page(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> Non
 
 
 def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
-    """Each time by a decider that remembers nothing yet."""
+    """Columns of requests, each round with an empty cache."""
     index = AclIndex.of(read_acls(folder, acl_set).values())
     gc.collect()
     gc.freeze()
@@ -192,7 +192,7 @@ def _columns(folder: Path, request_list: str) -> RequestColumns:
 
 
 def _distinct() -> RequestColumns:
-    """READ and WRITE on every resource of ``plain``, in an order of chance."""
+    """READ and WRITE on every resource of ``plain``, in random order."""
     random = SplitMix64(11)
     rows = [
         ("User:test-user", "127.0.0.1", operation, "TOPIC" if i % 10 else "GROUP", f"{PREFIX}{i}")
@@ -204,7 +204,7 @@ def _distinct() -> RequestColumns:
 
 
 def small(_: Path, watch: Stopwatch) -> None:
-    """The sets that general libraries are given."""
+    """The small sets, which general libraries decide, too."""
     grants = [
         Acl(
             ResourceType[grant.resource_type],
@@ -301,7 +301,7 @@ def replay(folder: Path, watch: Stopwatch, log: str, records: str) -> None:
 
 
 def _parts(path: Path) -> Iterator[tuple[int, list[Part]]]:
-    """What the loader takes: of each batch its first offset, and what its records say."""
+    """The loader's input: the first offset and the records of each batch."""
     for batch in SegmentLog(path).batches(0):
         yield batch.base_offset, batch.parts()
 
@@ -320,7 +320,7 @@ def _apply(path: Path) -> object:
 
 
 def _ready(path: Path) -> StandardAuthorizer:
-    """The whole way that every verb and every embedder takes."""
+    """A ready authorizer, made as each verb and each embedding program makes it."""
     authorizer = StandardAuthorizer()
     replay_source(open_source(str(path), environ={}), publishers=[authorizer])
     authorizer.complete_initial_load()

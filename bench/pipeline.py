@@ -52,7 +52,7 @@ _APPLICATIONS = 1_000
 _OFTEN_ASKED = 100_000
 _SCATTER = 2_654_435_761
 _AT_ONCE = 2_500_000
-"""So many rows are a task."""
+"""The number of rows of a task."""
 
 
 class Effort(NamedTuple):
@@ -270,8 +270,8 @@ def family() -> list[Path]:
 
 
 _WORKERS: dict[Path, int] = {}
-"""The ticks of each Python worker when it was last seen: its parent leaves it to the kernel, which
-then adds it to nobody's."""
+"""The last seen CPU ticks of each Python worker: its parent does not wait for it, so the kernel
+adds them to no other process."""
 
 
 def family_cpu() -> float:

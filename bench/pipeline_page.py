@@ -21,7 +21,7 @@ NOTHING = "Arrow batches, answered without a look"
 SKEWED, DISTINCT, STRANGE = "skewed", "distinct", "strange"
 SIZES = (10_000, 200_000)
 YEAR, LONG = 2_000, 100_000
-"""So many changes of ACLs within the year that the requests are of."""
+"""The numbers of ACL changes in the year of the requests."""
 GROWTH = 10
 GOALS = {SKEWED: 500_000, DISTINCT: 250_000}
 WORKER_MIB = 1_536

@@ -42,7 +42,7 @@ QUICK: Final = (1_000, 2_000)
 
 
 class Job(NamedTuple):
-    """A job, which may take at most ``most_s`` seconds with ``at`` ACLs."""
+    """A job, and its limit: ``most_s`` seconds with ``at`` ACLs."""
 
     name: str
     said: str

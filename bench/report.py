@@ -23,7 +23,7 @@ _BUSY = (
 
 
 ONE_REQUEST = ("W1-kafka-bench", "W2-plain-hot")
-"""Their first pass would be one call."""
+"""Workloads of one request: a first pass would be one call."""
 
 
 def page(results: Results, *, is_quick: bool, began: float, busy: float, root: Path) -> str:

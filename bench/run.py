@@ -31,7 +31,7 @@ DEMO = ROOT / "metalog_sources" / "demo" / "log-dir"
 
 
 class Effort(NamedTuple):
-    """How much is spent, in seconds of CPU; ``whole_runs`` is for jobs timed as a whole.
+    """CPU seconds per measurement; ``whole_runs`` is the number of runs of jobs timed as a whole.
 
     Only Kafka's side needs a long warm-up, to be compiled.
     """

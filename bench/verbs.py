@@ -29,7 +29,7 @@ ROUNDS: Final = 3
 
 
 class Spent(NamedTuple):
-    """What one process took: seconds of CPU and by the clock, and its largest memory in MiB."""
+    """The cost of one process: CPU seconds, elapsed seconds, and peak memory in MiB."""
 
     cpu_s: float
     wall_s: float

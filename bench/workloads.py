@@ -414,7 +414,7 @@ REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] 
     "tables": (80, _tables_requests),
 }
 LENGTHS = {"fleet": 200_000, "page": PAGE_TOPICS, "sensors": 180_000, "tables": TABLES}
-"""How many requests a list has, if not ``REQUESTS``."""
+"""The lengths of lists that do not have ``REQUESTS`` requests."""
 
 
 def small_acls() -> list[Grant]:

@@ -77,7 +77,7 @@ class AccessDouble:
         return RequestContext(f"User:{name}", "127.0.0.1")
 
     def at(self, offset: int) -> StandardAuthorizer:
-        """What was decided then."""
+        """An authorizer with the ACLs in force at ``offset``."""
         acls = self._images[offset].acls.by_id.values()
         return StandardAuthorizer.from_acls(acls, super_users=self._super_users)
 

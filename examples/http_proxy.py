@@ -47,7 +47,7 @@ class Proxy(ThreadingHTTPServer):
         self.producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def health(self) -> tuple[int, str]:
-        """Whether it decides, and by what.
+        """Whether the authorizer answers, and from which state.
 
         The authorizer says when its gate is shut. The replica's state may be ready a moment
         before the gate opens again.

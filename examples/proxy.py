@@ -35,7 +35,7 @@ from metalog_node import (
 
 
 def passing_on(upstream):
-    """The APIs that are asked of the broker, each after the authorizer was."""
+    """The APIs that are forwarded to the broker if the authorizer allows them."""
 
     def by_topic(services, question):
         names = {*topics_of(question)}

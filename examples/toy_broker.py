@@ -36,7 +36,7 @@ class Topics:
         self._batches = {name: [] for name in names}
 
     def apis(self):
-        """What clients may ask about them; each topic is authorized before it gets here."""
+        """The APIs of the topics; the node authorizes each topic before it calls them."""
         return {
             **metadata_api(self._batches.keys),
             **topic_api(PRODUCE, self._produce),

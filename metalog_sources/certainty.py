@@ -16,7 +16,7 @@ from metalog.errors import CorruptLog, UncertainSource
 from metalog.loader import LoadDoubt
 from metalog.plurals import counted
 
-_ADVICE: Final = "no answer is certain without it; --salvage goes by the rest"
+_ADVICE: Final = "so no answer is certain; --salvage answers from the rest"
 _ADVICE_TO_WRITERS: Final = (
     "nothing is written without it; metalog export --salvage gives the rest, to look at"
 )

@@ -101,10 +101,10 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
     if name == _DEMO:
         return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(passed))
     if passed:
-        raise InvalidSource(f"@{name} is in no {NAMES_FILE} that may be used: {'; '.join(passed)}")
+        raise InvalidSource(f"no usable {NAMES_FILE} has @{name}: {'; '.join(passed)}")
     near = get_close_matches(name, (*known, _DEMO), 1)
     if not read and near:
-        raise InvalidSource(f"@{name} is in no {NAMES_FILE}; did you mean @{near[0]}?")
+        raise InvalidSource(f"no {NAMES_FILE} has @{name}; did you mean @{near[0]}?")
     if not read:
         places = list(_places(environ, cwd))
         home = f", nor is {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""

@@ -207,7 +207,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
 
 
 def _heed(asked: Event) -> None:
-    """Now that the JVM is up, and ends with us: one that nobody waits for goes on for good."""
+    """Raise a delayed Ctrl-C, now that the JVM is up and will end with this process."""
     if asked.is_set():
         raise KeyboardInterrupt
 
@@ -226,9 +226,8 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
 @contextmanager
 def _by_this_python(place: str) -> Iterator[None]:
-    """Workers of a JVM that is started within, if its workers are here, are this Python, with
-    PySpark as it is installed there: out of the archive that Spark would have it from, each
-    process that Spark starts compiles it anew, which takes longer than what it is for."""
+    """A block in which a started JVM runs its local workers with this Python and its installed
+    PySpark. Spark's default, an archive, is compiled again by each worker process."""
     is_ours = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from metalog_sources.store import Store, StoreState
 
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
-BOOTSTRAP_NOTE: Final = "the log is empty; these are the records that it is to begin with"
+BOOTSTRAP_NOTE: Final = "the log is empty: shows the bootstrap records"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
 

@@ -114,7 +114,7 @@ VERBS: Final = {
         "shell.verbs.pipeline",
     ),
     "exporter": Verb(
-        "Run", "Print or serve figures of any SOURCE for Prometheus", "shell.verbs.exporter"
+        "Run", "Print or serve metrics of any SOURCE for Prometheus", "shell.verbs.exporter"
     ),
     "mcp": Verb(
         "Run", "Answer an assistant's questions (Model Context Protocol)", "shell.verbs.mcp"
@@ -167,7 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _take_sigterm_as_ctrl_c() -> None:
-    """For the first process of a container, which Linux spares each signal without a handler."""
+    """Handle SIGTERM like Ctrl-C: Linux ignores it for a container's first process otherwise."""
     import signal
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` leaves it ignored

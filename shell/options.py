@@ -57,7 +57,7 @@ class _Parser(ArgumentParser):
 
 
 def _is_of_a_pattern(message: str, options: Container[str]) -> bool:
-    """Whether what is too much is there, as where a shell makes files of ``--log 'logs/*'``."""
+    """Whether the first unknown argument is an existing file: a shell expands ``--log logs/*``."""
     unknown = message.removeprefix(_UNRECOGNIZED)
     return unknown != message and _LOG in options and Path(unknown.partition(" ")[0]).exists()
 

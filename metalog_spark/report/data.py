@@ -1,7 +1,8 @@
-"""What a report says, of what was gathered: every number of a page is worked out here, once.
+"""Computes a report's contents from the gathered input, each number once.
 
-A team's page tells of its principals and of what it owns; coverage is the whole cluster's, as
-what was not seen concerns all. This module must not know Spark, nor HTML.
+A team's page covers its principals and the resources that it owns. Its coverage is that of the
+whole cluster, since unlogged requests may concern any team. This module must not know Spark, nor
+HTML.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _SAYS_NOTHING: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_
 
 
 class _Whose(NamedTuple):
-    """What of all concerns one team, or, with None, everybody."""
+    """Selects the rows of one team; with None, all rows."""
 
     team: Team | None
 
@@ -54,7 +55,7 @@ class _Whose(NamedTuple):
         return self.team is None or self.acl(acl_of(row[name] for name in ACL_COLUMNS))
 
     def pattern(self, row: Row) -> bool:
-        """A row with those of a pattern, and a principal."""
+        """A row with the columns of a pattern and a principal."""
         return self.row({"host": "*", "operation": "ALL", "permission_type": "ALLOW", **row})
 
     def exposed(self, row: Row) -> bool:
@@ -109,7 +110,7 @@ def contents(
 
 
 def section_of(parts: Parts, section: str, team: Team | None) -> Section:
-    """One of ``SECTIONS``; nothing of ``parts`` is looked at but what is in it."""
+    """One of ``SECTIONS``. It reads only the ``parts`` that the section shows."""
     whose = _Whose(team)
     end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {
@@ -130,7 +131,7 @@ def _in_force(parts: Parts, whose: _Whose) -> list[Row]:
 
 
 def _least(parts: Parts, whose: _Whose) -> list[Row]:
-    """The most excess first."""
+    """The rows of least privilege, those with the most excess first."""
     rows = [row for row in parts.least.rows if whose.principal(row["principal"])]
     return sorted(rows, key=lambda row: (-row["excess"], row["principal"]))
 
@@ -153,7 +154,7 @@ def _unused(parts: Parts, whose: _Whose, end: str) -> Section:
 
 
 def _later(judged: Sequence[Row], today: Sequence[Acl], whose: _Whose) -> list[Acl]:
-    """Those in force at the log's end that were not judged, as they came after the window."""
+    """The ACLs in force at the log's end that were added after the window, so no row has them."""
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
     return [acl for acl in today if whose.acl(acl) and acl not in known]
 
@@ -177,7 +178,7 @@ def _access(found: Gathered, whose: _Whose, judged: Sequence[Row]) -> Access:
 
 
 def _unjudged(acl: Acl) -> Row:
-    """An ACL of which no finding says anything, as a row of one that does."""
+    """A row for an ACL without a finding."""
     return {**dict(zip(ACL_COLUMNS, words_of(acl), strict=True)), "state": "UNKNOWN"}
 
 
@@ -186,7 +187,7 @@ def _theirs(found: Rows, whose: _Whose) -> Rows:
 
 
 def _cluster(found: Gathered) -> str:
-    """What it was called, or else the last word of the log's place that tells anything."""
+    """The given name of the cluster, or the last distinctive word of the log's path."""
     if found.name is not None:
         return found.name
     place = next((str(row["source"]) for row in found.parts.history), found.path)

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted
-from metalog_spark.report.behind import BEHIND, behind
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
+from metalog_spark.report.row_requests import REQUESTS_COLUMN, row_requests
 from metalog_spark.report.words import between, grant, hosts_text, moment, offsets, resource
 
 if TYPE_CHECKING:
@@ -70,13 +70,14 @@ def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         Column("Requests", ColumnKind.NUMBER),
         Column("Last used", ColumnKind.MOMENT),
         _REMEDY,
-        BEHIND,
+        REQUESTS_COLUMN,
     )
     return Section("unused", title, says, columns, list(map(_use, rows)), len(rows))
 
 
 def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
-    """What can go first, the gravest of it before; then what is unknown; then by last use."""
+    """The order: ACLs that can go, the most severe first; then those with an unknown use; then by
+    last use."""
     return (
         not row["can_go"],
         SEVERITIES.index(row["severity"]),
@@ -106,7 +107,7 @@ def _use(row: Row) -> tuple[Cell, ...]:
         row["requests"],
         _moment(row["last_use"]),
         _remedy(row),
-        behind(row),
+        row_requests(row),
     )
 
 
@@ -131,7 +132,7 @@ def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
         Column("Needed", ColumnKind.NUMBER),
         Column("Requests", ColumnKind.NUMBER),
         _REMEDY,
-        BEHIND,
+        REQUESTS_COLUMN,
     )
     cells = [
         (
@@ -144,7 +145,7 @@ def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
             row["acls_least"],
             row["requests"],
             _remedy(row),
-            behind(row),
+            row_requests(row),
         )
         for row in rows
     ]
@@ -204,7 +205,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         Column("Requests", ColumnKind.NUMBER),
         Column("Last used in the window", ColumnKind.MOMENT),
         _REMEDY,
-        BEHIND,
+        REQUESTS_COLUMN,
     )
     cells = [
         (
@@ -215,7 +216,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
             row["requests"],
             _moment(row["last_use"]),
             _remedy(row),
-            behind(row),
+            row_requests(row),
         )
         for row in rows
     ]
@@ -244,7 +245,7 @@ def denied(found: Rows) -> Section:
         Column("Last", ColumnKind.MOMENT),
         Column("Nearly allowed by", ColumnKind.ACLS),
         _REMEDY,
-        BEHIND,
+        REQUESTS_COLUMN,
     )
     cells = [
         (
@@ -259,7 +260,7 @@ def denied(found: Rows) -> Section:
             moment(row["last_time"]),
             _acls(row["near"]),
             _remedy(row),
-            behind(row),
+            row_requests(row),
         )
         for row in rows
     ]
@@ -289,7 +290,7 @@ def drift(rows: Sequence[Row], since: str, end: str) -> Section:
 
 
 def _acls(*rows: Row | None) -> str | None:
-    """Each once; None where there is none."""
+    """Each ACL once; None without any."""
     said = (
         f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
         for row in rows
@@ -320,7 +321,7 @@ def disagreements(found: Rows) -> Section:
         Column("Requests", ColumnKind.NUMBER),
         Column("First", ColumnKind.MOMENT),
         Column("Last", ColumnKind.MOMENT),
-        BEHIND,
+        REQUESTS_COLUMN,
     )
     cells = [
         (
@@ -335,7 +336,7 @@ def disagreements(found: Rows) -> Section:
             row["requests"],
             moment(row["first"]),
             moment(row["last"]),
-            behind(row),
+            row_requests(row),
         )
         for row in found.rows
     ]
@@ -343,8 +344,7 @@ def disagreements(found: Rows) -> Section:
 
 
 def unseen(parts: Parts) -> Section:
-    """Ranges of the log that nobody has or that are damaged, and lines that were not taken
-    for what they say."""
+    """Missing and damaged ranges of the log, and rejected or ambiguous lines."""
     ranges = [row for row in parts.history if row["kind"] != "KNOWN"]
     cells: list[tuple[Cell, ...]] = [
         (
@@ -395,6 +395,6 @@ def lines(remedy: str | None) -> tuple[str, ...]:
 
 
 def _remedy(row: Row) -> Cell:
-    """Commands, to be opened and copied, or a sentence that stands as it is."""
+    """The commands as lines to expand and copy, or the sentence of a remedy."""
     told: str | None = row["remedy"]
     return lines(told) if told and "kafka-acls --" in told else told and told.removeprefix("# ")

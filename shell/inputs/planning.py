@@ -1,4 +1,4 @@
-"""Reads what plan and apply begin with: TARGET, WANTED, and the limits on what may change.
+"""Reads the input of plan and apply: TARGET, WANTED, and the limits on a plan.
 
 This module must not change a target.
 """
@@ -103,7 +103,7 @@ def current_acls(source: Source, arguments: Namespace, output: Output) -> frozen
 def current_state(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[frozenset[Acl], FeaturesImage]:
-    """The ACLs of the target, and the features of its log; a store does not tell any."""
+    """The ACLs of the target, and the features of its log; a store has none."""
     if source.store is None:
         image = replayed_source(arguments, output, source).image
         return frozenset(image.acls.by_id.values()), image.features
@@ -128,7 +128,11 @@ def _counted(acls: Sequence[Acl]) -> str:
 
 
 def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
-    """What a plan for ``source`` may not pass; ``InvalidRequest`` where a limit is none."""
+    """The limits on a plan for ``source``.
+
+    Raises:
+        InvalidRequest: a limit is invalid, or excludes another one.
+    """
     removals = arguments.max_removals
     if removals is not None and removals < 0:
         raise InvalidRequest(f"--max-removals {removals}: give a number from 0 on")
@@ -145,7 +149,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
-    """``limits``, and beside them what ``plan`` was proven to give no more than."""
+    """``limits``, and the gain limit that the saved ``plan`` was proven with."""
     if plan.proof is None:
         return limits
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
@@ -153,7 +157,7 @@ def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits
 
 
 def gains_stated(texts: Sequence[tuple[str, str]]) -> GainLimit:
-    """What may be gained, of texts in YAML with their names."""
+    """The gain limit in YAML ``texts``, each with its name for errors."""
     claims = [claim for text, file in texts for claim in claims_of(text, file)]
     return gain_limit(claims, [text for text, _ in texts])
 
@@ -166,15 +170,17 @@ def config_of_saved(
     arguments: Namespace,
     output: Output,
 ) -> AuthorizerConfig:
-    """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
-    another one, or the target, which ``kafka`` is likely to run, reads the hosts of its ACLs
-    otherwise."""
+    """The configuration with which ``plan`` was made. ``kafka`` is the target's likely version.
+
+    Raises:
+        InvalidRequest: the options differ from it, or the target reads CIDR hosts differently.
+    """
     from authorizer.config import read_kafka_version
 
     options = arguments.config, arguments.super_users, arguments.allow_everyone
     if source.config is None and options == (None, None, None):
-        told = read_kafka_version(arguments.kafka or source.kafka_version or kafka)
-        config = made_with(plan)._replace(kafka_version=told)
+        version = read_kafka_version(arguments.kafka or source.kafka_version or kafka)
+        config = made_with(plan)._replace(kafka_version=version)
     else:
         config = read_config(arguments, source, output).over(kafka, ()).config
     refuse_other_config(plan, config, current)

@@ -188,7 +188,7 @@ class Output:
         """
         found = tuple(lines)
         for line in found:
-            self.warn(f"missing in what follows: {line}")
+            self.warn(f"missing in the output: {line}")
         self.missing += found
         self.missing_fields += tuple(fields)
         self._has_reported_missing = False

@@ -1,7 +1,7 @@
 """The names that a SOURCE on this machine has, for completion in a shell.
 
-A proposal is not an answer: what cannot be read is left out. Nothing is connected to, and a long
-log is not waited for. This module must not know which shell asks.
+Unreadable records are skipped, since a completion decides nothing. It opens no connection, and
+gives up on a long log. This module must not know which shell asks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) ->
     """Names that begin with ``prefix``, in order: those of a resource type (``topic``), principals,
     both as in a ``question`` (``topic:payments``, ``User:billing``), or SCRAM users (``login``).
 
-    Raises ``MetalogError`` where ``source`` is none on this machine, or takes too long.
+    Raises:
+        MetalogError: ``source`` is not on this machine, or takes too long.
     """
     text = str(Path(source).expanduser()) if source.startswith("~") else source
     opened = open_source(text, environ=environ, kinds=ON_THIS_MACHINE)

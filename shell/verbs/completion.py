@@ -53,7 +53,7 @@ _OPTION_KINDS: Final = {
     "user_principal": "user",
     "principal": "principal",
 }
-"""What a SOURCE has names of, by the option's ``dest``."""
+"""Kinds of names in a SOURCE, by the option's ``dest``."""
 _WORD_KINDS: Final = {
     "question": QUESTION,
     "resource": QUESTION,
@@ -163,7 +163,7 @@ def _verb_lines() -> dict[str, str]:
 
 
 def _inner_lines() -> dict[str, dict[str, str]]:
-    """Of each verb that has verbs of its own, what ``_verb_lines`` is of all."""
+    """``_verb_lines`` of each verb that has verbs of its own."""
     from shell.main import VERBS
 
     loaded = {name: verb.load() for name, verb in VERBS.items()}

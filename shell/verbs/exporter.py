@@ -28,7 +28,7 @@ EPILOG: Final = """\
 metalog exporter @prod --wanted acls/ > /var/lib/node_exporter/metalog.prom
 metalog exporter @prod --listen 127.0.0.1:9405
 
-With --listen the figures are made anew at each scrape: let Prometheus scrape every few minutes.
+With --listen each scrape computes the metrics again: let Prometheus scrape every few minutes.
 It needs pip install 'kraft-metalog[node]'."""
 
 _MOST_PRINCIPALS: Final = 100
@@ -37,7 +37,7 @@ _MOST_PRINCIPALS: Final = 100
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, one_moment=False)
-    group = parser.add_argument_group("figures")
+    group = parser.add_argument_group("metrics")
     group.add_argument(
         "--wanted",
         action="append",

@@ -21,7 +21,7 @@ An editor that speaks the YAML language server completes and checks a file that 
 
   # yaml-language-server: $schema=acls.schema.json
 
-and one for TOML (Even Better TOML, taplo) a metalog.toml that begins with
+An editor with a TOML server (Even Better TOML, taplo) does so for a metalog.toml that begins with
 
   #:schema metalog.schema.json"""
 

@@ -63,7 +63,7 @@ def configure(parser: ArgumentParser) -> None:
         type=str.upper,
         metavar="LEVEL",
         help="level of the audit log, as in Kafka: INFO logs denials (default), DEBUG also allowed "
-        "requests, TRACE also look-ups of a client",
+        "requests, TRACE also the checks that filter a list",
     )
     trying = parser.add_argument_group("without --config")
     trying.add_argument(

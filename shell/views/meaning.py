@@ -99,7 +99,7 @@ def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
 
 
 def print_changes(found: Meaning, output: Output) -> None:
-    """The same where no SOURCE has the ACLs after the change: each witness in words."""
+    """``print_meaning`` without a SOURCE that has the ACLs after the change: witnesses in words."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
@@ -144,7 +144,8 @@ def meaning_summary(found: Meaning) -> str:
 
 
 def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dict[str, Any]]:
-    """Without ``arguments`` no SOURCE has the ACLs after the change, to be asked with explain."""
+    """The differences as JSON; without ``arguments`` they have no ``explain`` command, since no
+    SOURCE has the ACLs after the change."""
     for change in found.changes:
         question = change.witness
         yield {

@@ -1,8 +1,7 @@
 """Commands that run as they are pasted: kafka-acls', and the same with metalog.
 
-If SOURCE names a cluster, commands name it and its client settings. Otherwise they contain
-variables that the reader's shell must set. Text, JSON and ``-o commands`` all use these commands.
-This module must not know what a command is for.
+``tasks.command_target`` has the cluster and the form of a command. This module must not
+know what a command is for.
 """
 
 from __future__ import annotations

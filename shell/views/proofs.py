@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SUPER_USERS: Final = "super users"
 _MOST_LOOKED_UP: Final = 100
-"""So many principals are looked for among those that are known."""
+"""The most principals that are compared with the known ones."""
 
 
 def claim_text(stated: StatedClaim) -> str:

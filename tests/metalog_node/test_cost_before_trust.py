@@ -1,5 +1,6 @@
 """The cost of one byte from a client before its login, in memory and log lines, for every API. The
-test counts and does not time: docs/formats/node.md has the bounds, ``test_held_loop`` the CPU."""
+test counts and does not time: docs/formats/node.md has the bounds, ``test_blocked_loop`` the
+CPU."""
 
 from __future__ import annotations
 

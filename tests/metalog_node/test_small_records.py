@@ -12,8 +12,8 @@ import pytest
 
 from metalog.wire.hosts import Address
 from tests.support.disk.written_log import formatted
+from tests.support.node.blocked_loop import ticking
 from tests.support.node.certificates import certified
-from tests.support.node.held_loop import ticking
 from tests.support.node.running import BOTH_ROLES
 
 CLIENTS, RECORDS = 25, 1_400

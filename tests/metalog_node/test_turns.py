@@ -15,7 +15,7 @@ from metalog_node import HandledApi
 from metalog_node.handlers import quotas
 from metalog_node.handlers.request import Answer, IncomingRequest, Services
 from tests.support.disk.written_log import formatted
-from tests.support.node.held_loop import ticking
+from tests.support.node.blocked_loop import ticking
 from tests.support.node.running import BOTH_ROLES
 from tests.support.wire.hostile_requests import Shape, request
 

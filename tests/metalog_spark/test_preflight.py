@@ -228,7 +228,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
             "is not a topic; leave it out",
         ),
         ("unused TORN", "torn: its table usage is gone; take the folder back whole from a copy"),
-        ("report TORN --meant AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),
+        ("report TORN --compare AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),
         (
             "requests TORN --matches orders",
             "orders is not the id of an ACL; metalog pipeline unused",

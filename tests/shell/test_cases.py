@@ -57,7 +57,7 @@ def answered(case: KafkaCase, ask: Any, *arguments: str) -> Answer:
     assert (found, found.code) == ([], 2)
     assert "--salvage" in found.err
     salvaged: Answer = ask(verb, case.log_dir, *others, "--salvage")
-    assert "missing in what follows" in salvaged.err
+    assert "missing in the output" in salvaged.err
     assert all(record.pop("missing") for record in salvaged)
     salvaged[:] = filter(None, salvaged)
     return salvaged

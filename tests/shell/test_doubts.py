@@ -284,7 +284,7 @@ def test_salvage_answers_and_says_what_is_missing(line: str, world: World, run: 
     done = run(*world.words(line, source), "--salvage")
     assert done.returncode in (0, 1)
     place = f"{source}/__cluster_metadata-0/{SEGMENT}, offset 3: "
-    assert f"warning: missing in what follows: {place}" in done.stderr
+    assert f"warning: missing in the output: {place}" in done.stderr
     written = line.partition(" -o ")[2]
     if not written:
         return
@@ -460,7 +460,7 @@ def test_users_that_a_store_has_and_that_are_not_read_are_a_doubt(
         if not line.startswith(("apply", "format", "export SOURCE -o checkpoint")):
             done = run(*world.words(words, world.plain), "--salvage")
             assert done.returncode == 0, line
-            assert "missing in what follows: cluster:" in done.stderr, line
+            assert "missing in the output: cluster:" in done.stderr, line
     for line in (
         "acls SOURCE",
         "can SOURCE User:a READ topic:bootstrapped",

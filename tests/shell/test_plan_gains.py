@@ -55,7 +55,7 @@ def world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> World:
 def test_new_access_is_refused_with_a_witness(world: World) -> None:
     assert world.run("plan", PREFIX, "--prune", "--no-new-access") == 2
     assert world.error == (
-        "metalog: no new access is to be given, but User:b would gain READ on topic pay-x from"
+        "metalog: the plan may add no new access, but User:b would gain READ on topic pay-x from"
         " 10.0.0.1"
     )
     assert world.run("apply", PREFIX, "--prune", "--yes", "--no-new-access") == 2
@@ -68,7 +68,9 @@ def test_no_more_is_gained_than_is_stated(world: World, tmp_path: Path) -> None:
     assert world.run("plan", PREFIX, "--only-gain", ONLY) == 0
     narrow = ONLY.replace("pay-*", "pay-us")
     assert world.run("plan", PREFIX, "--only-gain", narrow) == 2
-    assert "no more is to be gained, but User:b would gain READ on topic pay-x" in world.error
+    assert (
+        "the plan may add no other access, but User:b would gain READ on topic pay-x" in world.error
+    )
     both = ("--only-gain", narrow, "--only-gain", ONLY.replace("User:b", "any"))
     assert world.run("plan", PREFIX, *both) == 0
     claims = tmp_path / "may-gain.yaml"
@@ -124,7 +126,7 @@ def test_options_of_apply_hold_whatever_the_saved_plan_states(world: World) -> N
     saved = world.plan.read_text()
     world.plan.write_text(saved.replace('"onlyGain": []', f'"onlyGain": {json.dumps([ONLY])}'))
     assert world.run("apply", None, "--no-new-access") == 2
-    assert "no new access is to be given, but User:b would gain READ on topic pay-" in world.error
+    assert "the plan may add no new access, but User:b would gain READ on topic pay-" in world.error
     assert world.run("apply", None, "--only-gain", ONLY.replace("pay-*", "pay-us")) == 2
     world.plan.write_text(saved)
     assert world.run("apply", None, "--only-gain", ONLY) == 2  # both must hold
@@ -144,7 +146,7 @@ def test_a_proof_that_does_not_hold_any_more_is_refused(world: World) -> None:
     assert world.run("plan", PREFIX, *save) == 0  # the DENY stands against it
     world.kafka_acls("--remove", "--force", *deny)
     assert world.run("apply", None) == 2
-    assert "no new access is to be given, but User:b would gain READ on topic pay-" in world.error
+    assert "the plan may add no new access, but User:b would gain READ on topic pay-" in world.error
 
 
 def test_a_plan_that_takes_more_than_it_was_to_take_is_refused(world: World) -> None:

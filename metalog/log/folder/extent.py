@@ -65,9 +65,9 @@ def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> Corru
     reach = max((each for each in extents if each.is_certain is is_certain), default=None)
     if reach is None or reach.end <= end:
         return None
-    lost = "are missing" if is_certain else "are missing, or never came to the disk"
+    lost = "are missing from the log" if is_certain else "are missing, or never reached the disk"
     return CorruptLog(
-        f"it tells of records {end} to {reach.end - 1}, which {lost}: the log ends before them",
+        f"it shows records {end} to {reach.end - 1}, which {lost}",
         file=reach.file,
         advice=_ADVICE,
     )

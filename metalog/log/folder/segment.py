@@ -55,8 +55,8 @@ class TornTail(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.file}, offset {self.offset}, byte {self.byte}: {self.size} bytes of a batch"
-            " that was not written to its end, or was damaged since, are left out"
+            f"{self.file}, offset {self.offset}, byte {self.byte}: skipped {self.size} bytes of an"
+            " incomplete or damaged last batch"
         )
 
 

@@ -1,8 +1,7 @@
 """Finds the least ALLOWs for a window's allowed requests, by Spark.
 
-Names are counted where they lie: by principal and prefix, so that neither the names nor the
-requests of one principal ever are in one task. The driver gets the ALLOWs that are proposed, and
-sends them to the workers; nothing here is larger on it. ``minimal_cover`` has the rules.
+The workers count names by principal and prefix, so no task holds all names or requests of a
+principal. The driver holds only the proposed ALLOWs. ``minimal_cover`` has the rules.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _PRINCIPAL: Final = "principal STRING"
 
 
 class Total(NamedTuple):
-    """Of one principal: how many pairs of a name and an operation it ``used``, and in how many
+    """A principal's sums: the pairs of a name and an operation that it ``used``, and its
     ``requests``."""
 
     used: int = 0
@@ -53,10 +52,11 @@ class Total(NamedTuple):
 
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
-    """A row for each name on which a principal, no super user, was allowed something that it still
-    is: ``_NAMED``, the operations ``done`` as bits, and the ``requests``. ``host`` is ``*`` if an
-    ALLOW from any host allows it. Requests that no literal ALLOW can say have rows of their own,
-    with the numbers of the ALLOWs ``by`` which they are allowed. The rows are for ``tasks``."""
+    """A row for each name and principal (except super users) with requests that were allowed and
+    still are: ``_NAMED``, the operations ``done`` as bits, and the ``requests``. ``host`` is ``*``
+    if an ALLOW from any host allows it. Requests that no literal ALLOW can express have rows of
+    their own, with the numbers of the ALLOWs ``by`` which they are allowed. ``tasks`` is the number
+    of partitions."""
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
@@ -99,7 +99,7 @@ def _deciding(now: Rules) -> Mapped:
 
 
 def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
-    """What each of ``principals`` did; the others need no ALLOWs, and are not told."""
+    """The sums of each of ``principals``; principals without a sum need no ALLOW."""
     from pyspark.sql import functions as f
 
     by_name = done.groupBy("principal", "resource_type", "resource_name").agg(
@@ -114,8 +114,8 @@ def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
 def cover(
     done: DataFrame, known: DataFrame, now: Rules, kept: Sequence[Acl], limits: CoverLimits
 ) -> list[Acl]:
-    """The ALLOWs to propose beside those ``kept``. ``done`` is of ``done_in``, and read several
-    times; ``known`` is of ``known_names``."""
+    """The ALLOWs to propose beside those ``kept``. ``done`` is the result of ``done_in`` and is
+    read several times; ``known`` is the result of ``known_names``."""
     stays = staying(_unsayable(done, now), kept)
     found = list(stays)
     for operations in _levels(now, limits):
@@ -125,8 +125,9 @@ def cover(
 
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
-    """The operations whose prefixes are found together. Without slack, all known names under a
-    prefix were used; so a prefix implies nothing on other names, and all are found at once."""
+    """Groups of operations whose prefixes are found together. Without slack, all known names under
+    a prefix were used; so no prefix implies an operation on another name, and one group is
+    enough."""
     may_be = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
@@ -139,8 +140,8 @@ def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
 
 
 def _unsayable(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
-    """For each request that no literal can say: the ALLOWs that allow it. They are bounded by
-    today's ALLOWs."""
+    """For each request that no literal can express: the ALLOWs that allow it. Their number is
+    bounded by today's ALLOWs."""
     found = done.where("by IS NOT NULL").select("by").distinct().collect()
     acls = now.opened.acls
     return {frozenset(acls[int(number)] for number in row.by.split()) for row in found}
@@ -154,8 +155,8 @@ def _prefixed(
     operations: Collection[Operation],
     limits: CoverLimits,
 ) -> list[Acl]:
-    """The shortest sufficient prefixes. Those of which a shorter one is sufficient, too, are left
-    out by the workers: there may be as many of these as there are names."""
+    """The shortest sufficient prefixes. The workers drop prefixes of which a shorter one is
+    sufficient, too, since there may be as many as names."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -187,7 +188,7 @@ def _prefixed(
 
 
 def _counting(now: Rules, given: Rules, operations: Collection[Operation]) -> Mapped:
-    """Count the names under each prefix that today's ALLOWs allow whole."""
+    """Count the names under each prefix that today's ALLOWs cover completely."""
 
     def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         cover = _cover(now, given)
@@ -259,7 +260,8 @@ def _cover(now: Rules, given: Rules) -> Cover:
 
 
 def _needs_in(batch: pa.RecordBatch) -> Iterator[tuple[Needs, bool]]:
-    """What rows with ``_NAMED``, ``by`` and ``done`` need, and whether a literal can say it."""
+    """The needs in rows with ``_NAMED``, ``by`` and ``done``, and whether a literal can express
+    each."""
     for principal, host, kind, name, by, done in _rows(batch):
         yield _needs(principal, host, kind, name, done), by is None
 

@@ -1,8 +1,8 @@
 """Requests that ``follow`` has read and not decided yet, or decided and not counted yet.
 
-Waiting requests have no decision. Requests that it decided since its last orderly end are not in
-USAGE and COVERAGE, which are as of that end. So which ACLs they used is unknown: every window ends
-before the first of them, and every ACL that could match one is in doubt, in every window.
+Waiting requests have no decision. Requests that ``follow`` decided after its last orderly stop are
+not in USAGE and COVERAGE yet. So the ACLs that both used are unknown: each window ends before the
+first of them, and the use of an ACL that could match one is unknown in every window.
 """
 
 from __future__ import annotations

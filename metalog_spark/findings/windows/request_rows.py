@@ -70,8 +70,7 @@ class RequestFilter(NamedTuple):
 
 
 _MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""The reasons of an unknown use that are requests which the ACL matches and may not have
-decided."""
+"""Reasons of an unknown use by which the ACL matches requests that it may not have decided."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
@@ -98,8 +97,11 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
 
 def _is_matched(tables: Tables, acl_id: str) -> Column:
-    """Whether a request is one that the ACL with the id matches; ``InvalidRequest`` where none has
-    it."""
+    """A column: whether the ACL with the id matches the request.
+
+    Raises:
+        InvalidRequest: no ACL has the id.
+    """
     from pyspark.sql.pandas.functions import arrow_udf
 
     lifetimes, uuid = lifetimes_in(tables), parse_uuid(acl_id)
@@ -123,7 +125,7 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
 
 
 def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
-    """What prints the requests of ``window`` that ``wanted`` lets pass."""
+    """The command that prints the requests of ``window`` that match ``wanted``."""
     start, end = (time_text(us // 1000) for us in window)
     place = quoted(str(tables.path))
     return f"metalog pipeline requests {place} --from {start} --to {end} {wanted.options()}"
@@ -135,7 +137,7 @@ def with_commands(
     rows: Iterable[Mapping[str, Any]],
     of: Callable[[Mapping[str, Any]], RequestFilter | None],
 ) -> list[Mapping[str, Any]]:
-    """Each of ``rows``, with the ``command`` that prints its requests where it has any."""
+    """Each of ``rows``, with the ``command`` that prints its requests, if it has any."""
     found: list[Mapping[str, Any]] = []
     for row in rows:
         wanted = of(row)
@@ -151,8 +153,9 @@ def with_first(
     by: Sequence[str],
     **fixed: Any,
 ) -> list[dict[str, Any]]:
-    """Each of ``rows``, with the ``command`` that prints the requests which have its values of the
-    columns ``by`` and ``fixed``, and ``requests_first``, the first of them."""
+    """Each of ``rows``, with the ``command`` that prints its requests, and ``requests_first``, the
+    first of them. A row's requests equal it in the columns ``by``, and have the values
+    ``fixed``."""
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
     found = []
     for row in rows:

@@ -1,7 +1,7 @@
-"""What speaks against a plan: limits that refuse it, and findings that a reviewer should see.
+"""Checks a plan: limits that refuse it, and findings for a reviewer.
 
-A refused plan is shown all the same, with the steps for which it was refused. This module
-must not know how a plan is shown, nor change a target.
+A refused plan is still shown, with the refused steps marked. This module must not know how a plan
+is shown, nor change a target.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """Why a plan is not to be applied, and the steps for which."""
+    """Why a plan is refused, and the refused steps."""
 
     message: str
     steps: tuple[PlanStep, ...]
 
 
 class PlanLimits(NamedTuple):
-    """``caller`` makes the change; None where it is not known. All of ``gains`` must hold; where
-    there is none, anybody may gain anything."""
+    """``caller`` is the principal that makes the change, None if it is unknown. All ``gains`` must
+    hold; without any, access may grow without limit."""
 
     max_removals: int | None
     allow_lockout: bool
@@ -43,15 +43,15 @@ class PlanLimits(NamedTuple):
 
 
 class PlanCheck(NamedTuple):
-    """Whether a plan is refused; ``proof`` says what it gives, where it came to that."""
+    """The refusal, if any, and the ``proof`` of the last checked gain limit."""
 
     refusal: Refusal | None
     proof: GainProof | None = None
 
 
 def checked(made: Planned, limits: PlanLimits, target: object) -> PlanCheck:
-    """Holds a plan against what ``target`` cannot hold, too many removals and a lock-out, and at
-    last against the access that it may give."""
+    """Check, in this order: what ``target`` can store, the number of removals, a lock-out, and the
+    added access."""
     refusal = _unwritable(made, target) or _too_many(made, limits) or _locked_out(made, limits)
     return _gains_checked(made, limits) if refusal is None else PlanCheck(refusal)
 
@@ -110,8 +110,8 @@ def findings_of(
     current: frozenset[Acl],
     config: AuthorizerConfig,
 ) -> Iterator[PlanFinding]:
-    """What is added outside what its file owns, owned by two files, or never asked for; and what
-    the default rule makes of it for others."""
+    """Added ACLs that their file does not own, ACLs that two files own, operations that Kafka
+    never checks, and effects of the default rule on others."""
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in added_outside(wanted):
         if entry.acl in added:
@@ -127,8 +127,8 @@ def findings_of(
 def default_findings(
     steps: Sequence[PlanStep], current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """First ACLs, which shut others out, and last ones, without which everybody is let in, where
-    the default rule is to allow."""
+    """If the default rule allows: the first ACL on a name, which shuts others out, and the removal
+    of the last one, which lets everybody in."""
     from authorizer.analysis.changes.default_rule import without_cover
 
     if not config.allow_everyone:

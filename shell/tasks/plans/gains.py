@@ -1,7 +1,7 @@
-"""Holds a plan against what it may give: nothing, or no more than is stated.
+"""Proves that a plan adds no access, or no more than claims allow.
 
-The proof is kept with a saved plan, and made again for the target as it is when the plan is
-applied. This module must not know how a claim is read, nor change a target.
+A saved plan keeps the proof; ``apply`` repeats it for the target's current ACLs. This module must
+not know how a claim is read, nor change a target.
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ _NAMED = 4
 
 
 class GainLimit(NamedTuple):
-    """The requests that may be gained, as claims and as the texts that they were read from; none
-    is no new access at all."""
+    """The access that a plan may add: ``claims``, and the ``texts`` they were read from. Without
+    any, the plan may add none."""
 
     claims: tuple[StatedClaim, ...] = ()
     texts: tuple[str, ...] = ()
 
 
 def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit:
-    """``InvalidRequest`` for a claim that states nothing that may be gained."""
+    """The limit of ``claims``.
+
+    Raises:
+        InvalidRequest: a claim does not say what may be gained.
+    """
     for each in claims:
         if each.kind is not ClaimKind.ALLOW:
             raise InvalidRequest(
@@ -53,10 +57,10 @@ def gain_proof(made: Planned, limit: GainLimit) -> GainProof:
 
 
 def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
-    """Who would gain what is not stated; None where nobody would."""
+    """Why the plan is refused: the requests that it would allow beyond ``limit``, or None."""
     if not proof.witnesses:
         return None
-    said = "no new access is to be given" if not limit.claims else "no more is to be gained"
+    said = f"the plan may add no {'other' if limit.claims else 'new'} access"
     return f"{said}, but {questions_text(proof.witnesses, 'would gain')}"
 
 
@@ -68,13 +72,14 @@ def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
 def losses_refused(
     made: Planned, planned: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
 ) -> str | None:
-    """Who would lose what the plan was not to take when it was made; None where nobody would."""
+    """Why a saved plan is refused: the access that it now removes and did not remove when it was
+    made; None if there is none."""
     found = list(unplanned_losses(made.current, made.after, planned, config))
     return f"{questions_text(found, 'would lose')}, which was not planned" if found else None
 
 
 def questions_text(questions: Sequence[Question], does: str) -> str:
-    """The first of them, and how many more there are."""
+    """The first few questions in words, and the number of the others."""
     said = [_text(question, does) for question in questions[:_NAMED]]
     if more := len(questions) - len(said):
         said.append(counted(more, "more such cell"))

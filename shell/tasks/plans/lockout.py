@@ -1,6 +1,6 @@
-"""Whether a change of ACLs takes from somebody the right to change them back.
+"""Finds lock-outs: changes of ACLs after which the caller, or nobody, can change them back.
 
-Whoever may ALTER the cluster may change ACLs. This module must not know how ACLs change.
+Changing ACLs needs ALTER on the cluster. This module must not know how ACLs change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALTER = 1 << Operation.ALTER
 def lockout(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
-    """What would be lost, in words, or None. A super user loses nothing."""
+    """Who would be locked out, in words, or None. A super user never is."""
     sets = [
         [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
         for acls in (before, after)
@@ -53,7 +53,7 @@ def _lost_by(
 def lockout_text(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
-    """Why a change is refused that takes somebody the right to alter ACLs, or None."""
+    """Why a change is refused that locks somebody out, or None."""
     lost = lockout(before, after, config, caller)
     if lost is None:
         return None
@@ -79,7 +79,8 @@ def _altering(
     dividing: Iterable[Sequence[Acl]],
     config: AuthorizerConfig,
 ) -> Iterator[Session]:
-    """The sessions, as all ``dividing`` sets tell them apart, that may alter ACLs by ``acls``."""
+    """The sessions that may alter ACLs by ``acls``, one for each kind that the ``dividing`` sets
+    distinguish."""
     kind = ResourceType.CLUSTER
     requests = Requests(principals, ANY_HOST, _ALTER, kind, THE_CLUSTER)
     known = dict.fromkeys(acl for each in dividing for acl in each)

@@ -1,7 +1,7 @@
-"""Saved plans: read, made, and held against the target as it is now.
+"""Saved plans: reads and makes them, and checks them against the target's current state.
 
-A plan stays good while what its files own is as it was, and while it turns the same answers by
-the same super users, default rule and version of Kafka.
+A plan stays valid if the ACLs that its files own, the answers that it changes, the super users,
+the default rule and the Kafka version are unchanged.
 This module must not change a target.
 """
 
@@ -29,7 +29,7 @@ _ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
 
 
 class ChangeSincePlan(NamedTuple):
-    """An ACL that came or went since a plan was made, and why the plan depends on it."""
+    """An ACL that was added or removed after the plan was made, and why the plan depends on it."""
 
     acl: Acl
     came: bool
@@ -40,7 +40,7 @@ class ChangeSincePlan(NamedTuple):
 
 
 def saved_plan(name: str) -> SavedPlan | None:
-    """The plan that the file ``name`` holds, whatever it is called; None where it holds none."""
+    """The plan in the file ``name``, whatever its suffix; None if it holds no plan."""
     path = Path(name)
     if not (path.is_file() or is_descriptor(path)):
         return None
@@ -79,7 +79,7 @@ def plan_to_save(
 
 
 def made_with(plan: SavedPlan) -> AuthorizerConfig:
-    """The configuration by which ``plan`` was judged when it was made."""
+    """The configuration with which ``plan`` was made."""
     from authorizer.config import AuthorizerConfig, read_kafka_version
 
     version = read_kafka_version(plan.kafka_version)
@@ -89,8 +89,11 @@ def made_with(plan: SavedPlan) -> AuthorizerConfig:
 def refuse_other_config(
     plan: SavedPlan, config: AuthorizerConfig, current: Collection[Acl]
 ) -> None:
-    """``InvalidRequest`` where ``config`` would judge lock-out and effect otherwise than the
-    configuration that ``plan`` was made with."""
+    """Check that ``config`` decides as the configuration with which ``plan`` was made.
+
+    Raises:
+        InvalidRequest: it differs.
+    """
     before = made_with(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
@@ -100,7 +103,7 @@ def refuse_other_config(
     if before.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
         raise InvalidRequest(
             f"this plan was made for Kafka {before.kafka.value}, and now Kafka "
-            f"{config.kafka.value} decides, to which CIDR hosts mean something else; make a new "
+            f"{config.kafka.value} decides, which reads CIDR hosts differently; make a new "
             f"one with metalog plan, or give --kafka {before.kafka.value}"
         )
 
@@ -118,9 +121,9 @@ def config_text(config: AuthorizerConfig) -> str:
 def changed_since(
     plan: SavedPlan, current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[ChangeSincePlan]:
-    """What came or went that the files own, then what gives the plan another effect.
+    """Changed ACLs that the plan's files own, then other ACLs that change the plan's effect.
 
-    Steps that an interrupted run has taken are undone first, so that they are not a change.
+    Steps that an interrupted ``apply`` has already made do not count as changes.
     """
     from authorizer.analysis.changes.effect import SetChange, other_effects, reached_by
 

@@ -46,7 +46,7 @@ metalog can SOURCE 'Principal = User:app is Denied operation = WRITE from host =
 metalog can SOURCE User:app --consumer --topic payments --group billing
 metalog can SOURCE --audit kafka-authorizer.log
 
-Exit code: 0 allowed, 1 denied (of many: any of them), 2 no answer."""
+Exit code: 0 allowed, 1 denied (of many questions: at least one), 2 no answer."""
 
 
 def configure(parser: ArgumentParser) -> None:

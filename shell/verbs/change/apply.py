@@ -54,9 +54,8 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
 have changed, if it would change other decisions than before, or if the super users or the
-default rule differ. Other changes do not matter. One that was proven by --no-new-access or
---only-gain is proven again instead, for the target as it is; these options, given to apply, must
-hold too, whatever the file states.
+default rule differ. Other changes do not matter. A plan saved with --no-new-access or --only-gain
+is proven again for the target's current ACLs instead. The same options of apply must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 
@@ -116,7 +115,11 @@ def _refuse_changed(
     output: Output,
     advice: str = "make a new one with metalog plan",
 ) -> None:
-    """``InvalidRequest`` where something has changed that ``plan`` depends on; each is named."""
+    """Check that nothing has changed that ``plan`` depends on.
+
+    Raises:
+        InvalidRequest: names each change.
+    """
     found = list(changed_since(plan, current, config))
     for each in found[1:_MOST_NAMED]:
         output.warn(f"since this plan was made, {each}")
@@ -153,7 +156,7 @@ def _refuse(refusal: Refusal | None) -> None:
 
 
 def _saved_plan(arguments: Namespace) -> SavedPlan | None:
-    """The plan that WANTED is, if it is one file and that holds one."""
+    """The saved plan in WANTED, if WANTED is one file with a plan."""
     name = arguments.wanted[0]
     plan = saved_plan(name)
     if plan is not None and len(arguments.wanted) > 1:

@@ -24,7 +24,7 @@ USAGE: Final = "SOURCE FOLDER [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """\
-metalog archive /var/kafka/metadata /archive/prod                 from cron, often enough
+metalog archive /var/kafka/metadata /archive/prod                 from cron
 metalog archive node-1+node-2+node-3 /archive/prod                the records that a majority has
 metalog history /archive/prod --from 2026-01-01                   an archive is a SOURCE
 
@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--cluster-id",
         metavar="ID",
-        help="the cluster id, once, if the log does not tell it",
+        help="the cluster id, if the log does not have it; needed once",
     )
     add_command_config(parser)
 

@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
         "-I",
         "--initial-controllers",
         metavar="LIST",
-        help="these are the quorum: ID@HOST:PORT:DIRECTORY-ID,…; the same for each of them",
+        help="the quorum's voters, the same list on each: ID@HOST:PORT:DIRECTORY-ID,…",
     )
     quorum.add_argument(
         "-N",

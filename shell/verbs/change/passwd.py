@@ -61,16 +61,16 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         choices=tuple(_MECHANISMS),
         metavar="MECHANISM",
-        help="SCRAM-SHA-256 or SCRAM-SHA-512, repeatable (default: those that the user has,"
-        " both for a new one)",
+        help="SCRAM-SHA-256 or SCRAM-SHA-512, repeatable (default: the user's;"
+        " both for a new user)",
     )
     password.add_argument(
         "--iterations",
         type=int,
         metavar="N",
-        help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: as before, {MIN_ITERATIONS} where"
-        " there was none); the password is then salted here, and a node's password policy is"
-        " not applied",
+        help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: the user's; {MIN_ITERATIONS} for"
+        " a new user); this option salts the password here, so no node applies its password"
+        " policy",
     )
     password.add_argument(
         "--delete", action="store_true", help="delete the user's credentials instead"

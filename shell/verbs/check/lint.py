@@ -40,7 +40,7 @@ metalog lint /var/kafka/metadata --config server.properties
 metalog lint acls/ -o github --fail-on warning       in a pull request
 metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade changes
 
-Exit code: 0 nothing found (of --fail-on or worse), 1 findings, 2 no answer."""
+Exit code: 0 no finding of the severity of --fail-on or worse, 1 findings, 2 no answer."""
 
 _SHOWN: Final = 20
 _STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
@@ -56,8 +56,12 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     add_config(parser)
     group = parser.add_argument_group("checks")
-    group.add_argument("--only", action="append", metavar="ID", help="this check (or these)")
-    group.add_argument("--except", action="append", metavar="ID", help="all but this (or these)")
+    group.add_argument(
+        "--only", action="append", metavar="ID", help="run only this check; repeatable"
+    )
+    group.add_argument(
+        "--except", action="append", metavar="ID", help="skip this check; repeatable"
+    )
     group.add_argument(
         "--fail-on",
         choices=_SEVERITIES,
@@ -192,8 +196,9 @@ def _say_left_out(results: Iterable[CheckResult], output: Output) -> None:
         if found is None and check.needs is not None:
             left_out.setdefault(check.needs.value, []).append(check.id)
     for need, names in left_out.items():
-        verb = plural(len(names), "needs", "need")
-        output.note(f"left out: {', '.join(names)}, which {verb} {need}")
+        checks = plural(len(names), "check", "checks")
+        verb = plural(len(names), "it needs", "they need")
+        output.note(f"skipped {checks} {', '.join(names)}: {verb} {need}")
 
 
 def _each(results: Iterable[CheckResult]) -> Iterator[tuple[Check, Finding]]:

@@ -35,26 +35,26 @@ It leaves out ACLs that others make redundant, replaces a complete list of opera
 replaces literals by a prefix if that grants nothing more. Each step is proven: no decision changes
 for any kind of request that the ACLs distinguish. SOURCE is not changed.
 
-Exit code: 0 done, also if there is nothing to leave out; 2 no answer."""
+Exit code: 0 done, also if no ACL can go; 2 no answer."""
 
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--keep-denies", action="store_true", help="leave out no DENY")
+    limits.add_argument("--keep-denies", action="store_true", help="keep every DENY")
     limits.add_argument(
         "--keep-owned",
         action="append",
         metavar="FILE",
         default=[],
-        help="leave out nothing that this file of ACLs, or folder of them, owns",
+        help="keep the ACLs that this file of ACLs, or folder of them, owns",
     )
     limits.add_argument(
         "--shortest-prefix",
         type=at_least(1, "--shortest-prefix"),
         metavar="N",
         default=1,
-        help="make no prefix of fewer characters",
+        help="fewest characters of a new prefix (default: 1)",
     )
     add_config(parser)
 

@@ -131,7 +131,8 @@ def _code(made: Planned, audit: Audit | None, arguments: Namespace) -> int:
 def _audited(
     made: Planned, arguments: Namespace, output: Output
 ) -> tuple[Audit, list[QuestionGroup]]:
-    """What the plan does to the requests of a file, and those that the other Kafka is to answer."""
+    """The plan's effect on the requests of a file, and the requests to compare with the other Kafka
+    version."""
     many = BatchQuestions(
         Namespace(audit=arguments.audit, requests=arguments.requests, question=[])
     )

@@ -26,12 +26,16 @@ metalog prove /var/kafka/metadata claims.yaml --config server.properties
 metalog prove @prod 'deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}'
 metalog prove @prod 'only: {principals: [User:app], operation: Write, resource: topic:payments}'
 
-CLAIM is YAML: a file, a folder of files, or the text itself. The authorizer decides one request
-of each kind that the ACLs distinguish, so the answer is a proof, or a request that breaks the
-claim. deny and never: none of these may. allow: all of these may. only: these may, each on some
-of the names and from some host, and nobody else may. A principal or host is a name, a list, any,
-or any except [...]; super.users stands for the configured ones. A * at the end of a resource
-stands for every name that begins with the rest. Without host, a claim covers every host.
+The authorizer decides one request of each kind that the ACLs distinguish. So the answer is a proof,
+or a request that breaks the claim. A claim is one of:
+
+  deny, never   none of these principals may do it
+  allow         all of these principals may do it
+  only          each of these principals may do it on some name from some host, and no other may
+
+A principal or host is a name, a list, any, or any except [...]; super.users stands for the
+configured ones. A * at the end of a resource stands for every name that begins with the rest.
+Without host, a claim covers every host.
 
 Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""
 
@@ -39,7 +43,7 @@ Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument_group("claims").add_argument(
-        "claims", nargs="+", metavar="CLAIM", help="YAML: a file, a folder of it, or itself"
+        "claims", nargs="+", metavar="CLAIM", help="a YAML file, a folder of them, or YAML itself"
     )
     add_config(parser)
 

@@ -41,7 +41,7 @@ EPILOG: Final = """\
 metalog test /var/kafka/metadata expectations.yaml --config server.properties
 metalog test acls/ expectations/ -o github          before the ACLs are applied
 
-FILE is YAML, or a folder of it:
+FILE is a YAML file, or a folder of them:
   allow:
     - {principal: User:billing, operation: Read, resource: topic:payments, host: 10.0.4.12}
   deny:
@@ -68,7 +68,7 @@ class ExpectationResult(NamedTuple):
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument_group("expectations").add_argument(
-        "files", nargs="+", metavar="FILE", help="YAML, or a folder of it"
+        "files", nargs="+", metavar="FILE", help="a YAML file, or a folder of them"
     )
     add_config(parser)
 

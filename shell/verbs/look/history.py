@@ -108,7 +108,7 @@ def configure(parser: ArgumentParser) -> None:
     add_resources(asked)
     asked.add_argument("--host", metavar="ADDRESS")
     when = parser.add_argument_group("when")
-    when.add_argument("--from", metavar="MOMENT", help=f"later than this: {MOMENT_FORMS}")
+    when.add_argument("--from", metavar="MOMENT", help=f"after this: {MOMENT_FORMS}")
     when.add_argument("--to", metavar="MOMENT", help="up to this (default: the end)")
     when.add_argument(
         "--follow", action="store_true", help="keep printing changes as they are written"
@@ -128,7 +128,7 @@ def run(arguments: Namespace, output: Output) -> int:
     first = -1
     if begin is not None:
         moment = begin_moment(begin, source.log)
-        output.note(f"later than {moment.description}")
+        output.note(f"changes after {moment.description}")
         first = moment.offset
     context = None if asked is None else read_config(arguments, source, output)
     replayed = replayed_source(

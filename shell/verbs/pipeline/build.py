@@ -38,7 +38,7 @@ PAGED: Final = False
 EPILOG: Final = """\
 metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*' \\
     --config server.properties --out prod.tables
-metalog pipeline build --log @prod --audit new/ --out prod.tables       what came since
+metalog pipeline build --log @prod --audit new/ --out prod.tables       adds the new files
 
 Audit lines may be of any Kafka version, in any log layout or in JSON, gzipped or not.
 A build adds to the folder: a file that is read again replaces its own rows, even if it was

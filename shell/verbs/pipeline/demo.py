@@ -41,7 +41,7 @@ log; the answers are the authorizer's own. The same seed makes the same year."""
 _DEFAULT: Final = "metalog-demo"
 _SINCE: Final = "2025-04-01"
 _TOLERATED: Final = 0.01
-"""What is looked at: from when most grants were there and DEBUG was on, but for a few hours."""
+"""The window of the findings: most grants exist, and DEBUG was on except for a few hours."""
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -242,7 +242,7 @@ def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:
 def _following(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
 ) -> FollowJob:
-    """What is followed, after a check that it exists."""
+    """The log and the audit source, both checked to exist."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.batch import FollowJob
     from metalog_spark.follow.log import FollowedLog

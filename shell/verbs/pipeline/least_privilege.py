@@ -131,7 +131,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
-    """A principal without an ACL of its own that needs none has no share."""
+    """The shares of all principals, or of one; a principal that has and needs no ACL has none."""
     return [each for each in found.shares if principal in (None, each.principal)]
 
 
@@ -227,7 +227,7 @@ def _proof_text(found: LeastSet) -> str:
 
 
 def _command(each: Share, asked: FindingOptions) -> str:
-    """What prints the principal's requests that were allowed, by which its least set was made."""
+    """The command that prints the allowed requests from which the least set was made."""
     from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
 
     wanted = RequestFilter(principal=each.principal, result="ALLOWED")

@@ -38,7 +38,7 @@ PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline report DIR                                writes report.html
 metalog pipeline report DIR --owners owners.yaml           and report-TEAM.html for each team
-metalog pipeline report DIR --meant STAGING                with the differences from another cluster
+metalog pipeline report DIR --compare STAGING            with differences from another cluster
 metalog pipeline report DIR --accepted accepted.yaml       with findings that somebody accepted
 metalog pipeline report DIR --section exposure -o csv      prints one of its tables, whole
 
@@ -79,7 +79,7 @@ def configure(parser: ArgumentParser) -> None:
         "page, of the last report that was written there)",
     )
     group.add_argument(
-        "--meant", metavar="DIR2", help="show the differences from the folder of another cluster"
+        "--compare", metavar="DIR2", help="show the differences from the folder of another cluster"
     )
     group.add_argument(
         "--section",
@@ -93,8 +93,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    if arguments.meant is not None:
-        check_folder(arguments, arguments.meant)
+    if arguments.compare is not None:
+        check_folder(arguments, arguments.compare)
     if arguments.section is None:
         _write(arguments, output)
     else:
@@ -206,7 +206,7 @@ def _plain(cell: Said) -> str | int | None:
 def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
     from metalog_spark.store.table_store import Tables
 
-    return None if arguments.meant is None else Tables.open(tables.session, arguments.meant)
+    return None if arguments.compare is None else Tables.open(tables.session, arguments.compare)
 
 
 def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:

@@ -39,8 +39,13 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument("--resource", metavar="TYPE:NAME", help="such as TOPIC:orders")
     group.add_argument("--host", metavar="HOST", help="the client's address")
     group.add_argument("--broker", metavar="NAME", help="the broker that answered")
-    group.add_argument("--result", choices=("ALLOWED", "DENIED"), help="the broker's answer")
-    group.add_argument("--acl", type=_acl_id, metavar="ID", help="the ACL that decides it")
+    group.add_argument(
+        "--result",
+        choices=("ALLOWED", "DENIED"),
+        metavar="RESULT",
+        help="the broker's answer: ALLOWED or DENIED",
+    )
+    group.add_argument("--acl", type=_acl_id, metavar="ID", help="the ACL that decided it")
     group.add_argument(
         "--matches",
         type=_acl_id,

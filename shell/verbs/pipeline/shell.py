@@ -61,14 +61,14 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Spark:
-    """What a visit asks of the session that the tables were opened by."""
+    """The operations of the Spark session that a table session needs."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._serial: int | None = None
 
     def renew(self) -> None:
-        """Where a build or ``follow`` has changed the tables since the last question."""
+        """Read the newest tables, in case a build or ``follow`` changed them."""
         from metalog_spark.store.sql_views import register_views
         from metalog_spark.store.table_store import Tables
 

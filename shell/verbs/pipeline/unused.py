@@ -74,7 +74,7 @@ _WHY: Final = {
     "UNLOGGED": "an idempotent producer may start by it, which leaves no audit line",
     "OPENS": "with allow.everyone.if.no.acl.found, resources without ACLs are open",
 }
-"""Why nothing is said of a grant, by the name of the ``Reason``."""
+"""Why a grant's use is unknown, by the name of the ``Reason``."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -197,14 +197,14 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
 
 
 def _leading(verdicts: Iterable[Verdict], asked: FindingOptions) -> Iterator[tuple[Verdict, str]]:
-    """Those that requests belong to, with the command that prints them."""
+    """The verdicts that have requests, each with the command that prints them."""
     for each in verdicts:
         if command := _command(each, asked):
             yield each, command
 
 
 def _command(verdict: Verdict, asked: FindingOptions) -> str | None:
-    """What prints the requests that the ACL decided or matches; None where there are none."""
+    """The command that prints the requests that the ACL decided or matches; None without any."""
     from metalog_spark.findings.windows.request_rows import command_for, of_acl
 
     decided = 0 if verdict.uses is None else verdict.uses.requests

@@ -1,8 +1,8 @@
 """The script for bash.
 
-readline breaks a line at some of ``@ : =`` too, and replaces only what follows the last: the
-script looks at the line itself, and takes from each proposal what stays. This module must not
-know any verb.
+readline also splits a line at some of ``@ : =`` and replaces only the text after the last one. So
+the script reads the whole line, and cuts the part that stays from each proposal. This module must
+not know any verb.
 """
 
 from __future__ import annotations

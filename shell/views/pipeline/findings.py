@@ -113,7 +113,7 @@ def whole_command(
     if tolerated:
         words += ["--tolerate", _percent(tolerated)]
     if meant is not None:
-        words += ["--meant", str(meant.path)]
+        words += ["--compare", str(meant.path)]
     return shlex.join([*words, "-o", "csv", "--section"])
 
 

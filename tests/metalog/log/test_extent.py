@@ -67,7 +67,7 @@ def test_each_cut_of_a_stopped_log_is_proven(
 ) -> None:
     said = errors_of_cuts(copied(case, tmp_path))
     assert said
-    assert all(each is not None and each.problem.endswith("before them") for each in said)
+    assert all(each is not None and each.problem.endswith("missing from the log") for each in said)
     figure("damages", len(said))
 
 
@@ -77,7 +77,7 @@ def test_without_a_producer_snapshot_the_time_index_tells_of_the_last_batch(
 ) -> None:
     folder = copied(case, tmp_path, without=".snapshot")
     said = errors_of_cuts(folder)
-    assert all(each is not None and "never came to the disk" in each.problem for each in said)
+    assert all(each is not None and "never reached the disk" in each.problem for each in said)
     figure("damages", len(said))
 
 
@@ -138,7 +138,7 @@ def test_nothing_is_answered_from_a_log_that_lacks_records(tmp_path: Path, run: 
     log = DirectoryLog(folder)
     segment, batches = last_segment(log), batches_of_last_segment(log)
     segment.write_bytes(segment.read_bytes()[: batches[-2].position])
-    said = f"tells of records {batches[-2].base_offset} to 573, which are missing"
+    said = f"shows records {batches[-2].base_offset} to 573, which are missing"
     for options in ((), ("--committed",)):
         refused = run("can", folder, *QUESTION, *options)
         assert (refused.returncode, refused.stdout) == (2, "")

@@ -266,7 +266,7 @@ def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
     acls = enumerate([*without(POWERS[0]), gone], 1)
     meant = World(tuple(life(number, acl) for number, acl in acls))
     staging = meant.folder(spark, tmp_path / "staging", ACL_CHANGELOG, CONFIGURATION).path
-    options = ("--meant", staging, "--section", "drift")
+    options = ("--compare", staging, "--section", "drift")
     done = run_here(capsys, "pipeline", "report", tables.path, *options)
     assert done.returncode == 0, done.stderr
     first, _, _, *rows = (" ".join(line.split()) for line in done.stdout.splitlines())

@@ -24,8 +24,8 @@ QUIET_ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100"}
 AS_USERS_START_IT = {
     "PYTHONPATH": str(REPOSITORY / "tests" / "support" / "suite" / "without_hypothesis")
 }
-"""What each process that tests start has in its environment, unless a test says otherwise: what
-tests alone have installed is not there."""
+"""The default environment of processes that tests start. It hides packages that only tests have
+installed."""
 
 
 def run_metalog(

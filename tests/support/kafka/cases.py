@@ -1,10 +1,9 @@
 """The logs that a real Kafka wrote, each with what Kafka's own tools say is in it.
 
-A case is a folder with ``log-dir`` and ``expected`` in it. The repository's own lie in
-``tests/fixtures/kafka``; where a checkout has ``../shared/fixtures`` beside it, the cases in
-its folders ``kafka`` and ``kafka-4.4`` that we have no copy of are cases too, unless
-``METALOG_SHARED`` names another folder than ``../shared``. ``tests/fixtures/kafka/README.md``
-says what each file in ``expected`` holds.
+A case is a folder with ``log-dir`` and ``expected``. The repository's cases are in
+``tests/fixtures/kafka``. If the folder ``../shared`` (or ``METALOG_SHARED``) exists, the cases in
+its ``fixtures/kafka`` and ``fixtures/kafka-4.4`` are added, except copies of ours.
+``tests/fixtures/kafka/README.md`` describes the files in ``expected``.
 
 This module must not know the code under test.
 """

@@ -1,7 +1,7 @@
 """Kafka's own test classes, run against a node of ours through its addresses: `make kafka-tests`.
 
-They are those that take a cluster as an interface, of which each call is answered by Kafka's admin
-client. What they came to goes into docs/reference/kafka-tests.md. This module must not know what a
+These tests reach their cluster through an interface, which Kafka's admin client implements here.
+docs/reference/kafka-tests.md gets the results. This module must not know what a
 test asks.
 
     python -m tests.support.kafka.own_tests JARS
@@ -31,7 +31,7 @@ _BEGIN, _END = "<!--runs-->\n", "<!--end of runs-->"
 
 
 def outcomes(jars: Path) -> Iterator[tuple[str, str]]:
-    """Each case as ``Class.method``, and what it came to: ``passed``, or ``failed`` and why."""
+    """Each case as ``Class.method``, and its result: ``passed``, or ``failed`` and why."""
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         formatted(log)

@@ -62,10 +62,9 @@ SMALL = {
         " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
     ),
 }
-"""A session here lasts for thousands of plans, each of which runs little of its code more than a
-few times: compiled after a quarter of the calls that it takes otherwise, in one step, it takes a
-tenth less. Code that is compiled so has 48 MB otherwise, of which half is thrown out again before
-the tests are through."""
+"""A session here runs thousands of plans, each only a few times. Compiling in one step, after a
+quarter of the usual calls, saves a tenth of the CPU. The code cache is larger than the default of
+48 MB, which overflows."""
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from metalog_spark.findings.windows.request_rows import RequestFilter
-from metalog_spark.report.behind import behind
+from metalog_spark.report.row_requests import row_requests
 
 HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"
 
@@ -16,11 +16,11 @@ HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"
 def test_no_name_ends_a_remark() -> None:
     request = {"us": 0, "broker": HOSTILE, "result": "DENIED", "operation": "READ"}
     request |= {"host": HOSTILE, "file": HOSTILE, "line": 7}
-    command, *rest = behind({"command": "true", "requests_first": [request], "requests": 12})
+    command, *rest = row_requests({"command": "true", "requests_first": [request], "requests": 12})
     assert command == "true"
     assert rest[1:] == ["# and 11 more"]
     assert all(line.startswith("# ") and "\n" not in line for line in rest)
-    assert behind({"requests": 1}) is None
+    assert row_requests({"requests": 1}) is None
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "plain", "-o", "a:b", "*"])

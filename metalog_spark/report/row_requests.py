@@ -1,4 +1,4 @@
-"""The requests behind a row of a report. Pure; see ``data``."""
+"""The requests of a row of a report, as text. Pure; see ``data``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from metalog_spark.report.words import moment, stamp
 if TYPE_CHECKING:
     from metalog_spark.report.rows import Row
 
-BEHIND: Final = Column("Its requests", ColumnKind.LINES)
+REQUESTS_COLUMN: Final = Column("Its requests", ColumnKind.LINES)
 
 
-def behind(row: Row) -> tuple[str, ...] | None:
+def row_requests(row: Row) -> tuple[str, ...] | None:
     """The command that prints all requests of a row, and the first of them as comments. Names in
     it are quoted, so none can end its line. None if the requests were not looked up."""
     if "command" not in row:

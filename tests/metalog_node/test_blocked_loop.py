@@ -28,7 +28,7 @@ from metalog_node.net.connection import BEFORE_LOGIN_BYTES
 from metalog_node.net.loop_budget import MOST_UNITS
 from metalog_node.node import Node
 from tests.support.disk.written_log import formatted
-from tests.support.node.held_loop import ticking
+from tests.support.node.blocked_loop import ticking
 from tests.support.node.running import BOTH_ROLES
 from tests.support.wire.hostile_requests import Shape, has_arrays, hostile, request
 
