@@ -107,9 +107,9 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
         raise InvalidSource(f"no {NAMES_FILE} has @{name}; did you mean @{near[0]}?")
     if not read:
         places = list(_places(environ, cwd))
-        home = f", nor is {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
+        home = f" and no {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
         raise InvalidSource(
-            f"@{name}: no {NAMES_FILE} is in {cwd.absolute()} or above it{home}; "
+            f"@{name}: there is no {NAMES_FILE} in {cwd.absolute()} or above it{home}; "
             f"write one, with [sources.{name}] and a url"
         )
     has = f"; it has {', '.join(f'@{each}' for each in known)}" if known else ""

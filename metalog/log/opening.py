@@ -217,8 +217,9 @@ def log_on_disk(
         if text and files.is_file(path):
             return _file(path, files)
         if "+" not in text:
-            what = f"{path}: there is no such file or folder" if text else "SOURCE is missing"
-            raise InvalidSource(f"{what}; give {forms}")
+            if text:
+                raise InvalidSource(f"{path}: there is no such file or folder; check the path")
+            raise InvalidSource(f"SOURCE is missing; give {forms}")
         parts = text.split("+")
         if "" in parts:
             raise InvalidSource(f"{text}: a folder is missing beside a +; give a+b+c")

@@ -54,9 +54,10 @@ class TornTail(NamedTuple):
     """The end of the log without it: the base offset of the torn batch."""
 
     def __str__(self) -> str:
+        where = "" if self.offset is None else f", offset {self.offset}"
         return (
-            f"{self.file}, offset {self.offset}, byte {self.byte}: skipped {self.size} bytes of an"
-            " incomplete or damaged last batch"
+            f"{self.file}{where}, byte {self.byte}: skipped {self.size} bytes of an incomplete or"
+            " damaged last batch"
         )
 
 
