@@ -18,7 +18,7 @@ from metalog.plurals import counted
 
 _ADVICE: Final = "so no answer is certain; --salvage answers from the rest"
 _ADVICE_TO_WRITERS: Final = (
-    "nothing is written without it; metalog export --salvage gives the rest, to look at"
+    "nothing is written without it; metalog export --salvage writes the rest"
 )
 MARK: Final = "# missing: "
 """The beginning of a line in an incomplete file of ACLs; the missing part follows."""
@@ -43,10 +43,10 @@ def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
 
 
 def doubt_line(doubt: LoadDoubt) -> str:
-    """One line for a person: where, what, and how many records more."""
+    """One line: the position, the problem, and the number of records."""
     fault = doubt.fault
-    said = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
-    return said if doubt.records <= 1 else f"{said} ({doubt.records:,} records)"
+    text = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
+    return text if doubt.records <= 1 else f"{text} ({doubt.records:,} records)"
 
 
 def marks_in(text: str) -> tuple[str, ...]:

@@ -60,9 +60,9 @@ Moment = AtOffset | AtTime | BeforeLast
 class _BeforeStart(InvalidMoment):
     """A point in time before the earliest state that the log and its snapshots have."""
 
-    def __init__(self, message: str, said: str) -> None:
+    def __init__(self, message: str, point: str) -> None:
         super().__init__(message)
-        self.said = said
+        self.point = point
 
 
 class ResolvedMoment(NamedTuple):
@@ -105,7 +105,7 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         _refuse_unreachable(moment.offset, f"offset {moment.offset}", log)
         return ResolvedMoment(moment.offset, f"offset {moment.offset}", ())
     epoch_ms = moment.epoch_ms if isinstance(moment, AtTime) else _last_time(log) - moment.back_ms
-    said = time_text(epoch_ms)
+    time = time_text(epoch_ms)
     times = _Times(log, epoch_ms)
     if times.first is None or times.last is None:
         times.check_end()
@@ -114,18 +114,18 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     if offset is None:
         if times.damage is None and epoch_ms > max(times.last, now_ms):
             raise InvalidMoment(
-                f"{said} is in the future: the log's last record is of {time_text(times.last)}"
+                f"{time} is in the future: the log's last record is of {time_text(times.last)}"
             )
         times.check_end()
         offset = log.bounds().end
     if epoch_ms < times.first:
         raise _BeforeStart(
-            f"{said} is before the log starts: its first record, at offset {bounds.start},"
+            f"{time} is before the log starts: its first record, at offset {bounds.start},"
             f" is of {time_text(times.first)}",
-            said,
+            time,
         )
-    _refuse_unreachable(offset, said, log)
-    return ResolvedMoment(offset, f"{said}, which is offset {offset}", times.warnings())
+    _refuse_unreachable(offset, time, log)
+    return ResolvedMoment(offset, f"{time}, which is offset {offset}", times.warnings())
 
 
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
@@ -142,8 +142,8 @@ def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         if start > 0 and not ends:
             raise
         offset = min(ends) if start > 0 else 0
-        said = f"offset {offset}, with which the log begins: {early.said} is before that"
-        return ResolvedMoment(offset, said, ())
+        text = f"offset {offset}, with which the log begins: {early.point} is before that"
+        return ResolvedMoment(offset, text, ())
 
 
 def time_text(epoch_ms: int) -> str:
@@ -243,16 +243,16 @@ def _batches(log: Log, start: int) -> Iterator[Batch]:
             raise InvalidSource("the log was cut while its times were read; retry")
 
 
-def _refuse_unreachable(offset: int, said: str, log: Log) -> None:
+def _refuse_unreachable(offset: int, moment: str, log: Log) -> None:
     bounds = log.bounds()
     if bases(offset, bounds, log.snapshots()):
         return
     reachable = [known.end_offset for known in log.snapshots() if known.end_offset > offset]
-    earliest = f"offset {min(reachable)}" if reachable else "no moment before its end"
+    earliest = f"offset {min(reachable)}" if reachable else "no state before its end"
     raise _BeforeStart(
-        f"{said} is too early: the log starts at offset {bounds.start}, and the"
+        f"{moment} is too early: the log starts at offset {bounds.start}, and the"
         f" earliest state that a snapshot gives is {earliest}",
-        said,
+        moment,
     )
 
 

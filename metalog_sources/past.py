@@ -30,7 +30,7 @@ def image_at(
     ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by it.
 
     Args:
-        source: what every reading verb of ``metalog`` takes: a folder, a file, an export,
+        source: as for every reading verb of ``metalog``: a folder, a file, an export,
             ``quorum://``, ``topic://``, ``cluster://``, or ``@NAME`` of a ``metalog.toml``.
         moment: as for ``--at``: an offset (``151``: the state before that record), a time
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
@@ -44,10 +44,10 @@ def image_at(
         The image; ``image.provenance`` says which offset and time it is of.
 
     Raises:
-        InvalidSource: nothing can be opened there, or it has no history.
+        InvalidSource: the source cannot be opened, or has no history.
         InvalidMoment: ``moment`` has none of the forms, or the log does not reach it.
-        AuthorizerNotReady: no node has written the log yet, so nothing is decided by it.
-        CorruptLog: the log is damaged, or holds what cannot be read or may be misread.
+        AuthorizerNotReady: no node has written the log yet, so no authorizer decides by it.
+        CorruptLog: the log is damaged, or has an unreadable or ambiguous record.
     """
     at = None if moment is None else parse_moment(moment)
     config = None if command_config is None else Path(command_config)

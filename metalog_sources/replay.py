@@ -35,14 +35,14 @@ from snapshot.log_range import read_range
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
-"""Called after every batch with the offset reached and the offset aimed at."""
+"""Called after every batch with the next offset and the target offset."""
 
 
 class RecordNotes(Protocol):
-    """What a caller keeps of the records of a log while they are replayed."""
+    """The caller's notes about the records of a log during their replay."""
 
     def clear(self) -> None:
-        """Forget all: the replay begins again."""
+        """Drop all notes: the replay begins again."""
         ...
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
@@ -79,7 +79,7 @@ class Replayed(NamedTuple):
     is_bootstrap: bool = False
     doubts: tuple[LoadDoubt, ...] = ()
     unread_users: tuple[LoadDoubt, ...] = ()
-    """Doubts about SCRAM users only; just stores have them."""
+    """Doubts about SCRAM users only; only stores have them."""
     loader: Loader | None = None
     """The loader's state to continue a log from."""
     notes: RecordNotes | None = None
@@ -91,12 +91,13 @@ class Replayed(NamedTuple):
 
     @property
     def cluster_id(self) -> str | None:
-        """From ``meta.properties`` or the controllers; it is not in the log itself."""
+        """The cluster's id in ``meta.properties``, or from the controllers; the log itself lacks
+        it."""
         return cluster_id_of(self.source)
 
     @property
     def metadata_version(self) -> str | None:
-        """Kafka's name for it, such as 4.3-IV0."""
+        """Kafka's name of the metadata.version, such as 4.3-IV0."""
         return self.image.features.metadata_version_name
 
 
@@ -332,7 +333,7 @@ def without_advice(error: MetalogError) -> str:
 
 
 class RecordCounts(Counter[str]):
-    """How many records of each type a log has."""
+    """Counts the records of each type in a log."""
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
         for part in parts:
@@ -345,11 +346,11 @@ class RecordCounts(Counter[str]):
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Adds to ``counts``, which were made by the replay, what it did not read: what lies below its
-    snapshot, or of a snapshot's file the snapshot. Returns the first damage.
+    """Adds to ``counts``, which the replay made, the records that it did not read: those below its
+    snapshot, or those of a snapshot's file. Returns the first damage.
 
-    Where the replay did not reach the log's end, all is read anew. ``progress`` is told the offset
-    reached, after every batch.
+    If the replay did not reach the log's end, the whole log is read again. ``progress`` gets the
+    next offset after every batch.
     """
     log, end = replayed.source.log, None
     if isinstance(log, CheckpointLog) or replayed.offset != log.bounds().end or log.damage:

@@ -48,8 +48,8 @@ class StoreState(NamedTuple):
     def doubts(self) -> tuple[LoadDoubt, ...]:
         """The reasons why no answer about ACLs may be given from it, also those that its files
         declare. An answer about SCRAM users depends on ``unread_users``, too."""
-        said = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
-        return (*self.unread, *said)
+        declared = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
+        return (*self.unread, *declared)
 
 
 @runtime_checkable

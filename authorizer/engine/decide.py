@@ -108,8 +108,8 @@ ALL_OPERATIONS: Final = (1 << len(Operation)) - 1
 def _allowed_by(operation: Operation) -> int:
     if operation is Operation.ALL:
         return ALL_OPERATIONS
-    implied = [asked for asked, grounds in IMPLIED_BY.items() if operation in grounds]
-    return sum(1 << asked for asked in (operation, *implied))
+    implied = [allowed for allowed, grounds in IMPLIED_BY.items() if operation in grounds]
+    return sum(1 << allowed for allowed in (operation, *implied))
 
 
 def _denied_by(operation: Operation) -> int:

@@ -82,7 +82,7 @@ def delete_acls(
     """One result for each of ``filters``, in their order; a bad filter fails alone."""
     removed: dict[Uuid, None] = {}
     results, listed = [], 0
-    sought = _Sought(image, filters)
+    sought = _AclLookup(image, filters)
     for wanted in filters:
         error = why_no_filter(wanted)
         if error:
@@ -130,38 +130,38 @@ _Named = tuple[bool, ...]
 """Whether a filter names a resource, a principal, a host."""
 
 
-class _Found(NamedTuple):
+class _NumberedAcl(NamedTuple):
     place: int
     """In the image's order."""
     uuid: Uuid
     acl: Acl
 
 
-_Part = list[_Found]
+_Part = list[_NumberedAcl]
 _Codes = tuple[int, int, int, int]
 
 
-class _Texts(NamedTuple):
-    """The texts of those filters that name the same things; a MATCH filter's name apart."""
+class _FilterTexts(NamedTuple):
+    """The texts in filters that name the same attributes; names in MATCH filters are separate."""
 
     whole: set[tuple[str, ...]]
     names: list[str]
-    """Of MATCH filters, in order."""
-    besides: set[tuple[str, ...]]
-    """Of MATCH filters, without the names."""
+    """The names in MATCH filters, in order."""
+    others: set[tuple[str, ...]]
+    """The other texts in MATCH filters."""
 
 
-class _Sought:
-    """An image's ACLs, ready for filters.
+class _AclLookup:
+    """Finds an image's ACLs by filters.
 
-    With many filters a filter costs what it matches, not the number of ACLs: ACLs are grouped by
-    the texts that a filter names, and each group is divided by codes, so that a filter matches all
-    or none of a part.
+    ACLs are grouped by the texts that a filter names, and each group is divided by codes, so a
+    filter matches all or none of a part. So with many filters, the cost of a filter depends on its
+    matches, not on the number of ACLs.
 
-    An object for each ACL, made or freed at once, or walked by the collector, would stop every
-    thread for as long as that takes: among 500,000 ACLs a third of a second. So there is no list
-    of all, only those ACLs are in a group that have the texts of some filter, and of a part no
-    more than are refused.
+    One object per ACL would stop every thread while all are created, freed or visited by the
+    garbage collector: a third of a second for 500,000 ACLs. So there is no list of all ACLs. A
+    group has only ACLs with the texts of a filter, and a part has no more ACLs than a request may
+    delete.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -179,7 +179,7 @@ class _Sought:
         """In the image's order."""
         if not self._is_indexed:
             return (found for found in self._image.by_id.items() if wanted.matches(found[1]))
-        texts = _beside_the_name(wanted)
+        texts = _other_texts(wanted)
         found: _Part = []
         for name in self._names(wanted):
             for part in self._parts(_named(wanted), (*name, *texts)):
@@ -198,7 +198,7 @@ class _Sought:
         return dict.fromkeys([(name,), (WILDCARD,), *((name[:length],) for length in lengths)])
 
     def _parts(self, named: _Named, texts: tuple[str, ...]) -> Iterable[_Part]:
-        """Of each, a filter with these texts matches all or none."""
+        """The parts of a group; a filter with these texts matches all or none of each."""
         groups = self._groups.get(named)
         if groups is None:
             groups = self._groups[named] = self._grouped(named)
@@ -213,18 +213,18 @@ class _Sought:
                 codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
                 part = groups.setdefault(texts, {}).setdefault(codes, [])
                 if len(part) <= MAX_RECORDS_PER_USER_OPERATION:
-                    part.append(_Found(place, uuid, acl))
+                    part.append(_NumberedAcl(place, uuid, acl))
         return groups
 
-    def _texts_of(self, named: _Named) -> _Texts:
-        found, names = _Texts(set(), [], set()), set()
+    def _texts_of(self, named: _Named) -> _FilterTexts:
+        found, names = _FilterTexts(set(), [], set()), set()
         for each in self._filters:
-            name, texts = each.pattern.name, _beside_the_name(each)
+            name, texts = each.pattern.name, _other_texts(each)
             if _named(each) != named:
                 continue
             if name is not None and each.pattern.pattern_type is PatternType.MATCH:
                 names.add(name)
-                found.besides.add(texts)
+                found.others.add(texts)
             else:
                 found.whole.add(texts if name is None else (name, *texts))
         found.names.extend(sorted(names))
@@ -239,15 +239,16 @@ def _named(wanted: AclFilter) -> _Named:
     )
 
 
-def _beside_the_name(wanted: AclFilter) -> tuple[str, ...]:
+def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
     entry = wanted.entry
     return tuple(each for each in (entry.principal, entry.host) if each is not None)
 
 
-def _may_match(sought: _Texts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether a MATCH filter has a name that ``acl`` reaches, and some the texts beside it."""
+def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
+    """Whether ``acl`` matches the name in a MATCH filter, and has the other texts of some
+    filter."""
     name, names = acl.resource_name, sought.names
-    if texts[1:] not in sought.besides:
+    if texts[1:] not in sought.others:
         return False
     if name == WILDCARD:
         return True

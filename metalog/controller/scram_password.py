@@ -39,7 +39,7 @@ _TWICE: Final = ApiError(
 _EMPTY: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must not be empty")
 _NO_TEXT: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must be Unicode text")
 _UNANSWERED: Final = ApiError(
-    ErrorCode.UNKNOWN_SERVER_ERROR, "Nothing is known of the outcome for this user"
+    ErrorCode.UNKNOWN_SERVER_ERROR, "The outcome for this user is unknown"
 )
 
 
@@ -103,7 +103,7 @@ class Caller(NamedTuple):
 
 
 class ScramPasswordPlan(NamedTuple):
-    """The requests to carry out, and the outcomes that are certain before.
+    """The requests to carry out, and the outcomes that are already certain.
 
     ``requests`` has one request per mechanism, because a KIP-554 request may name a user only
     once. ``refused`` has an outcome for every hash type and user of the request. It is a success
@@ -140,31 +140,33 @@ def plan_passwords(
         named.setdefault((each.hash_type, each.username), []).append(each)
     refused: dict[tuple[int, str], ApiError] = {}
     changes: dict[ScramMechanism, list[ScramDeletion | ScramUpsertion]] = {}
-    for key, given in named.items():
-        refused[key] = error = _why_not(given, caller, config, policy)
+    for key, credentials in named.items():
+        refused[key] = error = _why_not(credentials, caller, config, policy)
         if not error:
-            mechanism = MECHANISMS[given[0].hash_type]
-            changes.setdefault(mechanism, []).append(_change(given[0], mechanism, config, entropy))
+            mechanism = MECHANISMS[credentials[0].hash_type]
+            changes.setdefault(mechanism, []).append(
+                _change(credentials[0], mechanism, config, entropy)
+            )
     requests = {mechanism: _request(changed) for mechanism, changed in changes.items()}
     return ScramPasswordPlan(requests, refused)
 
 
 def _why_not(
-    given: Sequence[ScramCredentials],
+    credentials: Sequence[ScramCredentials],
     caller: Caller,
     config: ScramPasswordConfig,
     policy: ScramPasswordPolicy | None,
 ) -> ApiError:
-    """Why the changes ``given`` for one user and hash type are refused, else a success."""
-    password = given[0].password
+    """Why the changes of one user and hash type are refused, or a success."""
+    password = credentials[0].password
     if not caller.is_encrypted:
         error = _NO_TLS
     elif not caller.is_super_user:
         error = _NO_SUPER_USER
-    elif len(given) > 1:
+    elif len(credentials) > 1:
         error = _TWICE
-    elif MECHANISMS.get(given[0].hash_type) not in config.iterations:
-        error = _unsupported(given[0].hash_type, config)
+    elif MECHANISMS.get(credentials[0].hash_type) not in config.iterations:
+        error = _unsupported(credentials[0].hash_type, config)
     elif password == "":
         error = _EMPTY
     elif password is not None and has_half_pair(password):
@@ -198,17 +200,17 @@ def _policy_error(policy: ScramPasswordPolicy, password: str) -> ApiError:
 
 
 def _change(
-    given: ScramCredentials,
+    credential: ScramCredentials,
     mechanism: ScramMechanism,
     config: ScramPasswordConfig,
     entropy: Entropy,
 ) -> ScramDeletion | ScramUpsertion:
-    if given.password is None:
-        return ScramDeletion(given.username, mechanism)
+    if credential.password is None:
+        return ScramDeletion(credential.username, mechanism)
     return salted_upsertion(
-        given.username,
+        credential.username,
         mechanism,
-        given.password,
+        credential.password,
         entropy(SALT_BYTES),
         config.iterations[mechanism],
     )

@@ -43,8 +43,8 @@ def stop_at(offset: int, message: Any, fault: CorruptLog) -> None:
 class MetadataDelta:
     """Changes to ``image``; a replacement holds a whole snapshot instead.
 
-    A subject's delta (``acls``, ``scram``, …) is None while nothing concerned it, and
-    never None in a replacement.
+    A subject's delta (``acls``, ``scram``, …) is None until a record changes the subject, and never
+    None in a replacement.
     """
 
     __slots__ = (

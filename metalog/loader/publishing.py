@@ -60,7 +60,7 @@ class Delivery:
                     publisher.publish(MetadataDelta.of_whole(image), image, manifest)
             except Exception as error:
                 _log.exception(
-                    "%s did not take what changed up to offset %d; it is given all of it the"
+                    "%s failed at the changes up to offset %d; it gets the whole image the"
                     " next time",
                     type(publisher).__name__,
                     image.provenance.offset,

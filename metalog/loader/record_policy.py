@@ -124,9 +124,9 @@ class Screen:
             self._pass_over(batch, offset, message, UnreadableRecord(message.reason))
 
     def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """What to keep of a record until its transaction ends: nothing if it is unreadable and may
-        be skipped. An unreadable record is counted at once, even if the transaction aborts, since
-        Kafka stops reading there."""
+        """The part of a record to keep until its transaction ends: nothing if it is unreadable and
+        may be skipped. An unreadable record is counted at once, even if the transaction aborts
+        later, since Kafka stops reading there."""
         if message is UNREAD_RECORD:
             return []
         if not isinstance(message, Undecodable) or readable_of(message) is not None:

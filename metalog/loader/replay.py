@@ -327,12 +327,12 @@ class Loader:
             )
 
     def _check_bound(self) -> None:
-        held = self._waiting_size
+        waiting_bytes = self._waiting_size
         if self._transaction is not None:
-            held += sum(batch.size for batch in self._transaction.batches)
-        if held > self._buffer_limit:
+            waiting_bytes += sum(batch.size for batch in self._transaction.batches)
+        if waiting_bytes > self._buffer_limit:
             raise CorruptLog(
-                f"{held} bytes wait above the last stable offset, more than the"
+                f"{waiting_bytes} bytes wait above the last stable offset, more than the"
                 f" {self._buffer_limit} that may",
                 offset=self._stable.offset,
                 advice="wait for the high-water mark, or raise buffer_limit",

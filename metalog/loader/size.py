@@ -1,6 +1,6 @@
 """The size of the log that was replayed since the last image.
 
-This module must not know why somebody needs it.
+This module must not know what it is used for.
 """
 
 from __future__ import annotations

@@ -25,17 +25,16 @@ class OpenTransaction(NamedTuple):
 
     def __str__(self) -> str:
         begun = f"a transaction that began at offset {self.offset} is open"
-        held = f"{begun}: its {counted(self.records, 'record is', 'records are')} not in force"
+        text = f"{begun}: its {counted(self.records, 'record is', 'records are')} not in force"
         if not self.unread:
-            return held
+            return text
         offset, reason = next(iter(self.unread.items()))
-        return (
-            f"{held}; from its end on no answer is certain, by the one at offset {offset}: {reason}"
-        )
+        return f"{text}; once it ends, no answer is certain because of offset {offset}: {reason}"
 
 
 class Transaction(NamedTuple):
-    """The position of the log at the beginning of the transaction, and its records so far."""
+    """The log's position at the beginning of a transaction, and the records of the transaction so
+    far."""
 
     before: Provenance
     entries: list[tuple[int, Any]]

@@ -27,11 +27,11 @@ from metalog.replica.staleness import Staleness
 _log = logging.getLogger(__name__)
 
 POLL_S: Final = 0.5
-"""How long one poll waits, and so how long closing may take."""
+"""How long, in seconds, one poll waits; closing may take as long."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A log's remote end answers twice a second; after so long without an answer it is silent."""
+"""A log's peer answers twice a second; after so many seconds without an answer it is silent."""
 
 
 class LogFollower:
@@ -39,10 +39,10 @@ class LogFollower:
 
     Args:
         log: the log.
-        loader: what replays its events.
-        leader: leads the log when this node is its writer.
+        loader: replays its events.
+        leader: leads the log while this node is its writer.
         prepare: called once before anything else; may raise what ``claim`` raises.
-        observers: publishers that tell their callers why the log is not loaded yet.
+        observers: publishers that report to waiting callers why the log is not loaded yet.
         monotonic_s: a clock in seconds.
     """
 
@@ -71,16 +71,16 @@ class LogFollower:
 
     @property
     def state(self) -> State:
-        """The loader's state; also ``Stale`` if the log's remote end is silent."""
+        """The loader's state; also ``Stale`` if the log's peer is silent."""
         state, silent_s = self._loader.state, self.silent_for_s or 0.0
         if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
-            why = Unanswered(f"nothing was heard of the log for {silent_s:.0f} s")
+            why = Unanswered(f"no answer from the log for {silent_s:.0f} s")
             return Stale(state.offset, why)
         return state
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the log's remote end last answered; None for a local log, before the first
+        """Seconds since the log's peer last answered; None for a local log, before the first
         answer, and while this node writes."""
         is_other = not self._leader.is_active and isinstance(self._log, Heard)
         return self._log.silent_for_s if is_other else None  # type: ignore[attr-defined]
@@ -88,7 +88,7 @@ class LogFollower:
     @property
     def failing_for_s(self) -> float | None:
         """Seconds for which the image may have been out of date, because of a fault of the replay
-        or a silent remote end; None if neither is the case."""
+        or a silent peer; None without either."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -127,7 +127,7 @@ class LogFollower:
         self._closing.set()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Report the reason to the gates that are still shut, and so to their callers."""
+        """Report the reason to the gates that are still closed, for their waiting callers."""
         if isinstance(self._loader.state, Loading):
             for each in self._observers:
                 each.note_load_fault(fault)

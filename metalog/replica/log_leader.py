@@ -23,16 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 class LogLeader(Submits):
-    """The one writer of ``log``, or the one that ``candidacy`` makes after an election.
+    """The writer of ``log``: always, or with a ``candidacy`` while it is elected.
 
     Args:
         log: the log; it is written only if it is a ``WritableLog``.
-        loader: makes the images that changes are decided by.
-        publishers: those that get the leader to change ACLs through.
-        candidacy: stands for election; None where nobody is elected.
-        idle_s: seconds without a change after which a NoOp record is written; None writes none.
-        entropy: where ids and salts come from.
-        kafka: the version of Kafka that changes are accepted and refused as by.
+        loader: its image decides changes.
+        publishers: those that change ACLs get the leader.
+        candidacy: takes part in elections; None without elections.
+        idle_s: write a NoOp record after so many seconds without a change; None writes none.
+        entropy: the source of random ids and salts.
+        kafka: the version of Kafka that decides which changes are refused.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class LogLeader(Submits):
         """Claim the log, and carry out changes until another node is elected or has claimed it."""
         candidacy = self._candidacy
         if candidacy is None:
-            raise NotController("nobody is elected to write this log")
+            raise NotController("this log has no elections")
         log = candidacy.writer()
         queue = WriteQueue(log, self._loader)
         try:

@@ -1,4 +1,4 @@
-"""The methods by which a program changes a log: ACLs, SCRAM users, and any other change.
+"""The methods that change a log: ACLs, SCRAM users, and any other change.
 
 This module must not know how a change is carried out.
 """
@@ -33,10 +33,10 @@ R = TypeVar("R")
 class Submits:
     """The methods that change a log through its one writer; any thread may call them.
 
-    Each returns at once. A future is done when its change is durable and published. A change
-    that is refused has Kafka's error in the future's result; the future's exception means that
-    nothing is known to have been written: ``NotController`` where the log cannot be written
-    here, ``LogFenced`` once a write has failed.
+    Each returns at once. A future is done when its change is durable and published. A change that
+    is refused has Kafka's error in the future's result; an exception of the future means that the
+    change may not be written: ``NotController`` if the log cannot be written here, ``LogFenced``
+    after a failed write.
     """
 
     def __init__(self, entropy: Entropy, kafka: str | None) -> None:
@@ -84,7 +84,7 @@ class Submits:
         """Create ACLs, all of them as one request and in one batch.
 
         Args:
-            context: the caller's context; not looked at. Ask the authorizer before.
+            context: the caller's context, which is ignored: ask the authorizer first.
             acls: the ACLs. One that exists already succeeds, and nothing is written.
 
         Returns:
@@ -101,7 +101,7 @@ class Submits:
         """Delete the ACLs that the filters match, all of them as one request and in one batch.
 
         Args:
-            context: the caller's context; not looked at. Ask the authorizer before.
+            context: the caller's context, which is ignored: ask the authorizer first.
             filters: which ACLs to delete.
 
         Returns:
@@ -162,10 +162,10 @@ class Submits:
         """Set a user's password for one SCRAM mechanism, with a new salt.
 
         Args:
-            user: the user's name as it logs in, ``alice``; ACLs name it ``User:alice``.
-            password: the password, which is not kept and reaches no log.
-            mechanism: the mechanism; the user's credential of another one stays as it is.
-            iterations: how often the password is hashed, 4096 to 16384.
+            user: the name at login, such as ``alice``; ACLs have ``User:alice``.
+            password: the password, which is not stored or logged.
+            mechanism: the mechanism; credentials of other mechanisms stay unchanged.
+            iterations: the number of hash iterations, 4096 to 16384.
 
         Returns:
             A future of the outcome; it is true if the change was refused.

@@ -232,8 +232,8 @@ def _no_op(image: MetadataImage) -> ControllerResult[None]:
     return ControllerResult([(NoOpRecord(), 0)] if is_known else (), None)
 
 
-def each_of(whole: Future[list[R]], count: int) -> list[Future[R]]:
-    """A future for each of the ``count`` results that ``whole`` will have."""
+def each_of(results: Future[list[R]], count: int) -> list[Future[R]]:
+    """A future for each of the ``count`` items of ``results``."""
     parts: list[Future[R]] = [Future() for _ in range(count)]
 
     def settle(done: Future[list[R]]) -> None:
@@ -247,7 +247,7 @@ def each_of(whole: Future[list[R]], count: int) -> list[Future[R]]:
 
     for part in parts:
         part.set_running_or_notify_cancel()
-    whole.add_done_callback(settle)
+    results.add_done_callback(settle)
     return parts
 
 

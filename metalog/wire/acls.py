@@ -100,9 +100,9 @@ def create_acls_request(version: int, acls: Iterable[Acl]) -> Body:
     )
 
 
-def read_created_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
+def read_created_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
     """One outcome for each requested ACL, in the order of the request."""
-    return _of_each([outcome_of(result) for result in body.results], asked)
+    return _of_each([outcome_of(result) for result in body.results], requested)
 
 
 def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
@@ -124,7 +124,7 @@ def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
     )
 
 
-def read_deleted_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
+def read_deleted_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
     """One outcome for each requested ACL, in the order of the request.
 
     A filter may fail, or the deletion of an ACL that it matches.
@@ -134,10 +134,12 @@ def read_deleted_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
         first_failure((outcome_of(result), *map(outcome_of, result.matching_acls)))
         for result in results
     ]
-    return _of_each(found, asked)
+    return _of_each(found, requested)
 
 
-def _of_each(found: list[ApiOutcome], asked: Sequence[Acl]) -> list[ApiOutcome]:
-    if len(found) != len(asked):
-        raise Malformed(f"an answer about {counted(len(found), 'ACL')}, not {len(asked)}, as asked")
-    return found
+def _of_each(outcomes: list[ApiOutcome], requested: Sequence[Acl]) -> list[ApiOutcome]:
+    if len(outcomes) != len(requested):
+        raise Malformed(
+            f"an answer about {counted(len(outcomes), 'ACL')} to a request about {len(requested)}"
+        )
+    return outcomes

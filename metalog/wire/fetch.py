@@ -171,7 +171,7 @@ def _only_partition(topics: tuple[Any, ...]) -> Any:
     partitions = [partition for topic in topics for partition in topic.partitions]
     if len(partitions) != 1:
         raise Malformed(
-            f"an answer about {counted(len(partitions), 'partition')}, where one was asked for"
+            f"an answer about {counted(len(partitions), 'partition')} to a request about one"
         )
     return partitions[0]
 

@@ -80,18 +80,20 @@ class ApiVersionsRefused(NamedTuple):
     version: int
 
 
-def read_versions(payload: bytes, asked: int) -> PeerVersions | ApiVersionsRefused:
-    """The peer's answer to ApiVersions in version ``asked``."""
+def read_versions(payload: bytes, requested: int) -> PeerVersions | ApiVersionsRefused:
+    """The peer's answer to ApiVersions in version ``requested``."""
     code = int.from_bytes(payload[4:6], "big", signed=True)
-    is_refusal = code == ErrorCode.UNSUPPORTED_VERSION and asked > 0
-    body = read_response(payload, response_type(API_VERSIONS, 0 if is_refusal else asked))
+    is_refusal = code == ErrorCode.UNSUPPORTED_VERSION and requested > 0
+    body = read_response(payload, response_type(API_VERSIONS, 0 if is_refusal else requested))
     ranges = {
         each.api_key: VersionRange(each.min_version, each.max_version) for each in body.api_keys
     }
     if is_refusal:
-        return ApiVersionsRefused(min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, asked - 1))
+        return ApiVersionsRefused(
+            min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, requested - 1)
+        )
     if code != ErrorCode.NONE:
-        raise Malformed(f"the peer does not tell its versions: {error_name(code)}")
+        raise Malformed(f"the peer does not announce its versions: {error_name(code)}")
     features = {
         each.name: VersionRange(each.min_version, each.max_version)
         for each in getattr(body, "supported_features", ())

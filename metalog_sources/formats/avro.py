@@ -60,8 +60,8 @@ _MOST_TIMES: Final = 20
 """The most that a file may inflate to: this number of bytes, or this multiple of its size."""
 _LONGEST: Final = 200
 _NO_CHECKSUM: Final = (
-    "no checksum of ours in it, as older versions and other tools write it: that a name was"
-    " changed on the way would not be seen"
+    "no checksum of ours in it, as older versions and other tools write it: a changed name"
+    " would not be noticed"
 )
 _WRONG_CHECKSUM: Final = (
     "its checksum does not match, so a byte of it was changed; export it again, or write it"
@@ -111,8 +111,8 @@ def read_avro(data: bytes, file: str) -> AvroFile:
     except InvalidRequest:
         raise
     except Exception as error:
-        said = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
-        raise InvalidRequest(f"{file}: not an Avro file of ACLs: {said}") from None
+        problem = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        raise InvalidRequest(f"{file}: not an Avro file of ACLs: {problem}") from None
     expected = head.metadata.get(_CHECKSUM)
     if expected is None:
         return AvroFile(Document(tuple(entries)), f"{file}: {_NO_CHECKSUM}")

@@ -44,8 +44,8 @@ def read_csv(text: str, file: str) -> Document:
             raise fault(position, f"unknown column {column!r}; {near(column, COLUMNS)}")
     missing = [each for each in COLUMNS if each not in header and each != _OPTIONAL]
     if missing or len(set(header)) < len(header):
-        said = f"no column {missing[0]}" if missing else "a column stands twice"
-        raise fault(position, f"{said}; the first line is {','.join(COLUMNS)}")
+        problem = f"no column {missing[0]}" if missing else "a column is repeated"
+        raise fault(position, f"{problem}; the first line is {','.join(COLUMNS)}")
     entries = tuple(_entry(header, row, position) for position, row in rows)
     return Document(entries, missing=tuple(lines.marks))
 

@@ -54,9 +54,9 @@ def read_json(text: str, file: str) -> Document:
         if isinstance(each, AclEntry):
             entries.append(each)
             continue
-        node, said = _without_missing(each)
-        missing.update(dict.fromkeys(said))
-        if isinstance(node, Fields) and not node.pairs and said:
+        node, lines = _without_missing(each)
+        missing.update(dict.fromkeys(lines))
+        if isinstance(node, Fields) and not node.pairs and lines:
             continue
         if is_user(node):
             users.append(read_user(node))
@@ -83,8 +83,8 @@ def _without_missing(node: Node) -> tuple[Node, list[str]]:
     if not lists:
         return node, []
     others = [pair for pair in node.pairs if pair[0].value != _MISSING]
-    said = [_missing_line(item) for value in lists for item in items_of(value, _MISSING)]
-    return Fields(others, node.position), said
+    lines = [_missing_line(item) for value in lists for item in items_of(value, _MISSING)]
+    return Fields(others, node.position), lines
 
 
 def _missing_line(node: Node) -> str:

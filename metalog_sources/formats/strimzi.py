@@ -114,8 +114,8 @@ def _is_tls(spec: dict[str, Node]) -> bool:
     type_ = text_of(_required(authentication, "type", node), "type")
     if type_ not in _AUTHENTICATIONS:
         position = authentication["type"].position
-        said = near(type_, _AUTHENTICATIONS)
-        raise fault(position, f"unknown authentication type {type_!r}; {said}")
+        suggestion = near(type_, _AUTHENTICATIONS)
+        raise fault(position, f"unknown authentication type {type_!r}; {suggestion}")
     return type_ in _TLS
 
 
@@ -128,8 +128,12 @@ def _read_acl(node: Node, principal: str) -> list[AclEntry]:
         name, pattern = CLUSTER_NAME, PatternType.LITERAL
     else:
         name = text_of(_required(resource, "name", resource_node), "name")
-        given = resource.get("patternType")
-        pattern = PatternType.LITERAL if given is None else _choice(given, "patternType", _PATTERNS)
+        pattern_type = resource.get("patternType")
+        pattern = (
+            PatternType.LITERAL
+            if pattern_type is None
+            else _choice(pattern_type, "patternType", _PATTERNS)
+        )
     if "operation" in found and "operations" in found:
         raise fault(node.position, "operation and operations are one thing; give operations")
     operations = found.get("operations") or _required(found, "operation", node)

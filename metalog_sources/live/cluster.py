@@ -91,8 +91,8 @@ class ClusterStore:
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs that decide about the resources of ``patterns``; of ``principals`` also their
-        ACLs on other resources, and their credentials."""
+        """The ACLs for the resources of ``patterns``; for ``principals`` also their ACLs on other
+        resources, and their credentials."""
         found: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
@@ -108,8 +108,8 @@ class ClusterStore:
         return self._state(found, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """The ACLs that a broker older than KIP-373 or KIP-939 does not know, by the versions that
-        it announces. A cluster accepts all others, or refuses them itself."""
+        """Why a broker older than KIP-373 or KIP-939, by its announced versions, does not know
+        ``acl``; None for any other ACL, which the cluster itself accepts or refuses."""
         what = "create ACLs"
         if acl.resource_type is ResourceType.USER:
             version = self._call(what, self._client.create_acls_version)
@@ -122,7 +122,8 @@ class ClusterStore:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """By the metadata.version that a node announces as supported, and the one in force."""
+        """The Kafka of the cluster, by the supported and the finalized metadata.version that a node
+        announces."""
         return self._call(
             "tell which Kafka it is",
             lambda: creator_of_cluster(
@@ -183,8 +184,8 @@ class ClusterStore:
         from metalog.wire.client.passwords import NewPassword, ScramEntity
 
         with self._passwords() as client:
-            asked = [NewPassword(ScramEntity(user, mechanism), password)]
-            client.set_scram_password(asked).all().result(self._settings.call_timeout_s)
+            passwords = [NewPassword(ScramEntity(user, mechanism), password)]
+            client.set_scram_password(passwords).all().result(self._settings.call_timeout_s)
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
@@ -243,8 +244,8 @@ class ClusterStore:
         done = sum(not each.is_failure for each in outcomes)
         acl = acls[outcomes.index(failed)]
         about = "" if done == 0 else f" ({acl.principal} on {acl.resource_name})"
-        said = f"{self.url}: cannot {what}: {self._why(failed, Operation.ALTER)}{about}"
-        raise PartlyDone(said, done, is_exact=not any(o.code in _UNCERTAIN for o in outcomes))
+        message = f"{self.url}: cannot {what}: {self._why(failed, Operation.ALTER)}{about}"
+        raise PartlyDone(message, done, is_exact=not any(o.code in _UNCERTAIN for o in outcomes))
 
     def _alter_user(self, what: str, change: Callable[[], Sequence[ApiOutcome]]) -> None:
         self._refuse(what, first_failure(self._call(what, change)), Operation.ALTER)

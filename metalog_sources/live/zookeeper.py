@@ -179,11 +179,11 @@ class ZookeeperStore:
 
     def _write(self, path: str, resource: Resource, node: Znode | None, edit: Edit) -> Write | None:
         """The write that applies ``edit`` to the ACLs of ``node``; None if nothing changes."""
-        held = set()
+        stored = set()
         if node is not None:
-            held = {entry.acl for entry in self._read(node.data, path, resource)}
-        wanted = edit(held)
-        if wanted == held:
+            stored = {entry.acl for entry in self._read(node.data, path, resource)}
+        wanted = edit(stored)
+        if wanted == stored:
             return None
         data = write_kip11(wanted).encode() if wanted else None
         if data is not None and (why := znodes.why_too_many(len(wanted), len(data))):
@@ -193,8 +193,8 @@ class ZookeeperStore:
         return Write(path, data, version, (f"{root}/{znodes.EVENT_PREFIX}", event))
 
 
-def _without(less: set[Acl], held: set[Acl]) -> set[Acl]:
-    return held - less
+def _without(removed: set[Acl], stored: set[Acl]) -> set[Acl]:
+    return stored - removed
 
 
 def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:

@@ -101,8 +101,8 @@ class ZooKeeperSession:
         found = {}
         for part in _parts(paths):
             with self._saying(what, part[0]) as client:
-                asked = [ask(client, path) for path in part]
-            for path, answer in zip(part, asked, strict=True):
+                requests = [ask(client, path) for path in part]
+            for path, answer in zip(part, requests, strict=True):
                 with self._saying(what, path):
                     try:
                         found[path] = answer.get(timeout=ANSWER_S)
@@ -180,8 +180,8 @@ class ZooKeeperSession:
                 " without authentication"
             ) from None
         except (faults.KazooException, KazooTimeoutError) as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            raise InvalidSource(f"{self.url}: cannot {what} {path}: {said}") from None
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise InvalidSource(f"{self.url}: cannot {what} {path}: {text}") from None
 
 
 class NotAllowed(InvalidSource):

@@ -73,7 +73,7 @@ def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
 def outside_text(owner: Claim | None) -> str:
     """The reason for an ``Outside``, as a clause about its ACL."""
     if owner is None:
-        return "its file has owns, and none of it covers this"
+        return "no entry of owns in its file covers it"
     return f"its file does not own this, but {owner.position} does"
 
 
@@ -81,17 +81,17 @@ def overlap_text(overlap: Overlap) -> str:
     """The reason for an ``Overlap``, as a clause about the second file's claim."""
     return (
         f"{own_text(overlap.one.own)} are owned by {overlap.one.position} too, and either file, "
-        "pruned alone, removes what the other one wants"
+        "pruned alone, removes the other's ACLs"
     )
 
 
 def own_text(own: Own) -> str:
     """The extent of an entry of ``owns``: ``ACLs on a topic PREFIXED payments-``."""
     kind = own.resource_type.name.lower().replace("_", " ")
-    said = "ACLs" if own.resource_type.name == "ANY" else f"ACLs on a {kind}"
+    text = "ACLs" if own.resource_type.name == "ANY" else f"ACLs on a {kind}"
     if own.name is not None:
-        said += f" {own.pattern_type.name} {own.name}"
-    return said if own.principal is None else f"{said} of {own.principal}"
+        text += f" {own.pattern_type.name} {own.name}"
+    return text if own.principal is None else f"{text} of {own.principal}"
 
 
 def _by_file(claims: Collection[Claim]) -> dict[str, list[Claim]]:

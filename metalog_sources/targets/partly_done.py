@@ -11,7 +11,7 @@ from metalog.errors import InvalidRequest
 class PartlyDone(InvalidRequest):
     """``done`` changes of the request were made; perhaps more if ``is_exact`` is false."""
 
-    def __init__(self, said: str, done: int, *, is_exact: bool) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, done: int, *, is_exact: bool) -> None:
+        super().__init__(message)
         self.done = done
         self.is_exact = is_exact

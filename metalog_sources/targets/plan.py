@@ -90,13 +90,13 @@ class Plan(NamedTuple):
 def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Plan:
     """The steps from ``current`` to the wanted ACLs, in a safe order."""
     wanted_acls = set(wanted.acls)
-    held = set(current)
+    current_acls = set(current)
     steps = [
         PlanStep(ChangeKind.ADD, entry.acl, entry.notes)
         for entry in in_order(wanted.entries)
-        if entry.acl not in held
+        if entry.acl not in current_acls
     ]
-    spare = sorted(held - wanted_acls, key=acl_order)
+    spare = sorted(current_acls - wanted_acls, key=acl_order)
     owned = [acl for acl in spare if is_owned(acl, wanted.owns)]
     unowned = tuple(sorted(set(spare).difference(owned), key=acl_order))
     if prune:
@@ -184,8 +184,12 @@ def saved(
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
     """The steps that remain; an interrupted run has applied others."""
-    held = set(current)
-    return [step for step in plan.steps if (step.acl in held) is (step.change is ChangeKind.REMOVE)]
+    current_acls = set(current)
+    return [
+        step
+        for step in plan.steps
+        if (step.acl in current_acls) is (step.change is ChangeKind.REMOVE)
+    ]
 
 
 def write_saved(plan: SavedPlan) -> str:

@@ -137,8 +137,8 @@ def refused_steps(
 ) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot store, each with the reason.
 
-    For a mere SOURCE these are the ACLs that Kafka itself refuses. ``current`` are its ACLs,
-    ``features`` those of its log.
+    For a SOURCE that is not a target, these are the ACLs that Kafka itself refuses. ``current`` are
+    its ACLs, ``features`` those of its log.
     """
     found = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
@@ -165,14 +165,14 @@ def _full(
     target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
     """The resources that get too many ACLs at their peak: removals come last."""
-    held: dict[_Resource, set[Acl]] = {
+    by_resource: dict[_Resource, set[Acl]] = {
         _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }
     for acl in (*current, *(step.acl for step in steps)):
-        if (resource := _resource_of(acl)) in held:
-            held[resource].add(acl)
-    said = ((resource, target.why_too_many(acls)) for resource, acls in held.items())
-    return {resource: why for resource, why in said if why is not None}
+        if (resource := _resource_of(acl)) in by_resource:
+            by_resource[resource].add(acl)
+    reasons = ((resource, target.why_too_many(acls)) for resource, acls in by_resource.items())
+    return {resource: why for resource, why in reasons if why is not None}
 
 
 def _resource_of(acl: Acl) -> _Resource:

@@ -252,7 +252,7 @@ def test_what_a_dead_writer_left_open_is_aborted_by_the_next(address: str) -> No
     [
         ({"cleanup_policy": "compact"}, "the topic is compacted"),
         ({"cleanup_policy": "delete,compact"}, "the topic is compacted"),
-        ({"retention_ms": "604800000"}, "its retention.ms is 604800000, so that records will go"),
+        ({"retention_ms": "604800000"}, "its retention.ms is 604800000, which deletes records"),
         ({"retention_bytes": "1000000"}, "its retention.bytes is 1000000"),
         ({"partitions": 2}, "it has 2 partitions"),
     ],

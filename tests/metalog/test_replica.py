@@ -299,7 +299,7 @@ def test_a_gate_shuts_by_a_clock_of_its_own_where_nothing_is_heard() -> None:
         assert eventually(lambda: gate.stale_for_ms == 7000)
         state = following.state
         assert isinstance(state, Stale)
-        assert str(state.fault) == "nothing was heard of the log for 7 s"
+        assert str(state.fault) == "no answer from the log for 7 s"
         assert following.failing_for_s == 7.0
         log.silent_for_s = 0.1
         assert eventually(lambda: gate.stale_for_ms == 0)
@@ -347,7 +347,7 @@ def test_a_gate_stays_shut_where_the_publisher_did_not_take_the_image(
     gate.fails = True
     with Replica(log, [gate]) as following:
         assert eventually(lambda: following.state == Ready(1))
-        assert eventually(lambda: "Gate did not take what changed up to offset 1" in caplog.text)
+        assert eventually(lambda: "Gate failed at the changes up to offset 1" in caplog.text)
         assert not gate.is_open
         gate.fails = False
         log.grow(batch(1, ace(2)))

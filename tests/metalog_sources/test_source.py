@@ -78,7 +78,7 @@ def test_folders_of_two_clusters_are_refused() -> None:
 def test_one_folder_is_no_majority_of_its_own(tmp_path: Path) -> None:
     folder = kafka_case("quorum-4.3/node-11").log_dir
     (tmp_path / "again").symlink_to(folder)
-    assert "was given twice" in refused(f"{folder}+{tmp_path / 'again'}")
+    assert "is named twice" in refused(f"{folder}+{tmp_path / 'again'}")
     assert "a folder is missing beside a +" in refused(f"{folder}+")
 
 

@@ -339,8 +339,8 @@ class TestOwnership:
             f"warning: {teams[0]}, line 3, column 5: ALLOW User:pay READ on topic shop-eu from any "
             f"host: its file does not own this, but {teams[1]}, line 1, column 8 does",
             f"warning: {teams[2]}, line 1, column 8: ACLs on a topic PREFIXED shop- are owned by "
-            f"{teams[1]}, line 1, column 8 too, and either file, pruned alone, removes what the "
-            "other one wants",
+            f"{teams[1]}, line 1, column 8 too, and either file, pruned alone, removes the "
+            "other's ACLs",
         ]
         assert main(["plan", files[0], *teams, *SUPER, "-q", "-o", "github"]) == 0
         printed = capsys.readouterr()
@@ -404,7 +404,7 @@ acls:
         return "".join(
             f"{line}\n"
             for line in capsys.readouterr().err.splitlines()
-            if "none of it covers this" not in line
+            if "no entry of owns in its file" not in line
         )
 
     def test_first_and_last_acls(

@@ -107,14 +107,14 @@ class _Resource:
         self,
         reaching: list[Acl],
         everyones: list[tuple[int, Acl]],
-        asked: str | None,
+        host: str | None,
         kafka: KafkaVersion,
     ) -> None:
         self._reaching = reaching
         self._everyones = _ByHost(everyones)
-        self._asked = asked
+        self._host = host
         self._kafka = kafka
-        client = subject(WILDCARD if asked is None else asked, kafka=kafka)
+        client = subject(WILDCARD if host is None else host, kafka=kafka)
         self._hosts = {WILDCARD, *filter(client.comes_from, {acl.host for acl in reaching})}
         self._for_everyone: dict[bool, tuple[HostAnswer, ...]] = {}
 
@@ -125,7 +125,7 @@ class _Resource:
             principal,
             bool(allows and not denies),
             None if place is None else self._reaching[place],
-            () if denies or self._asked is not None else self._turned(own, bool(allows)),
+            () if denies or self._host is not None else self._turned(own, bool(allows)),
             bool(allows and denies),
         )
 

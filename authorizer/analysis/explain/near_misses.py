@@ -116,8 +116,8 @@ def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
 
 
 def _operation_kind(acl: Acl, question: Question) -> NearMissKind:
-    asked, granted = question.operation, acl.operation
-    implied = asked in IMPLIED_BY.get(granted, ()) or granted in IMPLIED_BY.get(asked, ())
+    operation, granted = question.operation, acl.operation
+    implied = operation in IMPLIED_BY.get(granted, ()) or granted in IMPLIED_BY.get(operation, ())
     return NearMissKind.OPERATION_NOT_IMPLIED if implied else NearMissKind.OPERATION
 
 

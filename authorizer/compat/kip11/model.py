@@ -143,8 +143,8 @@ def regrouped(entries: Iterable[Entry]) -> set[Acl]:
         tuple[PermissionType, frozenset[str], frozenset[Operation]], set[KafkaPrincipal]
     ] = {}
     for (permission, principal, granted), at in hosts.items():
-        meant = principals.setdefault((permission, frozenset(at), granted), set())
-        meant.add(_principal_in_log(principal))
+        members = principals.setdefault((permission, frozenset(at), granted), set())
+        members.add(_principal_in_log(principal))
     return {
         Acl._make((frozenset(who), permission, at_hosts, granted))
         for (permission, at_hosts, granted), who in principals.items()

@@ -1,11 +1,11 @@
 """Proves from files alone which records are committed.
 
-The high-water mark is not on disk, so a copy of a leader whose followers lag looks like
-one whose followers caught up. Proof is: a snapshot or an archive (only committed records
-go into one), being the only voter, or the same records in the folders of a majority. Those
-count as Kafka's leader counts them: once a majority holds a record of the newest leader's epoch,
-it and all before it; what is older may still lose to a voter of a later epoch.
-Pure. This module must not read anything.
+The high-water mark is not on disk, so a copy of a leader whose followers lag looks like one whose
+followers caught up. Proof is: a snapshot or an archive (only committed records go into one), being
+the only voter, or the same records in the folders of a majority. The majority counts as for Kafka's
+leader: once it holds a record of the newest leader's epoch, this record and all before it are
+committed. Older records may still lose to a voter of a later epoch. Pure. This module must not read
+anything.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix that a majority of ``voters`` shares for good, or that a snapshot has.
+    """The longest prefix that a majority of ``voters`` shares and must keep, or that a snapshot
+    has.
 
     Empty ``voters`` means that they are not known, so there is no majority. A copy without an id
     counts for no voter: it may be an observer's, or a second copy of one voter.
@@ -136,18 +137,18 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
 
 def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
     if not voters:
-        return "who votes is not known"
+        return "the voters are unknown"
     if len(_by_voter(copies, [copy.end for copy in copies], voters)) <= len(voters) // 2:
-        return "fewer than a majority of the voters' folders were given"
+        return "these are the folders of less than a majority of the voters"
     return "no majority holds a record of the newest epoch"
 
 
 def _held_for_good(
     place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
-    """How far a majority of the voters shares one copy's records and must keep them. It must if
-    the newest leader's epoch has begun by then, or if no voter without the records has a later
-    epoch to win an election with; for that all voters must be known."""
+    """The end of the records of one copy that a majority of the voters shares and must keep. It
+    must keep them if the newest leader's epoch begins among them. It must, too, if no voter without
+    them has a later epoch to win an election with; for this, all voters must be known."""
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
     newest = max(copy.epoch for copy in copies)
@@ -155,7 +156,7 @@ def _held_for_good(
         epoch = copies[place].epoch_before(end)
         if epoch is None:
             continue
-        others = [epochs[voter] for voter, held in ends.items() if held < end]
+        others = [epochs[voter] for voter, voter_end in ends.items() if voter_end < end]
         if epoch == newest or (len(ends) >= len(voters) and max(others, default=0) <= epoch):
             return end
     return 0

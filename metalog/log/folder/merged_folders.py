@@ -159,7 +159,7 @@ def _refuse_one_twice(logs: Sequence[DirectoryLog]) -> None:
     places = [log.folder.partition.resolve() for log in logs]
     for log, place in zip(logs, places, strict=True):
         if places.count(place) > 1:
-            raise InvalidSource(f"{log.path} was given twice; give each voter's folder once")
+            raise InvalidSource(f"{log.path} is named twice; name each voter's folder once")
 
 
 def _refuse_two_clusters(logs: Sequence[DirectoryLog]) -> None:

@@ -116,7 +116,7 @@ class SegmentReader:
         written = _end_hole(tail, self.position) if len(tail) == size else len(tail)
         problem = _why_no_torn_batch(tail, self._continuity.next_offset, written)
         if problem is None and not self._holds_zeros(self.position + len(tail), end):
-            problem = f"something stands behind {len(tail)} bytes of zeros"
+            problem = f"other bytes follow {len(tail)} bytes of zeros"
         if problem is None and not self._may_be_torn:
             problem = f"the file ends inside a batch, {size} bytes after its beginning"
         if problem is not None:
@@ -175,10 +175,10 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
 
 
 def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, int]:
-    """Where the batch with the offset ``wanted`` begins: its byte and its first offset.
+    """The position of the batch with the offset ``wanted``: its first byte and its first offset.
 
-    The batches before it are passed by their lengths and nothing else of them is checked. Where
-    these cannot be the lengths and offsets of a segment, the answer is the file's beginning.
+    The batches before it are skipped by their lengths, without other checks. If these cannot be the
+    lengths and offsets of a segment, the result is the file's beginning.
     """
     astray = found = (0, base_offset)
     reached, end = 0, file.size()
@@ -211,9 +211,9 @@ def _end_hole(data: bytes, position: int) -> int:
 
 
 def _is_whole_but_for_a_bit(frame: bytes) -> bool:
-    said = int.from_bytes(frame[CRC_PLACE])
+    stored = int.from_bytes(frame[CRC_PLACE])
     covered = frame[CRC_PLACE.stop :]
-    return is_one_bit_off(said ^ crc32c(covered), len(covered))
+    return is_one_bit_off(stored ^ crc32c(covered), len(covered))
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
@@ -228,20 +228,20 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
     if next_offset is not None and not head.startswith(
         next_offset.to_bytes(_OFFSET_END)[: len(head)]
     ):
-        return f"what stands here is not the batch of offset {next_offset}"
+        return f"these bytes are not the batch of offset {next_offset}"
     if len(head) > _MAGIC_PLACE and head[_MAGIC_PLACE] != _MAGIC:
-        return f"magic {head[_MAGIC_PLACE]} where {_MAGIC} must stand"
+        return f"magic {head[_MAGIC_PLACE]} is not {_MAGIC}"
     size = batch_size(head)
     if size is not None:
         if not HEADER_SIZE <= size <= MAX_BATCH_SIZE:
             return f"a batch cannot be {size} bytes long"
         if _hides_whole_batch(tail, size, written):
-            return f"a length of {size} bytes is wrong: a whole batch stands here"
+            return f"a length of {size} bytes is wrong: a complete batch begins here"
     return None
 
 
-def _hides_whole_batch(tail: bytes, said: int, written: int) -> bool:
-    """Whether ``tail`` begins with a complete batch whose length field, ``said``, is wrong.
+def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
+    """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
 
     It tries these ends: the end of the file and of the ``written`` bytes, each length that differs
     by one bit, and each position at which the next batch seems to begin.
@@ -251,7 +251,7 @@ def _hides_whole_batch(tail: bytes, said: int, written: int) -> bool:
     sizes = {
         len(tail),
         written,
-        *(LENGTH_END + (said - LENGTH_END ^ 1 << bit) for bit in range(31)),
+        *(LENGTH_END + (stated - LENGTH_END ^ 1 << bit) for bit in range(31)),
     }
     delta = int.from_bytes(tail[_LAST_OFFSET_DELTA], signed=True)
     following = int.from_bytes(tail[:_OFFSET_END]) + delta + 1

@@ -253,7 +253,7 @@ class WritableDirectoryLog:
         self._appender = self._opened_segment(partition)
         self.torn_tail = ends.torn_tail
         if self.torn_tail is not None:
-            _log.warning("cut off what was torn: %s", self.torn_tail)
+            _log.warning("cut off a torn tail: %s", self.torn_tail)
         self._epoch = max(ends.epoch, state.leader_epoch if state else 0) + 1
         elected = QuorumState(
             owned.node_id, self._epoch, -1, (owned.node_id,), min(owned.quorum.kraft_version, 1)

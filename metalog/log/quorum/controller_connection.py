@@ -49,9 +49,9 @@ class ControllerConnection:
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""
-        held, self._connection = self._connection, None
-        if held is not None:
-            held.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def ask_id(self) -> str | None:
         """The cluster's id, requested once; None if the controllers do not send it."""
@@ -130,9 +130,9 @@ class ControllerConnection:
                 raise InvalidSource(f"{self._path}: {error}") from None
 
     def _connected(self, address: Address) -> Connection:
-        held = self._connection
-        if held is not None and held.address == address:
-            return held
+        connection = self._connection
+        if connection is not None and connection.address == address:
+            return connection
         self.close()
         return self._take(Connection(address, self._settings))
 

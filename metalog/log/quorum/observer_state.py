@@ -1,4 +1,4 @@
-"""The state of a KIP-595 observer: answers in, log events and the next request out.
+"""The state of a KIP-595 observer: it takes answers, and gives log events and the next request.
 
 It finds the leader by asking any controller and following redirects; after a round of all
 controllers without a leader it says to pause. It also yields records above the high-water mark,
@@ -31,12 +31,12 @@ _INCONSISTENT_CLUSTER_ID: Final = 104
 
 
 class FollowVerdict(Enum):
-    """What an answer says about its sender, and so whom to ask next."""
+    """What an answer says about its sender; it determines the next controller to ask."""
 
     LEADS = auto()
     ASK_ON = auto()
     PAUSE = auto()
-    """All were asked, and there is no leader at the moment."""
+    """All controllers were asked, and none names a leader."""
 
 
 class Follower:
@@ -57,15 +57,15 @@ class Follower:
         self.seek(0)
 
     def seek(self, offset: int, before: int | None = None) -> None:
-        """Read from ``offset`` on, and forget all else but the epoch of the record
-        ``before`` it."""
+        """Read from ``offset`` on; ``before`` is the epoch of the record before it. Forget all
+        else."""
         self.position = offset
         self._epochs = Epochs(offset, before)
         self._continuity = Continuity(None if before is None else offset, before)
         self._reported_high_watermark = -1
 
     def begin_with(self, address: Address) -> None:
-        """Ask this one of ``controllers`` first."""
+        """Ask the controller at ``address`` first."""
         self._turn = self.controllers.index(address)
 
     def forget_leader(self) -> None:
@@ -80,24 +80,24 @@ class Follower:
         next controller in turn."""
         if self._leading is not None:
             return self._leading
-        told = self._endpoints.get(self.leader.id)
-        if told is not None and told not in self._avoided:
-            return told
+        endpoint = self._endpoints.get(self.leader.id)
+        if endpoint is not None and endpoint not in self._avoided:
+            return endpoint
         return self.controllers[self._turn % len(self.controllers)]
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """Records that were committed before the reading began are taken to be in the leader's
-        log."""
+        """The next position to fetch; records before the start of the reading count as the
+        leader's."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
         mark = -1 if self.high_watermark is None else self.high_watermark
         return FetchPosition(self.position, last, self.leader.epoch, mark)
 
-    def no_answer(self, asked: Address) -> FollowVerdict:
+    def no_answer(self, controller: Address) -> FollowVerdict:
         self._leading = None
-        self._avoided.add(asked)
+        self._avoided.add(controller)
         self._turn += 1
         if self._turn % len(self.controllers):
             return FollowVerdict.ASK_ON
@@ -110,34 +110,34 @@ class Follower:
         self._avoided.clear()
         return FollowVerdict.PAUSE
 
-    def handle_response(self, asked: Address, fetched: Fetched) -> FollowVerdict:
-        """Judge any answer; ``InvalidSource`` if asking again cannot help."""
+    def handle_response(self, controller: Address, fetched: Fetched) -> FollowVerdict:
+        """Take any answer; ``InvalidSource`` if a retry cannot help."""
         has_news = self._learn(fetched)
         if fetched.code == ErrorCode.NONE:
-            self._leading = asked
+            self._leading = controller
             self._avoided.clear()
             return FollowVerdict.LEADS
         self._leading = None
         if fetched.code not in _ELSEWHERE:
-            self.no_answer(asked)
-            raise InvalidSource(_refused(asked, fetched.code))
-        if has_news or self.target != asked:
+            self.no_answer(controller)
+            raise InvalidSource(_refused(controller, fetched.code))
+        if has_news or self.target != controller:
             return FollowVerdict.ASK_ON
-        return self.no_answer(asked)
+        return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
         """Whether the answer names a later leader than the known one."""
         self._endpoints.update(fetched.endpoints)
-        told, known = fetched.leader, self.leader
-        is_later = told.epoch > known.epoch or (
-            told.epoch == known.epoch and known.id < 0 <= told.id
+        named, known = fetched.leader, self.leader
+        is_later = named.epoch > known.epoch or (
+            named.epoch == known.epoch and known.id < 0 <= named.id
         )
         if is_later:
-            self.leader = told
+            self.leader = named
             self._avoided.clear()
         return is_later
 
-    def read(self, asked: Address, fetched: Fetched) -> list[LogEvent]:
+    def read(self, controller: Address, fetched: Fetched) -> list[LogEvent]:
         """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
         After a divergence the leader's high-water mark is ignored: one truncation may leave
@@ -148,7 +148,7 @@ class Follower:
             return [self._truncated(*fetched.diverging)]
         if fetched.snapshot is not None:
             return [self._without_beginning(fetched.snapshot), *self._mark(fetched)]
-        batches = self._batches(asked, fetched.records)
+        batches = self._batches(controller, fetched.records)
         return [*self._mark(fetched), *map(Appended, batches)]
 
     def _mark(self, fetched: Fetched) -> list[LogEvent]:
@@ -160,8 +160,8 @@ class Follower:
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
-        """Truncate at the diverging offset; before the start of the reading, begin again, lower. A
-        truncation below the high-water mark means that the old log no longer exists."""
+        """Truncate at the diverging offset. If that is before the start of the reading, begin again
+        there. A truncation below the high-water mark means that the old log no longer exists."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:
@@ -174,52 +174,52 @@ class Follower:
 
     def _without_beginning(self, snapshot: SnapshotId) -> LogEvent:
         """The events for a fetch of offset 0, which a leader answers with its newest snapshot. If
-        the log exists from its beginning, read it all the same, from behind its first batch, a
-        LEADER_CHANGE: the log has the history."""
+        the log exists from its beginning, read it instead, after its first batch (a LEADER_CHANGE):
+        the log has the history."""
         if self.position == 0 and self.log_start == 0:
             self.seek(1)
             return Gap(0, 1, lost=False)
         self.seek(snapshot.end_offset, snapshot.epoch)
         return SnapshotNeeded(snapshot)
 
-    def _batches(self, asked: Address, records: bytes) -> list[Batch]:
+    def _batches(self, controller: Address, records: bytes) -> list[Batch]:
         """The whole batches; the last may be cut off, and is fetched again."""
         batches, at = [], 0
         while (size := batch_size(records, at)) is not None and at + size <= len(records):
-            batch = self._decoded(asked, records, at)
+            batch = self._decoded(controller, records, at)
             at += size
             if batch.next_offset > self.position:
-                self._admit(asked, batch)
+                self._admit(controller, batch)
                 batches.append(batch)
         if records and not at:
-            raise self._damage(asked, "an answer without one whole batch")
+            raise self._damage(controller, "an answer without one whole batch")
         return batches
 
-    def _decoded(self, asked: Address, records: bytes, at: int) -> Batch:
+    def _decoded(self, controller: Address, records: bytes, at: int) -> Batch:
         try:
-            return decode_batch(records, at, file=str(asked))
+            return decode_batch(records, at, file=str(controller))
         except CorruptLog as error:
-            raise self._damage(asked, error.problem) from None
+            raise self._damage(controller, error.problem) from None
 
-    def _admit(self, asked: Address, batch: Batch) -> None:
+    def _admit(self, controller: Address, batch: Batch) -> None:
         is_first = self._continuity.next_offset is None
         if is_first and batch.base_offset > self.position:
-            raise self._damage(asked, f"the log goes on at offset {batch.base_offset} only")
+            raise self._damage(controller, f"the next records begin at offset {batch.base_offset}")
         try:
             self._continuity.admit(batch)
         except CorruptLog as error:
-            raise self._damage(asked, error.problem) from None
+            raise self._damage(controller, error.problem) from None
         self._epochs.extend(batch.epoch, batch.next_offset)
         self.position = batch.next_offset
 
-    def _damage(self, asked: Address, problem: str) -> CorruptLog:
-        advice = "what this controller sends is not a metadata log; look at its own copy"
-        return CorruptLog(problem, file=str(asked), offset=self.position, advice=advice)
+    def _damage(self, controller: Address, problem: str) -> CorruptLog:
+        advice = "this controller's answer is not a metadata log; check its own copy"
+        return CorruptLog(problem, file=str(controller), offset=self.position, advice=advice)
 
 
-def _refused(asked: Address, code: int) -> str:
+def _refused(controller: Address, code: int) -> str:
     if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        return f"{asked}: following the log needs CLUSTER_ACTION on the cluster; grant it"
+        return f"{controller}: following the log needs CLUSTER_ACTION on the cluster; grant it"
     if code == _INCONSISTENT_CLUSTER_ID:
-        return f"{asked} is of another cluster; give the controllers of one quorum"
-    return f"{asked}: the controller refuses to be followed: {error_name(code)}"
+        return f"{controller} is of another cluster; give the controllers of one quorum"
+    return f"{controller}: the controller refuses to be followed: {error_name(code)}"

@@ -28,7 +28,7 @@ class TopicAddress(NamedTuple):
 
     @property
     def transactional_id(self) -> str:
-        """With it all writers of the topic fence each other."""
+        """The id by which the topic's writers fence each other."""
         return self.topic + WRITER_SUFFIX
 
 
@@ -46,8 +46,8 @@ def parse_address(text: str) -> TopicAddress:
 
 def split_snapshots(text: str) -> tuple[str, str | None]:
     """The address and the DIR of ``ADDRESS[?snapshots=DIR]``; None without a DIR."""
-    address, asked, query = text.partition("?")
+    address, mark, query = text.partition("?")
     folder = query.removeprefix(_SNAPSHOTS)
-    if asked and (folder == query or not folder):
+    if mark and (folder == query or not folder):
         raise InvalidSource(f"{text}: after the ? only {_SNAPSHOTS}DIR is known")
     return address, folder or None

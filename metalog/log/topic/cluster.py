@@ -81,8 +81,8 @@ class TopicCluster:
         return None if found.error else TopicFacts(len(found.partitions), self._topic_settings())
 
     def create(self, settings: Mapping[str, str]) -> TopicFacts:
-        """Create the topic with one partition and the cluster's replication factor; one that
-        another program created meanwhile will do."""
+        """Create the topic with one partition and the cluster's replication factor. A topic that
+        another program has just created is used."""
         wanted = _admin.NewTopic(self.address.topic, 1, config=dict(settings))
         try:
             self._administered(
@@ -121,13 +121,15 @@ class TopicCluster:
         return found
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
-        """``live`` messages are awaited at the cluster. Otherwise the end is reported at once, so
-        a reader passes a log's end that is not a message."""
+        """The messages from offset ``start`` on. With ``live`` the cluster answers only when a
+        message comes. Otherwise it reports the end at once, so a reader gets past offsets at the
+        end that have no message."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 
     def transactions(self) -> Transactions:
-        """``InvalidTarget`` if no writer is allowed, or the cluster does not answer."""
+        """A claimed writer; ``InvalidTarget`` if none is allowed, or the cluster does not
+        answer."""
         own = {
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
@@ -378,9 +380,9 @@ def _unread(
     error: BaseException,
     what: str = "cannot be read",
 ) -> InvalidSource:
-    said = f"{address}: {what}: {troubles.why(error)}"
+    text = f"{address}: {what}: {troubles.why(error)}"
     passes = (may_pass(error) or troubles.is_down) and not troubles.is_refused
-    return Unanswered(said) if passes else InvalidSource(said)
+    return Unanswered(text) if passes else InvalidSource(text)
 
 
 def watermarks(consumer: Any, address: TopicAddress, timeout_s: float = TIMEOUT_S) -> TopicEnds:

@@ -204,9 +204,9 @@ class TopicLog:
             raise InvalidSource(
                 f"{self.path}: there is no snapshot {id}: no folder of snapshots is"
             )
-        if id not in (held := self._in_folder()):
+        if id not in (files := self._in_folder()):
             raise InvalidSource(f"{self._folder}: there is no snapshot {id}")
-        return read_snapshot_file(held[id], self._files)
+        return read_snapshot_file(files[id], self._files)
 
     def _known(self) -> TopicEnds:
         if self._ends is None:
@@ -328,10 +328,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:
-        return (
-            f"it has {counted(facts.partitions, 'partition')}; a log has one, in which all"
-            " is in order"
-        )
+        return f"it has {counted(facts.partitions, 'partition')}; a log has one"
     if "compact" in policies:
         return (
             "the topic is compacted, which removes records; give a topic with cleanup.policy=delete"
@@ -339,7 +336,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
     for key in ("retention.ms", "retention.bytes"):
         if "delete" in policies and settings.get(key) not in _FOREVER:
             return (
-                f"its {key} is {settings.get(key)}, so that records will go; the topic of a log"
+                f"its {key} is {settings.get(key)}, which deletes records; the topic of a log"
                 f" has {key}=-1"
             )
     return None

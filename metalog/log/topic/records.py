@@ -214,7 +214,7 @@ class Assembler:
             raise self._corrupt(
                 message,
                 f"its writer knew the log up to offset {header.follows} only, not to {last.end}:"
-                " there were two",
+                " two programs wrote",
             )
 
     def _gap_before(self, message: Stored, header: AppendHeader) -> Iterator[Gap]:

@@ -34,8 +34,8 @@ def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
         ValueError: the bytes are not a keystore, the password is wrong, or the keystore has no key
             with a certificate.
     """
-    given = None if store_password is None else store_password.encode()
-    key, certificate, chain = load_key_and_certificates(data, given)
+    store_bytes = None if store_password is None else store_password.encode()
+    key, certificate, chain = load_key_and_certificates(data, store_bytes)
     if key is None or certificate is None:
         raise ValueError("no private key with its certificate is in the keystore")
     password = secrets.token_urlsafe()

@@ -170,7 +170,7 @@ class PasswordClient:
                 future.set_exception(error)
             return
         for entity, future in values.items():
-            trouble = errors.get(entity, "the node says nothing about it")
+            trouble = errors.get(entity, "the node did not answer about it")
             if trouble is None:
                 future.set_result(None)
             else:

@@ -151,7 +151,7 @@ class ClientSession:
 
     def _begin_login(self, body: Body) -> bytes:
         if self._credentials is None:
-            raise RuntimeError("nobody asked for a login")
+            raise RuntimeError("no login was requested")
         mechanism = self._credentials.mechanism
         if body.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             offered = ", ".join(body.mechanisms) or "none"
@@ -169,7 +169,7 @@ class ClientSession:
 
     def _go_on(self, body: Body) -> bytes:
         if self._exchange is None:
-            raise RuntimeError("nobody asked for a login")
+            raise RuntimeError("no login was requested")
         if body.error_code != ErrorCode.NONE:
             why = " ".join((body.error_message or "").split())[:200]
             refusal = AuthenticationFailed if body.error_code in _OF_THE_LOGIN else LoginPutOff

@@ -82,8 +82,8 @@ class CommandOptions(NamedTuple):
 
     def of(self, option: str) -> list[str]:
         """The values of ``option``; as in kafka-acls, all but transactional ids are trimmed."""
-        given = self.values.get(option, ())
-        return [*given] if option == "--transactional-id" else [_trimmed(text) for text in given]
+        values = self.values.get(option, ())
+        return [*values] if option == "--transactional-id" else [_trimmed(text) for text in values]
 
     def has(self, option: str) -> bool:
         return option in self.flags or bool(self.values.get(option))
@@ -144,10 +144,10 @@ def entries_of(options: CommandOptions) -> EntriesByResource:
 
 
 def _action(options: CommandOptions) -> AclAction:
-    given = [action for action in AclAction if action.value in options.flags]
-    if len(given) != 1:
+    actions = [action for action in AclAction if action.value in options.flags]
+    if len(actions) != 1:
         raise InvalidRequest("Command must include exactly one action: --list, --add, --remove.")
-    return given[0]
+    return actions[0]
 
 
 def _check(options: CommandOptions) -> None:

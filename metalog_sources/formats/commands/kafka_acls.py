@@ -48,9 +48,9 @@ def _entries(command: Command) -> Iterator[AclEntry]:
     options = _read_options(words[1:], variables, position)
     for action in _ACTIONS:
         if action in options.flags and action != AclAction.ADD.value:
-            raise fault(position, f"{action} says no ACL that is wanted; only --add does")
+            raise fault(position, f"{action} names no wanted ACL; only --add does")
     if AclAction.ADD.value not in options.flags:
-        raise fault(position, "has no --add, so it says no ACL that is wanted")
+        raise fault(position, "has no --add, so it names no wanted ACL")
     if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
         raise fault(
             position, f"a command expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it"
@@ -74,12 +74,12 @@ def _read_options(
         if option in (*FLAGS, *_ACTIONS) and not equals:
             flags.add(option)
         elif option in VALUED or option in CONNECTING:
-            given = value if equals else next(rest, None)
-            if given is None:
+            text = value if equals else next(rest, None)
+            if text is None:
                 raise fault(position, f"{option} has no value")
-            if option in VALUED and variables & {word, given}:
-                raise fault(position, f"{option} has a variable, {given}; write what it stands for")
-            values.setdefault(option, []).append(given)
+            if option in VALUED and variables & {word, text}:
+                raise fault(position, f"{option} has a variable, {text}; write what it stands for")
+            values.setdefault(option, []).append(text)
         else:
             known = (*VALUED, *FLAGS, AclAction.ADD.value, *CONNECTING)
             raise fault(position, f"unknown option {option!r}; {near(option, known)}")

@@ -66,7 +66,7 @@ def text_of(node: Node, what: str) -> str:
     if isinstance(node, Text) and node.value is not None:
         if has_half_pair(node.value):
             raise fault(
-                node.position, f"{what} holds half a surrogate pair, which is not a character"
+                node.position, f"{what} has half a surrogate pair, which is not a character"
             )
         return node.value
     kind = "empty" if isinstance(node, Text) else "not text"
@@ -95,14 +95,14 @@ def items_of(node: Node, what: str) -> Sequence[Node]:
 def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
     """A mapping's values by key; a repeated key, or one that is not in ``known``, is an error."""
     if not isinstance(node, Fields):
-        said = f", such as {', '.join(known)}" if known else ""
-        raise fault(node.position, f"{what} is not a mapping; write keys and values{said}")
+        examples = f", such as {', '.join(known)}" if known else ""
+        raise fault(node.position, f"{what} is not a mapping; write keys and values{examples}")
     found: dict[str, Node] = {}
     for key, value in node.pairs:
         name = text_of(key, "a key")
         if known is not None and name not in known:
             raise fault(key.position, f"unknown key {name!r} in {what}; {near(name, known)}")
         if name in found:
-            raise fault(key.position, f"the key {name!r} stands twice in {what}")
+            raise fault(key.position, f"the key {name!r} is repeated in {what}")
         found[name] = value
     return found

@@ -222,8 +222,8 @@ def read_user(node: Node) -> ScramUser:
     iterations = whole_number(written)
     if iterations is None:
         raise fault(found["iterations"].position, f"iterations is not a number: {written!r}")
-    given = [key for key in SECRET_KEYS if key in found]
-    if given and len(given) < len(SECRET_KEYS):
+    present = [key for key in SECRET_KEYS if key in found]
+    if present and len(present) < len(SECRET_KEYS):
         raise fault(node.position, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
     salt, stored, server = (_bytes(found[key], key) if key in found else b"" for key in SECRET_KEYS)
     user = text_of(found["user"], "user")

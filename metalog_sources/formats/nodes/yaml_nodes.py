@@ -38,11 +38,11 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
             if mark is None
             else FilePosition(file, mark.line + 1, mark.column + 1)
         )
-        said = " ".join(str(error.problem or error.context).split())
-        raise fault(position, f"not YAML: {said}") from None
+        problem = " ".join(str(error.problem or error.context).split())
+        raise fault(position, f"not YAML: {problem}") from None
     except yaml.YAMLError as error:
-        said = getattr(error, "reason", None) or " ".join(str(error).split())
-        raise InvalidRequest(f"{file}: not YAML: {said}") from None
+        problem = getattr(error, "reason", None) or " ".join(str(error).split())
+        raise InvalidRequest(f"{file}: not YAML: {problem}") from None
 
 
 class _Builder:

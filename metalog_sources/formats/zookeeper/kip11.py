@@ -64,9 +64,9 @@ def read_kip11(
 
 
 def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[AclEntry]:
-    given = fields_of(node, "an ACL", _KEYS)
+    fields = fields_of(node, "an ACL", _KEYS)
     found: dict[str, Node] = {}
-    for key, value in given.items():
+    for key, value in fields.items():
         singular = _SINGULAR.get(key, key)
         if singular in found:
             raise fault(value.position, f"{singular} and {key} are one thing; give one")
@@ -97,9 +97,9 @@ def principal_of(text: str, is_draft: bool) -> str:
         return WILDCARD_PRINCIPAL
     if is_draft and ":" not in text:
         return f"User:{text}"
-    for written, meant in _PRINCIPAL_TYPES.items():
+    for written, prefix in _PRINCIPAL_TYPES.items():
         if text.startswith(written):
-            return meant + text.removeprefix(written)
+            return prefix + text.removeprefix(written)
     return text
 
 

@@ -66,7 +66,7 @@ def test_copies_without_a_name_count_for_no_voter() -> None:
 
 def test_where_nobody_knows_who_votes_only_a_snapshot_proves() -> None:
     agreement = agree([copy(1, 9), copy(2, 9)], ())
-    assert (agreement.committed, agreement.why) == (0, "who votes is not known")
+    assert (agreement.committed, agreement.why) == (0, "the voters are unknown")
     assert proven(copy(1, 9, snap=3), copy(2, 9), voters=()) == 3
 
 

@@ -61,4 +61,4 @@ def test_a_deposed_leaders_records_are_not_read_for_those_of_a_snapshot() -> Non
 def test_folders_that_prove_nothing_say_why() -> None:
     log = FoldersLog([node(1, FIRST, batch(1, ace(1)))])
     assert log.bounds()[:4] == (0, 0, 0, 0)
-    assert log.bounds().why == "fewer than a majority of the voters' folders were given"
+    assert log.bounds().why == "these are the folders of less than a majority of the voters"

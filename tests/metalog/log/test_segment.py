@@ -97,7 +97,7 @@ def test_zeros_are_a_torn_tail_only_to_the_end_of_the_file(
     assert torn.torn_tail is not None
     assert torn.torn_tail.size == 1000
     hidden = whole + bytes(1000) + batch(1, 100) + behind
-    with pytest.raises(CorruptLog, match="behind 300 bytes of zeros"):
+    with pytest.raises(CorruptLog, match="follow 300 bytes of zeros"):
         list(SegmentReader(MemoryReadable(hidden), "a.log", Continuity(0), may_be_torn=True))
 
 

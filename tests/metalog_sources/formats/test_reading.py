@@ -148,7 +148,7 @@ MISTAKES = {
     ),
     RULE.replace("User:a", "{a: b}"): "a, line 1, column 15: principal is not text; write a text",
     RULE.replace("t}", "t, resourceName: u}"): (
-        "a, line 1, column 78: the key 'resourceName' stands twice in an ACL"
+        "a, line 1, column 78: the key 'resourceName' is repeated in an ACL"
     ),
     RULE.replace("t}", "t, expires: soon}"): (
         "a, line 1, column 87: expires is not a date: 'soon'; write it as 2026-12-31"
@@ -395,7 +395,7 @@ kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster 
     ("command", "said"),
     [
         ("rm -rf /", "a.sh, line 1, column 1: 'rm' is not a kafka-acls command"),
-        ("kafka-acls --list", "--list says no ACL that is wanted; only --add does"),
+        ("kafka-acls --list", "--list names no wanted ACL; only --add does"),
         ("kafka-acls --topic t --allow-principal User:a", "has no --add"),
         (
             "kafka-acls --add --topic t",
