@@ -76,13 +76,13 @@ class Forwarder:
         """Stop waiting for answers, then close the connections."""
         self._is_closing.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        while (held := self._idle_connection()) is not None:
-            held.close()
+        while (connection := self._idle_connection()) is not None:
+            connection.close()
 
     def _until_answered(
         self, request: bytes, principal: KafkaPrincipal, address: bytes, deadline: float
     ) -> bytes:
-        trouble = "nobody was asked"
+        trouble = "no controller was tried"
         while (left := deadline - self._monotonic_s()) > 0 and not self._is_closing.is_set():
             turn = self._turn
             try:

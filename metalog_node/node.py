@@ -338,9 +338,9 @@ class Node:
         opened = OpenListener(context, self._services())
         bound = await opened.open()
         self._open[listener.name] = opened
-        told = self.addresses[listener.name]
-        host = socket.getfqdn() if told.host in ANY_ADDRESS else told.host
-        self.addresses[listener.name] = Address(host, told.port or bound.port)
+        advertised = self.addresses[listener.name]
+        host = socket.getfqdn() if advertised.host in ANY_ADDRESS else advertised.host
+        self.addresses[listener.name] = Address(host, advertised.port or bound.port)
         _log.info("listener %s is open on %s", listener.name, bound)
         self._on_open(listener, bound)
 
@@ -367,7 +367,7 @@ class Node:
         return self.authorizer.index
 
     def _known_cluster_id(self) -> str:
-        """The cluster id; empty until the log's owner has told it."""
+        """The cluster id; empty until the log's owner has sent it."""
         if self._topic is not None:
             return self._topic.cluster_id
         heard = None if self._log is None else self._log.known_cluster_id

@@ -1,10 +1,10 @@
-"""Requests that go topic by topic, for a program around a node, which answers for each topic.
+"""Helps a program around a node to answer requests topic by topic.
 
 A program's answer becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
-today's clients speak. All topics of a request are authorized in one call. A topic whose name the
-client may not know is answered with TOPIC_AUTHORIZATION_FAILED, whether it exists or not. The
-program runs on the event loop, which a long answer leaves to others now and then. This module
-must not know what is in a topic.
+today's clients speak. All topics of a request are authorized in one call. The answer about a topic
+that the client may not describe is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The
+program runs on the event loop; a long answer yields to other work now and then. This module must
+not know what is in a topic.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ of kio's part of the response that differ from an empty one without an error."""
 _METADATA_VERSION: Final = 8
 _LOOKED_AGAIN_S: Final = 0.02
 _PAUSES: Final = 5
-"""A Fetch without news pauses this many times as long as one look takes."""
+"""A Fetch without new records pauses for this multiple of the time of one attempt."""
 _SLICE: Final = 100
 """How many topics and partitions are answered in some milliseconds."""
 _NO_TIME: Final = timedelta()
@@ -61,7 +61,7 @@ _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 
 
 class _Shape(NamedTuple):
-    """What Kafka calls the levels of a request, and of its answer, from the outside in."""
+    """Kafka's names of the levels of a request and of its answer, from the outside in."""
 
     name: str
     version: int
@@ -142,17 +142,22 @@ async def _answer(services: Services, question: IncomingRequest, outcome: Outcom
 
 
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
-    """Metadata of a node that is the one broker and leads each of ``topics``, of one partition."""
+    """Metadata for a node that is the only broker, and leads all ``topics``, each with one
+    partition."""
 
     async def answer(services: Services, question: IncomingRequest) -> Body:
-        known, asked = topics(), question.request.body.topics
-        names = sorted(known) if asked is None else list(dict.fromkeys(each.name for each in asked))
-        allowed = await _may_apart(services, question, names, log_denied=asked is not None)
+        known, requested = topics(), question.request.body.topics
+        names = (
+            sorted(known)
+            if requested is None
+            else list(dict.fromkeys(each.name for each in requested))
+        )
+        allowed = await _may_apart(services, question, names, log_denied=requested is not None)
         outcomes: list[tuple[str, Mapping[str, Any] | None]] = []
         for name in names:
             if name in allowed:
                 outcomes.append((name, None if name in known else UNKNOWN_TOPIC))
-            elif asked is not None:
+            elif requested is not None:
                 outcomes.append((name, _DENIED))
         return await asyncio.to_thread(_metadata, services, question, outcomes)
 
@@ -164,13 +169,14 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]
 
 
 def topics_of(question: IncomingRequest) -> list[str]:
-    """The names of the topics in a Produce, a Fetch or a ListOffsets."""
+    """The names of the topics in a Produce, Fetch or ListOffsets request."""
     shape = _SHAPES[question.request.head.api_key]
     return [getattr(each, shape.topic) for each in getattr(question.request.body, shape.topics)]
 
 
 def _references(question: IncomingRequest) -> list[str]:
-    """The same names, for each reference that Kafka counts: a partition, but in ListOffsets."""
+    """The same names, once for each reference that Kafka counts: each partition, except in
+    ListOffsets."""
     shape = _shape(question)
     if question.request.head.api_key == LIST_OFFSETS:
         return topics_of(question)
@@ -182,7 +188,7 @@ def _references(question: IncomingRequest) -> list[str]:
 
 
 def only(question: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
-    """The request of ``question``, of ``topics`` alone."""
+    """The request in ``question``, restricted to ``topics``."""
     shape, body = _SHAPES[question.request.head.api_key], question.request.body
     kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
     head, client_id = question.request.head, question.request.client_id
@@ -205,7 +211,7 @@ def denied(question: IncomingRequest) -> Body:
 
 
 def may(services: Services, question: IncomingRequest, topic: str) -> bool:
-    """Whether the asker may do to ``topic`` what is asked."""
+    """Whether the request is authorized for ``topic``."""
     return bool(may_all(services, question, [topic]))
 
 
@@ -228,20 +234,20 @@ def may_all(
 
 
 def _silent(action: Action) -> Action:
-    """Of a name that is only left out where it is refused."""
+    """The action for a name that is only left out if it is denied: a denial is not logged."""
     return Action(
         action.operation, action.resource, action.resource_reference_count, log_if_denied=False
     )
 
 
 def answered(question: IncomingRequest, outcome: Outcome) -> Body:
-    """The answer that tells ``outcome`` of each partition."""
+    """The answer with ``outcome`` for each partition."""
     results = [_topic_result(question, topic, outcome) for topic in _topics(question)]
     return _whole(question, results)
 
 
 async def _answered_in_slices(question: IncomingRequest, outcome: Outcome) -> Body:
-    """The same, while others are served."""
+    """The same, in slices that let the event loop serve others."""
     results, done = [], 0
     for topic in _topics(question):
         results.append(_topic_result(question, topic, outcome))
@@ -288,7 +294,7 @@ async def _may_apart(
     *,
     log_denied: bool = True,
 ) -> Collection[str]:
-    """``may_all``, on a thread where there are many."""
+    """``may_all``, on a thread if there are many."""
     ask = partial(may_all, services, question, topics, log_denied=log_denied)
     return await asyncio.to_thread(ask) if len(topics) > _SLICE else ask()
 
@@ -298,7 +304,7 @@ def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:
 
 
 def refused(question: IncomingRequest, error: ApiError) -> Body:
-    """The answer that tells ``error`` of each partition."""
+    """The answer with ``error`` for each partition."""
     code = {"error_code": error_fields(error)["error_code"]}
     return answered(question, lambda topic, part: code)
 

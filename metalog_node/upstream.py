@@ -62,11 +62,11 @@ class Upstream:
         """
         head = question.request.head
 
-        def asked() -> R:
+        def converted() -> R:
             answer = self._ask(question.payload)
             return then(read_response(answer, response_type(head.api_key, head.version)))
 
-        return self._threads.submit(asked)
+        return self._threads.submit(converted)
 
     def close(self) -> None:
         """Wait for the requests in flight, and close the connections."""

@@ -315,7 +315,7 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
             return Instant(_micros(local.replace(tzinfo=UTC)), True)
         return zone.instant(local, where)
     except (ValueError, OverflowError):
-        raise InvalidRequest(f"no time: {found[0].strip()} is none") from None
+        raise InvalidRequest(f"no time: {found[0].strip()} is not a valid time") from None
 
 
 def _time_of(wrapping: dict[str, Any], zone: Zone) -> Instant | None:

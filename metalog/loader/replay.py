@@ -100,7 +100,7 @@ class Loader:
         self._begin_at(NOTHING, MetadataDelta(self.image))
 
     def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
-        """Forget everything after ``taken``, where ``delta`` begins."""
+        """Drop everything after ``taken``, where ``delta`` begins."""
         self._delta = delta
         self._size = Size()
         self._snapshot: SnapshotId | None = None

@@ -60,7 +60,7 @@ def acl_values(acls: Iterable[tuple[Uuid, Acl]]) -> Iterator[bytes]:
 
 
 class _Texts(dict[str, bytes]):
-    """Each encoded once."""
+    """Caches each text's bytes."""
 
     def __missing__(self, text: str) -> bytes:
         encoded = self[text] = _text(text)

@@ -45,8 +45,7 @@ _SHOWN: Final = 100
 
 
 class LoginRefused(InvalidRequest):
-    """The same answer, in Kafka's words, to every login that fails; only the log has the
-    reason."""
+    """The answer, in Kafka's words, to every login that fails; only the log has the reason."""
 
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -164,30 +163,32 @@ class _Scram:
 
     def _first(self, message: str) -> str:
         self._next = _nothing_more
-        asked = read_client_first(message)
-        if _is_too_long(asked.user):
+        client_first = read_client_first(message)
+        if _is_too_long(client_first.user):
             raise ValueError(_TOO_LONG)
-        self._user = asked.user
-        if asked.authorization_id not in ("", asked.user):
+        self._user = client_first.user
+        if client_first.authorization_id not in ("", client_first.user):
             raise ValueError("the client asks to act as somebody else")
-        known = self._users.scram(self._mechanism, asked.user)
-        shown_as = f"{asked.user}{_DELEGATED}" if asked.is_by_token else asked.user
+        known = self._users.scram(self._mechanism, client_first.user)
+        shown_as = (
+            f"{client_first.user}{_DELEGATED}" if client_first.is_by_token else client_first.user
+        )
         dummy = self._users.dummy(self._mechanism, shown_as)
-        trouble = self._trouble(asked, known)
+        trouble = self._trouble(client_first, known)
         shown = dummy if known is None or trouble else known
-        nonce = asked.nonce + self._nonce
+        nonce = client_first.nonce + self._nonce
         answer = server_first(nonce, shown)
         self._next = lambda message: self._final(
-            message, asked, nonce, answer, credential=shown, trouble=trouble
+            message, client_first, nonce, answer, credential=shown, trouble=trouble
         )
         return answer
 
-    def _trouble(self, asked: ClientFirst, known: ScramCredential | None) -> str | None:
+    def _trouble(self, client_first: ClientFirst, known: ScramCredential | None) -> str | None:
         """Why this login fails whatever the password is; None if it need not."""
         name = self._mechanism.mechanism_name
         if known is None:
             return f"nobody of that name logs in by {name}"
-        if asked.is_by_token:
+        if client_first.is_by_token:
             return "delegation tokens log in nowhere here"
         if known.iterations < MIN_ITERATIONS:
             return f"fewer than {MIN_ITERATIONS} iterations; set the password again"
@@ -196,7 +197,7 @@ class _Scram:
     def _final(
         self,
         message: str,
-        asked: ClientFirst,
+        client_first: ClientFirst,
         nonce: str,
         server_first_message: str,
         *,
@@ -205,11 +206,11 @@ class _Scram:
     ) -> str:
         self._next = _nothing_more
         final = read_client_final(message)
-        if final.channel_binding != asked.gs2_header.encode():
+        if final.channel_binding != client_first.gs2_header.encode():
             raise ValueError("its channel binding is not that of its first message")
         if final.nonce != nonce:
             raise ValueError("its nonce is not that of the exchange")
-        text = ",".join((asked.bare, server_first_message, final.without_proof)).encode()
+        text = ",".join((client_first.bare, server_first_message, final.without_proof)).encode()
         mechanism, (_, stored_key, server_key, _) = self._mechanism, credential
         is_proven = is_client_proof(mechanism, stored_key, final.proof, text)
         signature = server_signature(mechanism, server_key, text)

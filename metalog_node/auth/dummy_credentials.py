@@ -81,8 +81,8 @@ class _Candidate(NamedTuple):
 
 
 class DummyCredentials:
-    """``known`` are the credentials of all users, by mechanism and name; ``secret`` is the key
-    where nobody logs in by a mechanism."""
+    """``known`` are the credentials of all users, by mechanism and name; ``secret`` is the key for
+    a mechanism without users."""
 
     def __init__(
         self, known: Mapping[ScramMechanism, Mapping[str, ScramCredential]], secret: bytes

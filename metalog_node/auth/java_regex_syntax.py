@@ -144,8 +144,8 @@ def _is_before_last_line_end(text: str, place: int) -> bool:
     return rest in ("", "\r\n") or (len(rest) == 1 and rest in _LINE_ENDS)
 
 
-def _is_no(held: _Test, character: str) -> bool:
-    return not held(character)
+def _is_no(test: _Test, character: str) -> bool:
+    return not test(character)
 
 
 def _is_between(first: str, last: str, character: str) -> bool:
@@ -161,7 +161,7 @@ def _is_in_either_case(test: _Test, character: str) -> bool:
     return test(character) or (character.isascii() and test(character.swapcase()))
 
 
-_MEANT: Final[Mapping[str, Node]] = {
+_NODES: Final[Mapping[str, Node]] = {
     ".": OneOf(partial(_is_no, _LINE_ENDS.__contains__)),
     "^": Assertion(_is_at_begin),
     "$": Assertion(_is_before_last_line_end),
@@ -234,10 +234,10 @@ class _Reading:
             return self._escaped()
         self.at += 1
         if character in _SPECIAL:
-            meant = _MEANT.get(character)
-            if meant is None:
+            node = _NODES.get(character)
+            if node is None:
                 raise InvalidRequest(f"{character} is where a character is expected")
-            return meant
+            return node
         return OneOf(self._cased(character.__eq__))
 
     def _group(self, depth: int) -> Node:

@@ -40,14 +40,14 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     "sasl.client.callback.handler.class": _LOGINS,
     "sasl.login.class": _LOGINS,
     "max.connections.per.ip.overrides": RefusedKey(
-        "take it out, and set max.connections.per.ip to the least of them"
+        "take it out, and set max.connections.per.ip to the lowest of them"
     ),
     CREATION_RATE: RefusedKey("take it out, and limit by max.connections", frozenset((NO_LIMIT,))),
     "ssl.engine.factory.class": _OPENSSL,
     "ssl.provider": _OPENSSL,
     "security.providers": _OPENSSL,
     "ssl.protocol": RefusedKey(
-        "say by ssl.enabled.protocols which versions are spoken", frozenset(("TLSv1.3", "TLS"))
+        "name the versions in ssl.enabled.protocols", frozenset(("TLSv1.3", "TLS"))
     ),
     "ssl.trustmanager.algorithm": RefusedKey(_OPENSSL.do, frozenset(("PKIX",))),
     "ssl.keystore.key": _IN_A_FILE,
@@ -56,7 +56,7 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
         "put them into a PEM file, and name that by ssl.truststore.location"
     ),
     "config.providers": RefusedKey(
-        "write the values themselves: ${…} would be taken as it stands, be it a password"
+        "write the values themselves: ${…} would be taken literally, even as a password"
     ),
 }
 OF_LISTENERS: Final = (
@@ -95,7 +95,7 @@ def is_harmless(key: str) -> bool:
     )
 
 
-def refuse_what_restricts(given: LocatedProperties, listeners: Collection[str]) -> None:
+def refuse_what_restricts(properties: LocatedProperties, listeners: Collection[str]) -> None:
     """Refuse keys that restrict access and are not supported.
 
     ``listeners`` are the names of the listeners whose ``listener.name.NAME.`` keys count.
@@ -103,10 +103,10 @@ def refuse_what_restricts(given: LocatedProperties, listeners: Collection[str]) 
     Raises:
         ConfigException: names the first such key.
     """
-    for key, value in given.properties.items():
+    for key, value in properties.properties.items():
         refused = REFUSED.get(_without_listener(key, listeners))
         if refused is not None and value.strip() and value.strip() not in refused.harmless:
-            raise given.wrong(
+            raise properties.wrong(
                 key, f"is not supported here, and ignoring it could allow more; {refused.do}"
             )
 

@@ -29,7 +29,7 @@ _SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""Such a password fits, with the longest name, into the frames accepted before a login."""
+"""The longest password: it fits, with the longest name, into a frame before a login."""
 _SHOWN: Final = 100
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (
@@ -68,22 +68,24 @@ class SaslKeys(NamedTuple):
         return f"SaslKeys({self.mechanisms!r}, [hidden])"
 
 
-def tls_files(given: LocatedProperties, listener: Listener) -> TlsFiles:
+def tls_files(properties: LocatedProperties, listener: Listener) -> TlsFiles:
     name = listener.name
     for kind in ("ssl.keystore.type", "ssl.truststore.type"):
-        key, value = given.of_listener(name, kind)
+        key, value = properties.of_listener(name, kind)
         if value is not None and value.upper() != "PEM":
-            raise given.wrong(key, "only PEM is supported; convert it and set PEM")
-    key, identity = given.of_listener(name, "ssl.keystore.location")
+            raise properties.wrong(key, "only PEM is supported; convert it and set PEM")
+    key, identity = properties.of_listener(name, "ssl.keystore.location")
     if identity is None:
-        raise given.wrong(key, f"is missing; {name} needs a PEM file with its key and certificates")
-    _, trusted = given.of_listener(name, "ssl.truststore.location")
-    _, password = given.of_listener(name, "ssl.key.password")
-    key, client_auth = _client_auth(given, listener)
+        raise properties.wrong(
+            key, f"is missing; {name} needs a PEM file with its key and certificates"
+        )
+    _, trusted = properties.of_listener(name, "ssl.truststore.location")
+    _, password = properties.of_listener(name, "ssl.key.password")
+    key, client_auth = _client_auth(properties, listener)
     if client_auth not in ("none", "requested", "required"):
-        raise given.wrong(key, "give none, requested or required")
+        raise properties.wrong(key, "give none, requested or required")
     if client_auth != "none" and trusted is None:
-        raise given.wrong(
+        raise properties.wrong(
             key, "ssl.truststore.location is missing: it names the trusted certificates"
         )
     return TlsFiles(
@@ -91,98 +93,100 @@ def tls_files(given: LocatedProperties, listener: Listener) -> TlsFiles:
         password,
         None if trusted is None else Path(trusted),
         client_auth,  # type: ignore[arg-type]  # checked above
-        _tls_limits(given, name),
+        _tls_limits(properties, name),
     )
 
 
-def _tls_limits(given: LocatedProperties, name: str) -> TlsLimits:
-    key, text = given.of_listener(name, PROTOCOLS)
+def _tls_limits(properties: LocatedProperties, name: str) -> TlsLimits:
+    key, text = properties.of_listener(name, PROTOCOLS)
     try:
         versions = protocols(text)
-        key, text = given.of_listener(name, SUITES)
+        key, text = properties.of_listener(name, SUITES)
         return limits(versions, text)
     except InvalidRequest as error:
-        raise given.wrong(key, str(error)) from None
+        raise properties.wrong(key, str(error)) from None
 
 
-def _client_auth(given: LocatedProperties, listener: Listener) -> tuple[str, str]:
+def _client_auth(properties: LocatedProperties, listener: Listener) -> tuple[str, str]:
     """If clients log in by SASL, only a key of that listener itself requests certificates, too
     (KIP-684)."""
-    key, value = given.of_listener(listener.name, "ssl.client.auth")
+    key, value = properties.of_listener(listener.name, "ssl.client.auth")
     if listener.protocol.has_login and key == "ssl.client.auth":
         value = None
     return key, (value or "none").lower()
 
 
-def sasl_keys(given: LocatedProperties, listener: Listener) -> SaslKeys:
-    key, text = given.of_listener(listener.name, MECHANISMS)
+def sasl_keys(properties: LocatedProperties, listener: Listener) -> SaslKeys:
+    key, text = properties.of_listener(listener.name, MECHANISMS)
     mechanisms = _SPOKEN[1:] if text is None else _words(text.upper())
     for each in mechanisms:
         if each not in _SPOKEN:
-            raise given.wrong(key, f"{each} is not supported; {', '.join(_SPOKEN)} are")
+            raise properties.wrong(key, f"{each} is not supported; {', '.join(_SPOKEN)} are")
     if not mechanisms:
-        raise given.wrong(key, f"is empty, and {listener.name} wants a login; give some")
-    passwords = _plain_passwords(given, listener) if PLAIN in mechanisms else {}
-    return SaslKeys(mechanisms, passwords, _sessions_ms(given, listener.name, mechanisms))
+        raise properties.wrong(key, f"is empty, and {listener.name} wants a login; give some")
+    passwords = _plain_passwords(properties, listener) if PLAIN in mechanisms else {}
+    return SaslKeys(mechanisms, passwords, _sessions_ms(properties, listener.name, mechanisms))
 
 
-def _sessions_ms(given: LocatedProperties, name: str, mechanisms: Sequence[str]) -> dict[str, int]:
+def _sessions_ms(
+    properties: LocatedProperties, name: str, mechanisms: Sequence[str]
+) -> dict[str, int]:
     """KIP-368: a mechanism's own key takes precedence over the listener's."""
     found = {}
     for mechanism in mechanisms:
-        key, text = _of_mechanism(given, name, mechanism, MAX_REAUTH)
+        key, text = _of_mechanism(properties, name, mechanism, MAX_REAUTH)
         if text is None:
-            key, text = given.of_listener(name, MAX_REAUTH)
-        limit = _number(given, key, text or "0", least=0)
+            key, text = properties.of_listener(name, MAX_REAUTH)
+        limit = _number(properties, key, text or "0", least=0)
         if limit:
             found[mechanism] = limit
     return found
 
 
 def _of_mechanism(
-    given: LocatedProperties, name: str, mechanism: str, key: str
+    properties: LocatedProperties, name: str, mechanism: str, key: str
 ) -> tuple[str, str | None]:
     """A mechanism's own key, and its value. Kafka ignores the key without a listener's name, so it
     must neither admit nor exclude anybody here."""
     key = f"{mechanism.lower()}.{key}"
     own = f"listener.name.{name.lower()}.{key}"
-    found, text = given.of_listener(name, key)
+    found, text = properties.of_listener(name, key)
     if text is not None and found != own:
-        raise given.wrong(key, f"Kafka takes it with a listener's name alone; call it {own}")
+        raise properties.wrong(key, f"Kafka takes it with a listener's name alone; call it {own}")
     return own, text
 
 
-def max_connections(given: LocatedProperties, listener: Listener) -> int | None:
+def max_connections(properties: LocatedProperties, listener: Listener) -> int | None:
     """The limit in the listener's own key; None without one (KIP-402)."""
-    key, text = given.of_listener(listener.name, "max.connections")
+    key, text = properties.of_listener(listener.name, "max.connections")
     is_own = text is not None and key != "max.connections"
-    return _number(given, key, text or "", least=1) if is_own else None
+    return _number(properties, key, text or "", least=1) if is_own else None
 
 
-def _number(given: LocatedProperties, key: str, text: str, *, least: int) -> int:
+def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -> int:
     if not re.fullmatch(r"\s*\+?[0-9]{1,18}\s*", text) or int(text) < least:
-        raise given.wrong(key, f"give a whole number from {least} on")
+        raise properties.wrong(key, f"give a whole number from {least} on")
     return int(text)
 
 
-def _plain_passwords(given: LocatedProperties, listener: Listener) -> dict[str, str]:
+def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[str, str]:
     """The users in Kafka's JAAS text, one ``user_NAME="…"`` each."""
-    key, text = _of_mechanism(given, listener.name, PLAIN, _JAAS)
+    key, text = _of_mechanism(properties, listener.name, PLAIN, _JAAS)
     if text is None:
-        raise given.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")
+        raise properties.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")
     try:
         module = login_module(text)
     except InvalidRequest as error:
-        raise given.wrong(key, f"{error}; give {_PLAIN_FORM}") from None
+        raise properties.wrong(key, f"{error}; give {_PLAIN_FORM}") from None
     if module.name != PLAIN_MODULE:
-        raise given.wrong(key, f"its login module is not Kafka's of PLAIN; give {_PLAIN_FORM}")
+        raise properties.wrong(key, f"its login module is not Kafka's of PLAIN; give {_PLAIN_FORM}")
     users = {
         option.removeprefix(_USER): password
         for option, password in module.options.items()
         if option.startswith(_USER)
     }
     if not users:
-        raise given.wrong(
+        raise properties.wrong(
             key, f"SASL PLAIN is enabled and nobody has a password; give {_PLAIN_FORM}"
         )
     for user, password in users.items():
@@ -191,7 +195,7 @@ def _plain_passwords(given: LocatedProperties, listener: Listener) -> dict[str, 
             ("password", password, _MOST_PASSWORD_BYTES),
         ):
             if len(text.encode()) > most or "\0" in text:
-                raise given.wrong(
+                raise properties.wrong(
                     key,
                     f"user {user[:_SHOWN]!r} can never log in: at most {most:,} bytes of a {what},"
                     f" and no NUL, are taken; give {_PLAIN_FORM}",
@@ -200,23 +204,23 @@ def _plain_passwords(given: LocatedProperties, listener: Listener) -> dict[str, 
 
 
 def controller_client(
-    given: LocatedProperties, name: str, protocol: SecurityProtocol
+    properties: LocatedProperties, name: str, protocol: SecurityProtocol
 ) -> dict[str, str]:
     """The client keys for connections to the controllers' listener ``name``."""
     client = {"security.protocol": protocol.value}
     wanted = list(_TLS_CLIENT) if protocol.has_tls else []
     if protocol.has_login:
-        mechanism = given.value(CONTROLLER_MECHANISM)
+        mechanism = properties.value(CONTROLLER_MECHANISM)
         if mechanism is None:
-            raise given.wrong(CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
+            raise properties.wrong(CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
         client["sasl.mechanism"] = mechanism
-        _, jaas = given.of_listener(name, f"{mechanism.lower()}.{_JAAS}")
+        _, jaas = properties.of_listener(name, f"{mechanism.lower()}.{_JAAS}")
         if jaas is not None:
             client[_JAAS] = jaas
         else:
             wanted.append(_JAAS)
     for key in wanted:
-        _, value = given.of_listener(name, key)
+        _, value = properties.of_listener(name, key)
         if value is not None:
             client[key] = value
     return client

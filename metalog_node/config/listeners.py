@@ -73,7 +73,7 @@ def parse_listeners(
                 f"another) to {PROTOCOL_MAP}"
             )
         if any(each.name == name for each in found):
-            raise ConfigException(f"{LISTENERS}: {name} is there twice")
+            raise ConfigException(f"{LISTENERS}: {name} is repeated")
         if address.port and any(each.port == address.port for each in found):
             raise ConfigException(f"{LISTENERS}: port {address.port} is used twice")
         found.append(Listener(name, address.host, address.port, protocol, is_controllers))
@@ -109,14 +109,14 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
     """Each listener's address for clients. By default it is the address on which it listens; an
     empty host becomes this machine's name."""
     advertised = {each.name: Address(each.host, each.port) for each in listeners}
-    told = dict(named_addresses(ADVERTISED, text or ""))
+    configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:
-        if each.host in ANY_ADDRESS[1:] and not each.is_controllers and each.name not in told:
+        if each.host in ANY_ADDRESS[1:] and not each.is_controllers and each.name not in configured:
             raise ConfigException(
                 f"{LISTENERS}: {each.name} listens on {each.host}, to which no client can "
                 f"connect; give its address in {ADVERTISED}"
             )
-    for name, address in told.items():
+    for name, address in configured.items():
         if name not in advertised:
             raise ConfigException(f"{ADVERTISED}: {name} is not a listener of {LISTENERS}")
         if address.host in ANY_ADDRESS[1:]:

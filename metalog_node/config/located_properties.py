@@ -50,8 +50,8 @@ class LocatedProperties:
         try:
             return reader(*arguments)
         except InvalidRequest as error:
-            said = [given for given in self._lines if str(error).startswith(given)]
-            raise ConfigException(self._at(max(said, key=len, default=key)) + str(error)) from None
+            keys = [given for given in self._lines if str(error).startswith(given)]
+            raise ConfigException(self._at(max(keys, key=len, default=key)) + str(error)) from None
 
     def _at(self, key: str) -> str:
         line = self._lines.get(key)

@@ -1,8 +1,8 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
 An error names the file, the line and the key, and never a value that may be a password. Other
-modules read the keys that decide requests (``authorizer.config``) and those of KIP-506. This
-module must not open anything but the file it is given.
+modules read the keys that decide requests (``authorizer.config``) and those of KIP-506. This module
+must open only the configuration file.
 """
 
 from __future__ import annotations
@@ -77,10 +77,9 @@ _MESSAGES: Final = {
 class NodeConfig(NamedTuple):
     """A node's configuration, all of it checked.
 
-    ``properties`` is all that was given, for what reads its own keys from it; ``tls``,
-    ``sasl``, ``mapping_rules`` and ``max_connections_of`` are by listener.
-    ``controller_client`` has a client's keys for the controllers' listener; ``notes`` are
-    lines about keys that are not used.
+    ``properties`` has all keys, for parts that read their own keys; ``tls``, ``sasl``,
+    ``mapping_rules`` and ``max_connections_of`` are by listener. ``controller_client`` has a
+    client's keys for the controllers' listener; ``notes`` are lines about keys that are not used.
     """
 
     roles: frozenset[str]
@@ -124,12 +123,12 @@ def read_config(path: Path) -> NodeConfig:
             the file, the line and the key.
     """
     try:
-        given = parse_properties(read_whole(LOCAL_FILES, path))
+        parsed = parse_properties(read_whole(LOCAL_FILES, path))
     except OSError as error:
         raise ConfigException(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise ConfigException(f"{path}: {error}") from None
-    return _Reading(given, str(path)).config()
+    return _Reading(parsed, str(path)).config()
 
 
 def config_of(properties: Mapping[str, str]) -> NodeConfig:
@@ -148,73 +147,75 @@ class _Reading:
     """One configuration being read."""
 
     def __init__(self, properties: Sequence[Property], file: str) -> None:
-        self._given = LocatedProperties(properties, file)
+        self._located = LocatedProperties(properties, file)
 
     def config(self) -> NodeConfig:
         self._refuse_zookeeper()
-        given, settings = self._given, self._settings()
+        located, settings = self._located, self._settings()
         names = settings.controller_listener_names
-        protocols = given.read(PROTOCOL_MAP, parse_protocols, settings.protocol_map, names)
-        listeners = given.read(LISTENERS, parse_listeners, settings.listeners, protocols, names)
-        advertised = given.read(
+        protocols = located.read(PROTOCOL_MAP, parse_protocols, settings.protocol_map, names)
+        listeners = located.read(LISTENERS, parse_listeners, settings.listeners, protocols, names)
+        advertised = located.read(
             ADVERTISED, parse_advertised, settings.advertised_listeners, listeners
         )
-        refuse_what_restricts(given, {each.name for each in listeners} | set(names))
-        decides, notes = given.read("super.users", from_properties, given.properties)
+        refuse_what_restricts(located, {each.name for each in listeners} | set(names))
+        decides, notes = located.read("super.users", from_properties, located.properties)
         roles = frozenset(settings.process_roles)
-        topic = given.read(LOG_DIR, topic_place, given.properties)
+        topic = located.read(LOG_DIR, topic_place, located.properties)
         controllers = self._controllers(settings, roles, is_on_topic=topic is not None)
         self._check_roles(roles, listeners, settings, is_on_topic=topic is not None)
         if topic is not None and "controller" in roles:
-            given.read(ADVERTISED, check_reachable, listeners, advertised)
+            located.read(ADVERTISED, check_reachable, listeners, advertised)
         follows = topic is not None or "controller" not in roles
         return NodeConfig(
             roles=roles,
             node_id=settings.node_id,
             listeners=listeners,
             advertised=advertised,
-            tls={each.name: tls_files(given, each) for each in listeners if each.protocol.has_tls},
+            tls={
+                each.name: tls_files(located, each) for each in listeners if each.protocol.has_tls
+            },
             sasl={
-                each.name: sasl_keys(given, each) for each in listeners if each.protocol.has_login
+                each.name: sasl_keys(located, each) for each in listeners if each.protocol.has_login
             },
             early_start=self._early_start(decides.early_start_listeners, listeners),
             bootstrap_servers=controllers,
             controller_client=self._controller_client(settings, protocols) if follows else {},
-            mapping_rules={each.name: _mapping_rules(given, each.name) for each in listeners},
+            mapping_rules={each.name: _mapping_rules(located, each.name) for each in listeners},
             metadata_dir=None if topic else _metadata_dir(settings),
             topic=topic,
-            log=given.read(LOG_DIR, log_config, given.properties),
+            log=located.read(LOG_DIR, log_config, located.properties),
             controller_listener=next(iter(names), ""),
-            scram_passwords=given.read(
-                SCRAM_PASSWORD_KEYS[0], scram_password_config, given.properties
+            scram_passwords=located.read(
+                SCRAM_PASSWORD_KEYS[0], scram_password_config, located.properties
             ),
             max_connections=settings.max_connections,
             max_connections_per_ip=settings.max_connections_per_ip,
             max_connections_of={
                 each.name: limit
                 for each in listeners
-                if (limit := max_connections(given, each)) is not None
+                if (limit := max_connections(located, each)) is not None
             },
             idle_s=settings.idle_ms / 1000,
             refused_after_s=settings.failed_login_delay_ms / 1000,
             request_max_bytes=settings.request_max_bytes,
             request_timeout_s=settings.request_timeout_ms / 1000,
-            metrics=given.read(METRICS, parse_metrics, settings.metrics_listener),
-            properties=given.properties,
-            notes=(*notes, *self._not_used(told=notes)),
+            metrics=located.read(METRICS, parse_metrics, settings.metrics_listener),
+            properties=located.properties,
+            notes=(*notes, *self._not_used(notes)),
         )
 
     def _settings(self) -> Settings:
         try:
-            return Settings.model_validate(self._given.properties)
+            return Settings.model_validate(self._located.properties)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            raise self._given.wrong(str(first["loc"][0]), _message(first)) from None
+            raise self._located.wrong(str(first["loc"][0]), _message(first)) from None
 
     def _refuse_zookeeper(self) -> None:
-        for key in self._given.properties:
+        for key in self._located.properties:
             if key == ZOOKEEPER_CONNECT or _ZOOKEEPER.fullmatch(key):
-                raise self._given.wrong(
+                raise self._located.wrong(
                     key,
                     "this node keeps its metadata in a log of its own and has no ZooKeeper mode "
                     "(KIP-801); take the key out, and move the ACLs by `metalog apply`",
@@ -228,7 +229,7 @@ class _Reading:
         *,
         is_on_topic: bool,
     ) -> None:
-        wrong, names = self._given.wrong, settings.controller_listener_names
+        wrong, names = self._located.wrong, settings.controller_listener_names
         has_controllers = any(each.is_controllers for each in listeners)
         if "controller" in roles and names and not has_controllers:
             raise wrong(_CONTROLLER_NAMES, f"none of them is in {LISTENERS}")
@@ -243,21 +244,21 @@ class _Reading:
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
         """The controllers that a broker follows. A controller is a quorum of one."""
-        given = self._given
-        voters = given.read(VOTERS, _voters, settings.voters or "")
+        located = self._located
+        voters = located.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:
             others = sorted(set(voters) - {settings.node_id})
             if others:
-                raise given.wrong(
+                raise located.wrong(
                     VOTERS,
                     f"node {others[0]} votes too, and a node here is a quorum of its own; to "
                     "follow that quorum set process.roles=broker",
                 )
             return ()
         if settings.bootstrap_servers is not None:
-            return tuple(given.read(CONTROLLERS, parse_addresses, settings.bootstrap_servers))
+            return tuple(located.read(CONTROLLERS, parse_addresses, settings.bootstrap_servers))
         if not voters and not is_on_topic:
-            raise given.wrong(CONTROLLERS, "is missing; a broker follows them")
+            raise located.wrong(CONTROLLERS, "is missing; a broker follows them")
         return tuple(voters.values())
 
     def _controller_client(
@@ -267,7 +268,9 @@ class _Reading:
             return {}
         name = settings.controller_listener_names[0]
         return {
-            **controller_client(self._given, name, protocols.get(name, SecurityProtocol.PLAINTEXT)),
+            **controller_client(
+                self._located, name, protocols.get(name, SecurityProtocol.PLAINTEXT)
+            ),
             "client.id": str(settings.node_id),
             "request.timeout.ms": str(settings.request_timeout_ms),
         }
@@ -276,33 +279,33 @@ class _Reading:
         self, named: frozenset[str], listeners: tuple[Listener, ...]
     ) -> frozenset[str]:
         upper = frozenset(map(str.upper, named))
-        if EARLY_START_LISTENERS in self._given.properties:
+        if EARLY_START_LISTENERS in self._located.properties:
             unknown = sorted(upper - {each.name for each in listeners})
             if unknown:
-                raise self._given.wrong(
+                raise self._located.wrong(
                     EARLY_START_LISTENERS, f"{unknown[0]} is not in {LISTENERS}"
                 )
         return upper & {each.name for each in listeners}
 
-    def _not_used(self, told: Sequence[str]) -> list[str]:
-        """Notes about unused keys; ``told`` are the notes so far, each of which begins with its
+    def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
+        """Notes about unused keys; ``notes_so_far`` are the others, each of which begins with its
         key."""
-        given = self._given
+        located = self._located
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),
             *READ_ELSEWHERE,
-            *own_keys(given.properties),
-            *given.used,
+            *own_keys(located.properties),
+            *located.used,
         ]
         notes, others = [], []
-        for key in given.properties:
+        for key in located.properties:
             if key in known or key.startswith(CLIENT_KEYS):
                 continue
-            if any(note.startswith(f"{key} ") for note in told):
+            if any(note.startswith(f"{key} ") for note in notes_so_far):
                 continue
             near = get_close_matches(key, known, n=1, cutoff=0.9)
-            if near and near[0] not in given.properties:
-                notes.append(given.placed(key, f"is not known; did you mean {near[0]}?"))
+            if near and near[0] not in located.properties:
+                notes.append(located.placed(key, f"is not known; did you mean {near[0]}?"))
             else:
                 others.append(key)
         if others:
@@ -312,8 +315,8 @@ class _Reading:
 
 def _message(error: Any) -> str:
     """pydantic's error in our words, with what to give."""
-    said = _MESSAGES.get(error["type"])
-    return str(error["msg"]) if said is None else said.format(**error.get("ctx", {}))
+    template = _MESSAGES.get(error["type"])
+    return str(error["msg"]) if template is None else template.format(**error.get("ctx", {}))
 
 
 def _voters(text: str) -> dict[int, Address]:
@@ -328,9 +331,9 @@ def _voters(text: str) -> dict[int, Address]:
     return found
 
 
-def _mapping_rules(given: LocatedProperties, listener: str) -> tuple[MappingRule, ...]:
-    key, text = given.of_listener(listener, MAPPING_RULES)
-    return given.read(key, parse_rules, text)
+def _mapping_rules(located: LocatedProperties, listener: str) -> tuple[MappingRule, ...]:
+    key, text = located.of_listener(listener, MAPPING_RULES)
+    return located.read(key, parse_rules, text)
 
 
 def _metadata_dir(settings: Settings) -> Path | None:

@@ -51,13 +51,13 @@ def topic_place(properties: Mapping[str, str]) -> TopicLocation | None:
 
 
 def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
-    given = {
+    client_properties = {
         key.removeprefix(CLIENT_KEYS): value
         for key, value in properties.items()
         if key.startswith(CLIENT_KEYS)
     }
     try:
-        settings, left_out = librdkafka_settings(given)
+        settings, left_out = librdkafka_settings(client_properties)
     except InvalidRequest as error:
         raise ConfigException(f"{CLIENT_KEYS}{error}") from None
     if left_out:
@@ -66,7 +66,7 @@ def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
-    """Check that the other nodes can be told this node's address.
+    """Check that the other nodes can connect to this node.
 
     Raises:
         ConfigException: they cannot.
@@ -77,8 +77,8 @@ def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Addr
             "controller.listener.names: is missing; nodes of one topic forward to each other's"
         )
     for name in controllers:
-        told = advertised[name]
-        if not told.port or told.host in ANY_ADDRESS:
+        address = advertised[name]
+        if not address.port or address.host in ANY_ADDRESS:
             raise ConfigException(
-                f"{ADVERTISED}: the other nodes must be told where {name} is; give {name}://HOST:PORT"
+                f"{ADVERTISED}: the other nodes need the address of {name}; give {name}://HOST:PORT"
             )

@@ -85,9 +85,9 @@ def describe(services: Services, question: IncomingRequest) -> Answer:
 def _writer(
     services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
 ) -> Callable[[], Pieces]:
-    """What writes the listing of the ACLs that ``wanted`` matches at present.
+    """The function that encodes the listing of the ACLs that ``wanted`` matches now.
 
-    One that may have most of the ACLs is put together from parts.
+    A listing that may have most of the ACLs is joined from cached parts.
     """
     index = services.acl_index
     if index is None or wanted.pattern.name is not None:
@@ -102,10 +102,10 @@ def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
 
 def create(services: Services, question: IncomingRequest) -> Answer:
     _may_alter(services, question)
-    asked = question.request.body.creations
-    for each in asked:
+    creations = question.request.body.creations
+    for each in creations:
         _check_creation(each)
-    acls = list(map(_acl_of, asked))
+    acls = list(map(_acl_of, creations))
     if any(map(_is_for_filters, acls)):
         return _created(question, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
     done = services.replica.submit_creations(acls)
@@ -118,10 +118,10 @@ def refuse_create(question: IncomingRequest, error: ApiError) -> Body:
 
 def delete(services: Services, question: IncomingRequest) -> Answer:
     _may_alter(services, question)
-    asked = question.request.body.filters
-    for each in asked:
+    filters = question.request.body.filters
+    for each in filters:
         _check_filter(each)
-    done = services.replica.submit_deletions(list(map(_filter_of, asked)))
+    done = services.replica.submit_deletions(list(map(_filter_of, filters)))
     return DeferredResponse(done, lambda deleted: _deleted(question, deleted.result()))
 
 
@@ -197,31 +197,33 @@ def _acl_of(creation: Any) -> Acl:
     )
 
 
-def _filter_of(asked: Any) -> AclFilter:
-    pattern_type = getattr(asked, "pattern_type_filter", _LITERAL)
+def _filter_of(wanted: Any) -> AclFilter:
+    pattern_type = getattr(wanted, "pattern_type_filter", _LITERAL)
     return AclFilter(
         ResourcePatternFilter(
-            resource_type_of(asked.resource_type_filter),
-            asked.resource_name_filter,
+            resource_type_of(wanted.resource_type_filter),
+            wanted.resource_name_filter,
             pattern_type_of(pattern_type),
         ),
         AccessControlEntryFilter(
-            asked.principal_filter,
-            asked.host_filter,
-            operation_of(asked.operation),
-            permission_type_of(asked.permission_type),
+            wanted.principal_filter,
+            wanted.host_filter,
+            operation_of(wanted.operation),
+            permission_type_of(wanted.permission_type),
         ),
     )
 
 
-def _check_creation(asked: Any) -> None:
-    pattern_type = getattr(asked, "resource_pattern_type", _LITERAL)
-    _check_codes(asked.resource_type, pattern_type, asked.operation, asked.permission_type)
+def _check_creation(creation: Any) -> None:
+    pattern_type = getattr(creation, "resource_pattern_type", _LITERAL)
+    _check_codes(creation.resource_type, pattern_type, creation.operation, creation.permission_type)
 
 
-def _check_filter(asked: Any) -> None:
-    pattern_type = getattr(asked, "pattern_type_filter", _LITERAL)
-    _check_codes(asked.resource_type_filter, pattern_type, asked.operation, asked.permission_type)
+def _check_filter(wanted: Any) -> None:
+    pattern_type = getattr(wanted, "pattern_type_filter", _LITERAL)
+    _check_codes(
+        wanted.resource_type_filter, pattern_type, wanted.operation, wanted.permission_type
+    )
 
 
 def _check_codes(*codes: int) -> None:

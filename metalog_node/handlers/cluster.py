@@ -40,8 +40,8 @@ _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 def metadata(services: Services, question: IncomingRequest) -> Answer:
     version = question.request.head.version
-    asked = question.request.body
-    topics = asked.topics or ()
+    body = question.request.body
+    topics = body.topics or ()
     if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(each.topic_id for each in topics):
         return _only_topics(
             question,
@@ -52,7 +52,7 @@ def metadata(services: Services, question: IncomingRequest) -> Answer:
     since: dict[str, Any] = {}
     if version >= 2:
         since["cluster_id"] = services.cluster_id
-    if 8 <= version <= 10 and asked.include_cluster_authorized_operations:
+    if 8 <= version <= 10 and body.include_cluster_authorized_operations:
         since["cluster_authorized_operations"] = authorized_operations(services, question)
     if version >= 1:
         since["controller_id"] = services.node_id
@@ -64,11 +64,11 @@ def metadata(services: Services, question: IncomingRequest) -> Answer:
 
 
 def _outcomes(
-    services: Services, question: IncomingRequest, asked: set[str | None]
+    services: Services, question: IncomingRequest, topics: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
     """Each named topic's error, once per name, as in Kafka. No topic exists, but only clients that
     may describe the topic learn that."""
-    names = sorted(name for name in asked if name is not None)
+    names = sorted(name for name in topics if name is not None)
     outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
     try:
         allowed = allowed_topics(services, question, Operation.DESCRIBE, names)
@@ -122,20 +122,20 @@ def refuse_metadata(question: IncomingRequest, error: ApiError) -> Body:
     """A response with ``error``. Before version 13 it has no field for an error but in each
     topic."""
     code = error_fields(error)["error_code"]
-    asked = question.request.body.topics or ()
-    topics = [(code, each.name, getattr(each, "topic_id", None)) for each in asked]
+    named = question.request.body.topics or ()
+    topics = [(code, each.name, getattr(each, "topic_id", None)) for each in named]
     return _metadata(question, (), topics, code, {})
 
 
 def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
     version = question.request.head.version
-    asked = question.request.body
+    body = question.request.body
     parts = response_parts(DESCRIBE_CLUSTER, version)
     served = _BROKERS
     if question.listener.is_controllers:
         ask(services, question, Operation.ALTER)
         served = _CONTROLLERS
-    wanted = asked.endpoint_type if version >= 1 else _BROKERS
+    wanted = body.endpoint_type if version >= 1 else _BROKERS
     if wanted != served:
         code, why = _mismatch(version, served, wanted)
         return parts.DescribeClusterResponse(
@@ -146,7 +146,7 @@ def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
             brokers=(),
         )
     fields: dict[str, Any] = {"endpoint_type": wanted} if version >= 1 else {}
-    if asked.include_cluster_authorized_operations:
+    if body.include_cluster_authorized_operations:
         fields["cluster_authorized_operations"] = _shown_operations(services, question)
     here = services.addresses[question.listener.name]
     since = {"is_fenced": False} if version >= 2 else {}

@@ -1,8 +1,8 @@
 """DescribeAcls' response: as a body, or as pieces of bytes.
 
-Writing a long listing here takes a tenth of kio's time; a test compares the bytes with kio's. A
-change of one ACL leaves the bytes of most resources as they were, so a ``Listing`` writes only the
-others again. This module must not know who asks, nor how long an answer stays true.
+Encoding a long listing here takes a tenth of kio's time; a test compares the bytes with kio's. A
+change of one ACL changes the bytes of few resources, so a ``Listing`` encodes only these again.
+This module must not know the caller, nor how long a response stays valid.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def not_described(version: int, error: ApiError) -> Body:
 
 
 def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
-    """The pieces of what ``write_response`` returns for ``described``, without the correlation
-    id."""
+    """The bytes of ``write_response`` for ``described``, in pieces, without the correlation id."""
     resources = [_resource_bytes(version, each) for each in _by_pattern(acls)]
     return _pieces(version, len(resources), resources)
 
@@ -61,18 +60,18 @@ class _Part(NamedTuple):
 
 
 class Listing:
-    """The ACLs that ``wanted``, which names no resource, matches; successive indexes are written by
-    what changed from one to the next."""
+    """Encodes the ACLs that ``wanted``, a filter without a resource name, matches in successive
+    indexes; it encodes only the changes from one to the next."""
 
     def __init__(self, version: int, wanted: AclFilter) -> None:
         self._version = version
         self._wanted = wanted
-        asked = wanted.pattern.resource_type
-        types = list(ResourceType) if asked is ResourceType.ANY else [asked]
+        resource_type = wanted.pattern.resource_type
+        types = list(ResourceType) if resource_type is ResourceType.ANY else [resource_type]
         self._parts = ListedParts(self._part, types)
 
     def written(self, index: AclIndex) -> list[bytes]:
-        """As the function ``written``; the ACLs of a resource that has many are in any order."""
+        """As the function ``written``; the ACLs of a resource with many are in any order."""
         parts = self._parts.of(index)
         resources = sum(part.resources for part in parts)
         return _pieces(self._version, resources, [part.data for part in parts])
@@ -99,7 +98,7 @@ def _answer(version: int, error: ApiError, resources: list[Any]) -> Body:
 
 
 def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
-    """The last field is the array of resources; behind it are the empty tagged fields of a flexible
+    """The last field is the array of resources; after it come the empty tagged fields of a flexible
     version."""
     nothing = described(version, ())
     is_flexible = nothing.__flexible__

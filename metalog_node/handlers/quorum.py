@@ -1,4 +1,4 @@
-"""Fetch, FetchSnapshot and DescribeQuorum: what this controller tells of its log (KIP-595,
+"""Fetch, FetchSnapshot and DescribeQuorum: this controller's log for its followers (KIP-595,
 KIP-630).
 
 This node is the only voter. Every follower is an observer, whatever replica id it sends, and the
@@ -54,17 +54,17 @@ _HIGHEST_MARK: Final = (1 << 63) - 1
 
 def fetch(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.CLUSTER_ACTION)
-    asked = question.request.body
-    partitions = [each for topic in asked.topics for each in topic.partitions]
-    if asked.cluster_id not in (None, services.cluster_id):
+    body = question.request.body
+    partitions = [each for topic in body.topics for each in topic.partitions]
+    if body.cluster_id not in (None, services.cluster_id):
         return _fetched(question, _ERROR.inconsistent_cluster_id)
-    if [topic.topic_id for topic in asked.topics] != [_TOPIC_ID] or [
+    if [topic.topic_id for topic in body.topics] != [_TOPIC_ID] or [
         each.partition for each in partitions
     ] != [0]:
         return _fetched(question, _ERROR.invalid_request)
     [wanted] = partitions
-    wait_s = min(asked.max_wait.total_seconds(), _LONGEST_WAIT_S)
-    attempt = partial(_attempt, services, question, wanted, asked.max_bytes)
+    wait_s = min(body.max_wait.total_seconds(), _LONGEST_WAIT_S)
+    attempt = partial(_attempt, services, question, wanted, body.max_bytes)
     return _one(_feed(services).ask(attempt, wait_s))
 
 
@@ -170,15 +170,15 @@ def refuse_fetch(question: IncomingRequest, error: ApiError) -> Body:
 
 def fetch_snapshot(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.CLUSTER_ACTION)
-    asked = question.request.body
-    partitions = [each for topic in asked.topics for each in topic.partitions]
-    if asked.cluster_id not in (None, services.cluster_id):
+    body = question.request.body
+    partitions = [each for topic in body.topics for each in topic.partitions]
+    if body.cluster_id not in (None, services.cluster_id):
         return _snapshot(question, _ERROR.inconsistent_cluster_id)
-    if [topic.name for topic in asked.topics] != [_TOPIC] or [
+    if [topic.name for topic in body.topics] != [_TOPIC] or [
         each.partition for each in partitions
     ] != [0]:
         return _snapshot(question, _ERROR.invalid_request)
-    attempt = partial(_piece, services, question, partitions[0], asked.max_bytes)
+    attempt = partial(_piece, services, question, partitions[0], body.max_bytes)
     return _one(_feed(services).ask(attempt, 0))
 
 
@@ -279,11 +279,11 @@ def _described(
 
 def _voter(parts: Any, services: Services, log: ServedLog, bounds: LogBounds) -> Any:
     since: dict[str, Any] = {}
-    told = {each.name for each in fields(parts.ReplicaState)}
-    if "last_fetch_timestamp" in told:
+    names = {each.name for each in fields(parts.ReplicaState)}
+    if "last_fetch_timestamp" in names:
         now_ms = time.time_ns() // 1_000_000
         since = {"last_fetch_timestamp": now_ms, "last_caught_up_timestamp": now_ms}
-    if "replica_directory_id" in told:
+    if "replica_directory_id" in names:
         folder = log.directory_id
         since["replica_directory_id"] = None if folder is None else uuid.UUID(bytes=folder)
     return parts.ReplicaState(replica_id=services.node_id, log_end_offset=bounds.end, **since)
@@ -303,16 +303,16 @@ def _node(parts: Any, services: Services) -> Any:
 
 def refuse_quorum(question: IncomingRequest, error: ApiError) -> Body:
     version = question.request.head.version
-    told = error_fields(error)
-    since = {"error_message": told["error_message"], "nodes": ()} if version >= 2 else {}
+    outcome = error_fields(error)
+    since = {"error_message": outcome["error_message"], "nodes": ()} if version >= 2 else {}
     return response_parts(DESCRIBE_QUORUM, version).DescribeQuorumResponse(
-        error_code=told["error_code"], topics=(), **since
+        error_code=outcome["error_code"], topics=(), **since
     )
 
 
 def _feed(services: Services) -> FetchPurgatory:
     if services.feed is None:
-        raise NotController("this node keeps no log that could be followed")
+        raise NotController("this node has no log to follow")
     return services.feed
 
 

@@ -237,14 +237,14 @@ def allowed_topics(
     counts = Counter(names)
     if services.authorizer is None or not counts:
         return counts
-    asked = [Action(operation, topic(name), count) for name, count in counts.items()]
-    results = services.authorizer.authorize(question.context, asked)
+    actions = [Action(operation, topic(name), count) for name, count in counts.items()]
+    results = services.authorizer.authorize(question.context, actions)
     return {name for name, result in zip(counts, results, strict=True) if result is ALLOWED}
 
 
 def item_count(question: IncomingRequest, array: str) -> int:
-    """How many items the request's first field, the array ``array``, has. The items are not
-    decoded for it."""
+    """The number of items in the request's first field, the array ``array``. The items are not
+    decoded."""
     request = question.request
     if isinstance(request, UnreadRequest):
         return request.count()
@@ -253,7 +253,7 @@ def item_count(question: IncomingRequest, array: str) -> int:
 
 def authorized_operations(services: Services, question: IncomingRequest) -> int:
     """The operations on the cluster that the client may do, as a bit field (KIP-430)."""
-    asked = [
+    supported = [
         Operation.CREATE,
         Operation.ALTER,
         Operation.DESCRIBE,
@@ -263,15 +263,15 @@ def authorized_operations(services: Services, question: IncomingRequest) -> int:
         Operation.IDEMPOTENT_WRITE,
     ]
     if services.authorizer is None:
-        return sum(1 << operation for operation in asked)
+        return sum(1 << operation for operation in supported)
     actions = [
         Action(operation, cluster(), log_if_allowed=False, log_if_denied=False)
-        for operation in asked
+        for operation in supported
     ]
     results = services.authorizer.authorize(question.context, actions)
     return sum(
         1 << operation
-        for operation, result in zip(asked, results, strict=True)
+        for operation, result in zip(supported, results, strict=True)
         if result is ALLOWED
     )
 
@@ -288,8 +288,7 @@ def outcome_fields(error: ApiError) -> dict[str, Any]:
 
 
 def api_error(error: BaseException) -> ApiError:
-    """The error that a client is told: one meant for callers as it is, any other as an unknown
-    server error."""
+    """The error to send: one for callers unchanged, any other as an unknown server error."""
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

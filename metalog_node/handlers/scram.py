@@ -45,8 +45,8 @@ _NAMED: Final = 3
 
 def describe(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.DESCRIBE)
-    asked = question.request.body.users
-    users = None if asked is None else [each.name for each in asked]
+    named = question.request.body.users
+    users = None if named is None else [each.name for each in named]
     found = describe_credentials(services.replica.image.scram, users)
     return _described(question, SUCCESS, found)
 
@@ -83,7 +83,7 @@ def note_unjudged(services: Services, question: IncomingRequest, refused: Collec
         shown = ", ".join(repr(each[:_SHOWN]) for each in users[:_NAMED])
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         _log.warning(
-            "%s set a salted password of %s%s, which the password policy could not judge; "
+            "%s set a salted password of %s%s, which the password policy could not check; "
             "%s=false refuses such",
             question.context.principal,
             shown,
@@ -96,14 +96,14 @@ def alter(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.ALTER)
     if not question.is_forwarded:
         check_salted(services, question)
-    asked = question.request.body
+    body = question.request.body
     request = AlterScramRequest(
-        [ScramDeletion(each.name, each.mechanism) for each in asked.deletions],
+        [ScramDeletion(each.name, each.mechanism) for each in body.deletions],
         [
             ScramUpsertion(
                 each.name, each.mechanism, each.iterations, each.salt, each.salted_password
             )
-            for each in asked.upsertions
+            for each in body.upsertions
         ],
     )
 
@@ -116,8 +116,8 @@ def alter(services: Services, question: IncomingRequest) -> Answer:
 
 
 def refuse_alter(question: IncomingRequest, error: ApiError) -> Body:
-    asked = question.request.body
-    named = [each.name for each in (*asked.deletions, *asked.upsertions)]
+    body = question.request.body
+    named = [each.name for each in (*body.deletions, *body.upsertions)]
     return _altered(question, dict.fromkeys(named, error))
 
 

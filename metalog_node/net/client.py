@@ -209,18 +209,18 @@ class Client:
         except OSError:
             self._writer.transport.abort()
 
-    async def _answer(self, asked: QueuedRequest) -> bytes:
-        api, payload = self._context.apis[asked.head.api_key], asked.payload
-        request = UnreadRequest(asked.head, payload, api.most_elements)
+    async def _answer(self, queued: QueuedRequest) -> bytes:
+        api, payload = self._context.apis[queued.head.api_key], queued.payload
+        request = UnreadRequest(queued.head, payload, api.most_elements)
         question = IncomingRequest(
             request,
             payload,
-            RequestContext(asked.principal, self._host, self._context.listener.name, api.name),
+            RequestContext(queued.principal, self._host, self._context.listener.name, api.name),
             self._context.listener,
             is_encrypted=self._context.tls is not None,
         )
         handle = partial(answer, api, self._services, question)
-        finish = partial(self._finished, api, asked.head.correlation_id)
+        finish = partial(self._finished, api, queued.head.correlation_id)
         if api.short is None:
             if len(payload) > SHORT:
                 await self._apart(request.read)

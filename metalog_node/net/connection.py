@@ -46,10 +46,10 @@ _STRANGERS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
-"""What other protocols than Kafka's are called, by their first bytes."""
+"""The messages for other protocols, by their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
-_UNTOLD: Final = "unknown"
+_NO_SOFTWARE_NAME: Final = "unknown"
 """The software name of a client whose request version has no field for it."""
 _NO_NODE: Final = -1
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -191,17 +191,20 @@ class ServerConnection:
         code = self._why_not_sent(read_request(frame).body)
         if code is not ErrorCode.NONE:
             return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
-        told = versions_payload(
+        payload = versions_payload(
             head.version, code, self._spoken, self._features(), head.correlation_id
         )
-        return framed(told)
+        return framed(payload)
 
-    def _why_not_sent(self, asked: Body) -> ErrorCode:
+    def _why_not_sent(self, body: Body) -> ErrorCode:
         """Which cluster and node the client means is checked as in Kafka 4.4: on brokers'
         listeners, after the login (KIP-1242)."""
-        names = [getattr(asked, f"client_software_{each}", _UNTOLD) for each in ("name", "version")]
-        cluster_id = getattr(asked, "cluster_id", None)
-        node_id = getattr(asked, "node_id", _NO_NODE)
+        names = [
+            getattr(body, f"client_software_{each}", _NO_SOFTWARE_NAME)
+            for each in ("name", "version")
+        ]
+        cluster_id = getattr(body, "cluster_id", None)
+        node_id = getattr(body, "node_id", _NO_NODE)
         is_meant = (cluster_id is not None, node_id != _NO_NODE)
         if not all(map(_SOFTWARE.fullmatch, names)) or is_meant in {(True, False), (False, True)}:
             return ErrorCode.INVALID_REQUEST
@@ -222,8 +225,10 @@ class ServerConnection:
             self._login = self._logins.begin(mechanism)
         if self._login is None:
             self.is_over = True
-            asked = mechanism[:_SHOWN]
-            self.failed_login = LoginRefused(asked, f"SASL mechanism {asked!r} is not enabled")
+            mechanism_name = mechanism[:_SHOWN]
+            self.failed_login = LoginRefused(
+                mechanism_name, f"SASL mechanism {mechanism_name!r} is not enabled"
+            )
             refusal = KafkaErrorCode(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
             return _answered(request, declared(error_code=refusal, mechanisms=enabled))
         self._mechanism = mechanism

@@ -43,7 +43,7 @@ class ConnectionQuotas:
             why = f"{self._most_at[listener]} at this listener, by its own max.connections"
         if why is not None:
             if not self._refused:
-                _log.warning("%s: no more clients than %s; the next are closed", listener, why)
+                _log.warning("%s: no more clients than %s; further ones are closed", listener, why)
             self._refused += 1
             return False
         self._taken += 1

@@ -28,8 +28,8 @@ _TAKEN_S: Final = 10.0
 """How long it may take to read the answer."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
-"""asyncio accepts this many clients in one turn. A request that arrives with its connection is
-read two turns later, long before newer clients could push it out."""
+"""asyncio accepts this many clients in one round. A request that arrives with its connection is
+read two rounds later, long before newer clients could displace it."""
 
 R = TypeVar("R")
 
@@ -61,18 +61,18 @@ class HttpEndpoint:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._run, name="metalog-watch", daemon=True)
 
-    async def open(self, asked: Address) -> Address:
-        """Open the listener at ``asked`` and return the bound address.
+    async def open(self, address: Address) -> Address:
+        """Open the listener at ``address`` and return the bound address.
 
         Raises:
             InvalidRequest: the address cannot be bound.
         """
         self._thread.start()
-        return await self._there(self._open(asked))
+        return await self._on_own_loop(self._open(address))
 
     async def close(self) -> None:
         if self._thread.is_alive():
-            await self._there(self._close())
+            await self._on_own_loop(self._close())
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(self._thread.join)
 
@@ -82,17 +82,21 @@ class HttpEndpoint:
         finally:
             self._loop.close()
 
-    async def _there(self, work: Coroutine[Any, Any, R]) -> R:
+    async def _on_own_loop(self, work: Coroutine[Any, Any, R]) -> R:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
-    async def _open(self, asked: Address) -> Address:
+    async def _open(self, address: Address) -> Address:
         try:
             self._server = await asyncio.start_server(
-                self._serve, asked.host or None, asked.port, limit=_LONGEST_HEAD, backlog=_BACKLOG
+                self._serve,
+                address.host or None,
+                address.port,
+                limit=_LONGEST_HEAD,
+                backlog=_BACKLOG,
             )
         except OSError as error:
             why = str(error) if error.errno is None else os.strerror(error.errno)
-            raise InvalidRequest(f"{self._named}: {asked} cannot be opened: {why}") from None
+            raise InvalidRequest(f"{self._named}: {address} cannot be opened: {why}") from None
         host, port, *_ = self._server.sockets[0].getsockname()
         return Address(host, port)
 

@@ -36,10 +36,9 @@ class Condition(NamedTuple):
     """A node's gauges at one moment.
 
     ``acl_count`` is None without an authorizer, ``lag`` if the log's end is not known.
-    ``listeners`` maps a name to whether it is open and how many clients it has. ``loop_late_s``
-    is the time since the event loop last ran, ``lost_lines`` a count for each log.
-    ``last_contact_s`` is when the log's remote end last answered, in seconds since 1970; None
-    for a local log.
+    ``listeners`` maps a name to whether it is open and how many clients it has. ``loop_late_s`` is
+    the time since the event loop last ran, ``lost_lines`` a count for each log. ``last_contact_s``
+    is when the log's peer last answered, in seconds since 1970; None for a local log.
     """
 
     is_ready: bool

@@ -25,8 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class _DelayedFetch(NamedTuple):
-    """``attempt`` returns None while there are no new records; ``is_last`` makes it
-    answer anyway."""
+    """``attempt`` returns None without new records, unless its argument ``is_last`` is true."""
 
     attempt: Callable[[ServedLog, bool], object | None]
     deadline_s: float
@@ -34,7 +33,7 @@ class _DelayedFetch(NamedTuple):
 
 
 class FetchPurgatory:
-    """A publisher, so that each publication wakes the waiting. ``close`` fails those who still
+    """A publisher: each publication wakes the waiting fetches. ``close`` fails those that still
     wait."""
 
     def __init__(
@@ -44,7 +43,7 @@ class FetchPurgatory:
         self._monotonic_s = monotonic_s
         self._changed = Condition()
         self._has_news = False
-        self._asked: list[_DelayedFetch] = []
+        self._arrived: list[_DelayedFetch] = []
         self._is_closed = False
         self._thread: Thread | None = None
 
@@ -58,7 +57,7 @@ class FetchPurgatory:
             if self._is_closed:
                 answer.set_exception(NotController("the node is closing"))
                 return answer  # type: ignore[return-value]
-            self._asked.append(waiting)
+            self._arrived.append(waiting)
             self._changed.notify()
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="metalog-feed", daemon=True)
@@ -81,18 +80,18 @@ class FetchPurgatory:
         waiting: list[_DelayedFetch] = []
         while True:
             with self._changed:
-                while not (self._asked or self._is_closed or (self._has_news and waiting)):
+                while not (self._arrived or self._is_closed or (self._has_news and waiting)):
                     left = min((each.deadline_s for each in waiting), default=None)
                     if left is not None and (left := left - self._monotonic_s()) <= 0:
                         break
                     self._changed.wait(left)
-                asked, self._asked = self._asked, []
-                due = asked if not self._has_news else [*waiting, *asked]
+                arrived, self._arrived = self._arrived, []
+                due = arrived if not self._has_news else [*waiting, *arrived]
                 rest = waiting if not self._has_news else []
                 self._has_news = False
                 is_closed = self._is_closed
             if is_closed:
-                _refuse([*waiting, *asked])
+                _refuse([*waiting, *arrived])
                 return
             now_s = self._monotonic_s()
             late = [each for each in rest if each.deadline_s <= now_s]

@@ -1,8 +1,8 @@
 """A cache of long ACL listings: a thread encodes each once, and it is kept until an ACL changes.
 
-What encodes the latest one is kept across changes, so that it can reuse what they leave as it was:
-only one, since it holds the ACLs that it last encoded. This module must not know how a listing is
-encoded.
+The encoder of the latest listing is kept across changes, to reuse the unchanged parts. It is only
+one, because an encoder holds the ACLs that it last encoded. This module must not know how a listing
+is encoded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metalog.image.metadata import MetadataImage
 _KEPT: Final = 8
 
 Pieces = Sequence[bytes]
-"""Of an encoded listing, in order."""
+"""The bytes of an encoded listing, in order."""
 
 
 class Listings:
@@ -32,17 +32,15 @@ class Listings:
         self._kept: OrderedDict[Hashable, Future[Pieces]] = OrderedDict()
         self._latest: tuple[Hashable, Callable[[], Pieces]] | None = None
 
-    def written(
-        self, asked: Hashable, writer: Callable[[], Callable[[], Pieces]]
-    ) -> Future[Pieces]:
-        """The encoded listing for ``asked``: from the cache, or, if an ACL changed since, by what
-        ``writer`` returns, which is called again after later changes."""
+    def written(self, key: Hashable, writer: Callable[[], Callable[[], Pieces]]) -> Future[Pieces]:
+        """The encoded listing for ``key``: from the cache, or, if an ACL has changed, from the
+        encoder that ``writer`` returns. The encoder is called again after later changes."""
         with self._lock:
-            kept = self._kept.get(asked)
+            kept = self._kept.get(key)
             if kept is None:
-                if self._latest is None or self._latest[0] != asked:
-                    self._latest = asked, writer()
-                kept = self._kept[asked] = self._thread.submit(self._latest[1])
+                if self._latest is None or self._latest[0] != key:
+                    self._latest = key, writer()
+                kept = self._kept[key] = self._thread.submit(self._latest[1])
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             return kept

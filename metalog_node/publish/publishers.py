@@ -30,7 +30,7 @@ class CredentialsPublisher:
         nobody = MetadataImage().scram
         self._newest = nobody, DummyCredentials(nobody.mechanisms, secret)
         self.is_loaded = False
-        """Whether the log was replayed: before that it is not known which users exist."""
+        """Whether the log was replayed; until then the users are unknown."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """On the replica's thread, since a new set of dummy credentials reads every credential."""
@@ -54,7 +54,7 @@ class OutOfTheCollector:
     """Freezes ACLs that came after the load, so that no full garbage collection walks them.
 
     Over 100,000 ACLs such a collection stops every thread for 130 ms (see ``metalog.gc_pause``).
-    What is garbage by then is collected first, among what came since: frozen, it would stay.
+    Garbage among the new objects is collected first, because frozen garbage is never freed.
     """
 
     def __init__(self) -> None:

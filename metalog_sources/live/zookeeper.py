@@ -92,7 +92,7 @@ class ZookeeperStore:
         )
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Delete them at every path, also at an old spelling."""
+        """Delete ``acls`` at every path, also at one with an old spelling."""
         if self._elsewhere is None:
             self._elsewhere = _elsewhere(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
@@ -116,8 +116,8 @@ class ZookeeperStore:
         return {znodes.path_of(each): each for each in resources if each is not None}
 
     def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
-        """The path of every node that may hold ACLs; lines about nodes that Kafka ignores, too;
-        and a doubt if nothing shows that Kafka keeps ACLs here."""
+        """The path of every node that may have ACLs; lines about nodes that Kafka ignores; and a
+        doubt if no node shows that Kafka keeps ACLs here."""
         session = self._session
         types = session.children(list(znodes.ROOTS))
         problems = []

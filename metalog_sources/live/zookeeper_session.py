@@ -21,9 +21,9 @@ from metalog.wire.client.bootstrap import check_anybody_listens
 from metalog.wire.hosts import parse_addresses
 
 CONNECT_S: Final = 5.0
-"""How long an ensemble may take to accept the session."""
+"""How long, in seconds, an ensemble may take to accept the session."""
 ANSWER_S: Final = 10.0
-"""How long it may then take to answer one request."""
+"""How long, in seconds, the ensemble may take to answer one request."""
 _AT_ONCE: Final = 1000
 _quiet = logging.getLogger(f"{__name__}.kazoo")
 _quiet.addHandler(logging.NullHandler())
@@ -193,7 +193,8 @@ def _above(write: Write) -> tuple[str, str]:
 
 
 def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
-    """Both or neither: brokers read a resource again only if an event names it."""
+    """A transaction of the node and its event: brokers read a resource again only if an event names
+    it."""
     above, events = _above(write)
     both = client.transaction()
     if write.data is None:

@@ -144,9 +144,15 @@ def test_an_hour_that_comes_twice_is_the_first_and_not_sure() -> None:
         (LINE, "no time: no date and time"),
         (f"18:35:36,123 INFO {LINE}", "no time: no date and time"),
         (f"Nov 21 18:35:36 host kafka: {LINE}", "no time: no date and time"),
-        (f"[2026-13-21 18:35:36,123] INFO {LINE}", "no time: 2026-13-21 18:35:36,123 is none"),
+        (
+            f"[2026-13-21 18:35:36,123] INFO {LINE}",
+            "no time: 2026-13-21 18:35:36,123 is not a valid time",
+        ),
         (f"[2026-11-21 25:35:36,123] INFO {LINE}", "no time: 2026-11-21 25:35:36,123 is none"),
-        (f"21 Nix 2026 18:35:36,123 {LINE}", "no time: 21 Nix 2026 18:35:36,123 is none"),
+        (
+            f"21 Nix 2026 18:35:36,123 {LINE}",
+            "no time: 21 Nix 2026 18:35:36,123 is not a valid time",
+        ),
         (f"[2026-03-29 02:30:00,000] INFO {LINE}", "2026-03-29 02:30:00 does not exist in Europe"),
         (f"[2026-11-21 18:35:36,123 JST] INFO {LINE}", "time zone JST is not that of Europe"),
         (json.dumps(WRAPPED["ECS"])[:-20], "broken JSON around an audit line"),

@@ -303,8 +303,8 @@ def test_the_log_in_a_topic(tmp_path: Path) -> None:
         ("metadata.log.dir=topic://k:1/t?what=x", "what=x: after the ? only snapshots="),
         ("metadata.log.topic.ssl.provider=x", "metadata.log.topic.ssl.provider is not supported"),
         ("metadata.log.topic.group.id=x", "metadata.log.topic.group.id is not used here"),
-        ("listeners=CONTROLLER://node-2:0", "advertised.listeners: the other nodes must be told"),
-        ("listeners=CONTROLLER://:9093", "must be told where CONTROLLER is; give CONTROLLER://HO"),
+        ("listeners=CONTROLLER://node-2:0", "advertised.listeners: the other nodes need"),
+        ("listeners=CONTROLLER://:9093", "need the address of CONTROLLER; give CONTROLLER://HO"),
         (
             "controller.listener.names=\nlisteners=PLAINTEXT://node-2:9092",
             "controller.listener.names: is missing; nodes of one topic forward to each other's",

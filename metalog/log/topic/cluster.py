@@ -1,6 +1,6 @@
 """A topic log's requests to its cluster, through confluent-kafka.
 
-They are the messages below the last stable offset, in order; the topic's settings; and a writer's
+It reads the messages below the last stable offset and the topic's settings, and runs a writer's
 transactions. Errors are one line that names the topic. Every call ends within ``TIMEOUT_S``. This
 module must not know what a message means.
 """
@@ -270,8 +270,8 @@ class CommittedMessages:
 
 
 class Transactions:
-    """A claimed writer. An error is ``LogFenced``, and ends its use: the messages under way may be
-    in the log or not."""
+    """A claimed writer. An error is ``LogFenced`` and ends its use: messages in flight may be in
+    the log."""
 
     def __init__(
         self, address: TopicAddress, troubles: Troubles, producer: Any, consumer: Any

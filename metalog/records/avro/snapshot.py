@@ -137,7 +137,7 @@ def _check_schema(head: ContainerHeader) -> None:
         if ours.get(name) != definition:
             raise _fault(f"the Avro schema {name} is not known")
     if head.codec != "null":
-        raise _fault(f"it is compressed with {head.codec}, which no snapshot is")
+        raise _fault(f"it is compressed with {head.codec}; a snapshot is not compressed")
 
 
 def _definitions(schema: Any) -> dict[str, object]:

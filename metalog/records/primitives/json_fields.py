@@ -49,7 +49,7 @@ def json_float64(value: float) -> str:
 
 @lru_cache(_REMEMBERED)
 def json_int32s(value: tuple[int, ...] | None) -> str:
-    """Replicas and in-sync replicas of partitions are the same few again and again."""
+    """Cached: partitions have few different lists of replicas."""
     return "null" if value is None else _array(map(str, value))
 
 

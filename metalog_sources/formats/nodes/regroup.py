@@ -36,8 +36,9 @@ class RegroupedRule(NamedTuple):
     notes: AclNotes
 
 
-def regrouped(entries: Collection[AclEntry], of: int | None = None) -> list[RegroupedRule]:
-    """Rules that are equivalent to ``entries``, for a file with ``of`` ACLs (by default these).
+def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> list[RegroupedRule]:
+    """Rules that are equivalent to ``entries``, for a file with ``file_acls`` ACLs (by default
+    these).
 
     For a large file only names are grouped, because the reader limits the ACLs per byte.
     """
@@ -54,7 +55,7 @@ def regrouped(entries: Collection[AclEntry], of: int | None = None) -> list[Regr
         )
         for acl, notes, _ in in_order(entries)
     ]
-    is_small = (len(entries) if of is None else of) <= MOST_ENTRIES
+    is_small = (len(entries) if file_acls is None else file_acls) <= MOST_ENTRIES
     for field in _LISTS if is_small else _LISTS[-1:]:
         rules = _merged(rules, field)
     return rules
