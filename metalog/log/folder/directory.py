@@ -72,12 +72,9 @@ class DirectoryLog:
         self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
         if known is not None:
-            place = (
-                known.read_position
-                if known.read_position and self._is_still(known.read_position)
-                else None
-            )
-            self._known_ends = find_ends(self._folder, self._files, place)
+            place = known.read_position
+            is_still = place is not None and self._is_still(place)
+            self._known_ends = find_ends(self._folder, self._files, known if is_still else None)
 
     @property
     def folder(self) -> LogFolder:
@@ -250,6 +247,24 @@ class DirectoryLog:
                 yield batch
             if batch.next_offset >= ends.end:
                 return
+
+    def control_batches(self, start: int) -> Iterator[Batch]:
+        """The control batches among ``batches``.
+
+        Those that the search for the log's end has met are not read again.
+        """
+        ends = self._ends
+        if ends.replaced_by is not None:
+            return
+        first = ends.end if ends.controls is None else ends.walked_from
+        for batch in self.batches(start) if start < first else ():
+            if batch.base_offset >= first:
+                break
+            if batch.is_control:
+                yield batch
+        for batch in ends.controls or ():
+            if batch.next_offset > start:
+                yield batch
 
     def splits(self) -> Sequence[Split]:
         """The log as input splits, in order; empty if it cannot be split."""

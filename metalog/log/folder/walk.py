@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.files import Files, opened
@@ -17,6 +17,10 @@ from metalog.log.continuity import Continuity
 from metalog.log.folder.location import LogFolder, unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.records.batch import Batch
+
+MOST_CONTROLS: Final = 1024
+LARGEST_KEPT: Final = 4096
+"""How many control batches are kept, and how large one may be, in bytes; most have some hundred."""
 
 
 class ReadPosition(NamedTuple):
@@ -122,46 +126,68 @@ class LogEnds(NamedTuple):
     """The damage that prevents reading the last segment to its end; ``end`` is before it."""
     read_position: ReadPosition | None
     """The position after the last batch; None without segments."""
+    walked_from: int
+    """The base offset of the first segment that was read to find the end."""
+    controls: tuple[Batch, ...] | None
+    """The control batches from there on; None if they are too many to keep."""
 
 
-def find_ends(folder: LogFolder, files: Files, known: ReadPosition | None = None) -> LogEnds:
-    """Read the last segment (the last two if it is empty), or continue from a ``known`` position.
+def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
+    """Read the last segment (the last two if it is empty), or continue where ``known`` ends.
 
     A log that ends at damage may have continued past the newest snapshot, so this snapshot does not
     replace it.
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:
-        return LogEnds(newest.end_offset, *newest, None, None, None, None)
-    walk, damage = _walk_to_end(folder, files, known)
-    end, epoch = walk.read_position.next_offset, walk.read_position.epoch
+        return LogEnds(newest.end_offset, *newest, None, None, None, None, newest.end_offset, ())
+    survey = _survey(folder, files, known)
+    place, damage = survey.walk.read_position, survey.damage
+    end, epoch = place.next_offset, place.epoch
+    start, replaced_by, torn_tail = folder.segments[0], None, survey.walk.torn_tail
     if epoch is None:
         epoch = newest.epoch if end == newest.end_offset else 0
     if damage is None and (newest.epoch, newest.end_offset) > (epoch, end):
-        return LogEnds(newest.end_offset, *newest, newest, None, None, walk.read_position)
-    return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.read_position)
+        start, replaced_by, torn_tail = newest.end_offset, newest, None
+        end, epoch = newest
+    return LogEnds(
+        *(start, end, epoch, replaced_by, torn_tail, damage, place),
+        walked_from=survey.walked_from,
+        controls=survey.controls,
+    )
 
 
-def _walk_to_end(
-    folder: LogFolder, files: Files, known: ReadPosition | None
-) -> tuple[SegmentWalk, CorruptLog | None]:
-    if known is not None and known.segment in folder.segments:
-        walk = SegmentWalk(folder, files, known)
-        return walk, _walked(walk)
-    damage = None
+class _Survey(NamedTuple):
+    """A walk to the end of a log, and the damage that stopped it."""
+
+    walk: SegmentWalk
+    damage: CorruptLog | None
+    walked_from: int
+    controls: tuple[Batch, ...] | None
+
+
+def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
+    place = None if known is None else known.read_position
+    if known is not None and place is not None and place.segment in folder.segments:
+        return _walked(SegmentWalk(folder, files, place), known.walked_from, known.controls)
     for segment in reversed(folder.segments):
-        walk = SegmentWalk(folder, files, beginning(segment))
-        damage = _walked(walk)
-        if walk.read_position.epoch is not None:
+        survey = _walked(SegmentWalk(folder, files, beginning(segment)), segment, ())
+        if survey.walk.read_position.epoch is not None:
             break
-    return walk, damage
+    return survey
 
 
-def _walked(walk: SegmentWalk) -> CorruptLog | None:
-    """Read to the end; return the damage that prevents it, or None."""
+def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None) -> _Survey:
+    """Read to the end, and add its control batches to those ``known``."""
+    found: list[Batch] = []
+    damage = None
     try:
-        for _ in walk:
-            pass
+        for batch in walk:
+            if batch.is_control and known is not None:
+                found.append(batch)
+                if batch.size > LARGEST_KEPT or len(known) + len(found) > MOST_CONTROLS:
+                    known = None
     except CorruptLog as error:
-        return error
-    return None
+        damage = error
+    controls = (*known, *found) if found and known is not None else known
+    return _Survey(walk, damage, walked_from, controls)

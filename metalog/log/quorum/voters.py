@@ -43,7 +43,7 @@ class Quorum(NamedTuple):
 
 
 class BatchSource(Protocol):
-    def batches(self, start: int) -> Iterator[Batch]: ...
+    def control_batches(self, start: int) -> Iterator[Batch]: ...
 
     def snapshots(self) -> Sequence[SnapshotId]: ...
 
@@ -115,7 +115,7 @@ def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
         start = snapshot.end_offset
         break
     try:
-        found = last_voters(log.batches(start)) or found
+        found = last_voters(log.control_batches(start)) or found
     except CorruptLog as error:
         return Voters((), f"the log is damaged at offset {error.offset}")
     return found or Voters((), "nothing says who votes")

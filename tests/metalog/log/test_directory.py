@@ -13,9 +13,10 @@ import pytest
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.log.folder import segment
+from metalog.log.folder import segment, walk
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
+from metalog.log.folder.walk import SegmentWalk
 from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import (
     LENGTH_END,
@@ -258,6 +259,34 @@ def test_committed_leaves_out_what_is_not_proven() -> None:
 )
 def test_voters(name: str, voters: tuple[int, ...]) -> None:
     assert DirectoryLog(kafka_case(name).log_dir).voters.ids == voters
+
+
+@pytest.mark.parametrize("most", [0, 2, 1024])
+def test_control_batches_are_those_of_the_whole_log(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(walk, "MOST_CONTROLS", most)
+    first = leader_change(0, 1) + no_ops(1, 2) + leader_change(3, 2) + no_ops(4, 2, 2)
+    last = no_ops(6, 2, 2) + leader_change(8, 3) + no_ops(9, 1, 3)
+    longer = last + leader_change(10, 4) + no_ops(11, 3, 4)
+    other = last + leader_change(10, 5) + leader_change(11, 6)
+    disk = folder(b"0\n1\n1 0\n", **{segment_name(0): first, segment_name(6): last})
+    log = DirectoryLog(ROOT, files=disk)
+    for data in (last, longer, last, other):
+        disk.contents[FOLDER / segment_name(6)] = bytearray(data)
+        log.refresh()
+        for start in range(13):
+            expected = [each for each in log.batches(start) if each.is_control]
+            assert list(log.control_batches(start)) == expected
+
+
+def test_a_log_is_read_once_for_its_end_and_its_voters(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = folder(**{segment_name(0): leader_change(0, 1) + no_ops(1, 5)})
+    log = DirectoryLog(ROOT, files=disk)
+    assert log.bounds().end == 6
+    monkeypatch.setattr(SegmentWalk, "__iter__", None)
+    assert log.proven.why
+    assert log.voters.why == "LEADER_CHANGE at offset 0"
 
 
 @pytest.mark.parametrize("name", ["quorum-state", "partition.metadata"])
