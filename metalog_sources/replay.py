@@ -25,9 +25,10 @@ from metalog.log.folder.merged_folders import FoldersLog
 from metalog.log.folder.single_file import CheckpointLog, SegmentLog
 from metalog.log.opening import OpenedLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
-from metalog.records.acl_fast_decode import AclRun, Part, messages_of
+from metalog.records.acl_fast_decode import AclRun, Part, messages_of, record_count
 from metalog.records.batch import Batch
-from metalog.records.messages import AccessControlEntryRecord
+from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
+from metalog.records.partition_fast_decode import PartitionChangeRun
 from metalog_sources.moment import Moment, ResolvedMoment, resolve_moment
 from metalog_sources.source import Source
 from metalog_sources.store import Store, image_of
@@ -332,15 +333,18 @@ def without_advice(error: MetalogError) -> str:
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
 
 
+_TYPES_OF_RUNS: Final[Mapping[type, str]] = {
+    AclRun: AccessControlEntryRecord.TYPE_NAME,
+    PartitionChangeRun: PartitionChangeRecord.TYPE_NAME,
+}
+
+
 class RecordCounts(Counter[str]):
     """Counts the records of each type in a log."""
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
         for part in parts:
-            if isinstance(part, AclRun):
-                self[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
-            else:
-                self[name_of(part)] += 1
+            self[_TYPES_OF_RUNS.get(type(part)) or name_of(part)] += record_count(part)
 
 
 def survey_rest(

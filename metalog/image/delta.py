@@ -24,9 +24,10 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.producer_ids import ProducerIdsDelta
 from metalog.image.scram import ScramDelta
 from metalog.image.subjects import NOT_KEPT, SUBJECTS, ImageSubject, SubjectDelta
-from metalog.image.topics import TopicsDelta
+from metalog.image.topics import StoppedRun, TopicsDelta
 from metalog.image.unread_subject import UnreadSubject
 from metalog.records import messages as m
+from metalog.records.acl_fast_decode import messages_of
 from metalog.records.frame import Undecodable
 from metalog.records.unread import UnreadRecord, UnreadRun
 
@@ -94,7 +95,7 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_pass_on)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, metadata record or run of ACLs) pairs in order.
+        """Apply (offset, metadata record or run of records) pairs in order.
 
         If ``refused`` returns, its record changes nothing, and replay goes on with the next one.
         """
@@ -106,6 +107,9 @@ class MetadataDelta:
                     _CHANGES.get(type(message), _unknown)(self, message)
                 else:
                     change(message)
+            except StoppedRun as stop:
+                rest = enumerate(messages_of([message])[stop.at :], offset + stop.at)
+                self.replay_all(rest, refused)
             except UnreadableRecord as fault:
                 refused(offset, message, fault)
             except CorruptLog as fault:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.subjects import NOT_KEPT, SUBJECTS
 from metalog.image.unread_subject import UnreadSubject
+from metalog.records.message import Message
 from metalog.records.messages import ClearElrRecord, PartitionChangeRecord, PartitionRecord
 from metalog.records.unread import UnreadTypes
 
@@ -34,7 +35,9 @@ class ImageSelection:
     def __init__(self, subjects: Iterable[str], *, partitions: bool) -> None:
         wanted = {*subjects, *(each.name for each in SUBJECTS if each.concerns_authorization)}
         left_out = [each for each in SUBJECTS if each.name not in wanted]
-        types: list[Any] = [record for each in left_out for record in each.records]
+        types: list[Any] = [
+            record for each in left_out for record in each.records if issubclass(record, Message)
+        ]
         if not partitions:
             types += _PARTITION_RECORDS
         replaced: dict[str, Any] = {each.name: UnreadSubject(each.name) for each in left_out}

@@ -26,6 +26,7 @@ from metalog.image import (
 )
 from metalog.records import messages as m
 from metalog.records.acl_fast_decode import AclRun
+from metalog.records.partition_fast_decode import PartitionChangeRun
 
 
 class SubjectImage(Protocol):
@@ -99,6 +100,7 @@ SUBJECTS: Final = (
             m.RemoveTopicRecord: topics.TopicsDelta.remove,
             m.PartitionRecord: topics.TopicsDelta.set_partition,
             m.PartitionChangeRecord: topics.TopicsDelta.change_partition,
+            PartitionChangeRun: topics.TopicsDelta.change_run,
             m.ClearElrRecord: topics.TopicsDelta.clear_elr,
         },
     ),

@@ -6,7 +6,7 @@ This module must not know brokers, nor what a topic's configuration is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, in_order, uuid_text
@@ -22,11 +22,20 @@ from metalog.records.messages import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from metalog.records.partition_fast_decode import PartitionChangeRun
 
 Replicas = tuple[int, ...]
 
 NO_LEADER_CHANGE: Final = -2
 NO_RECOVERY_CHANGE: Final = -1
+_LISTS: Final = (
+    "replicas",
+    "isr",
+    "removing_replicas",
+    "adding_replicas",
+    "eligible_leader_replicas",
+    "last_known_elr",
+)
 MIGRATING: Final = Uuid(bytes(16))
 """The log directory of a replica whose directory is not assigned yet (KIP-858)."""
 
@@ -54,6 +63,15 @@ class Partition(NamedTuple):
     partition_epoch: int
     eligible_leader_replicas: Replicas = ()
     last_known_elr: Replicas = ()
+
+
+_State = list[Any]
+"""A ``Partition``'s fields in a list. A change writes its own fields into it, and neither reads nor
+copies the others, which are in cold memory if a cluster has many partitions."""
+_ISR: Final = Partition._fields.index("isr")
+_LEADER: Final = Partition._fields.index("leader")
+_LEADER_EPOCH: Final = Partition._fields.index("leader_epoch")
+_PARTITION_EPOCH: Final = Partition._fields.index("partition_epoch")
 
 
 class Topic(NamedTuple):
@@ -86,33 +104,40 @@ class TopicsImage(NamedTuple):
 EMPTY: Final = TopicsImage()
 
 
+class StoppedRun(Exception):
+    """A run was applied up to change number ``at``, which contradicts the state."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(at)
+        self.at = at
+
+
 class TopicsDelta(CertainDelta):
     """Changes to a ``TopicsImage``.
 
-    ``topics`` maps an id to a topic, or to None for a removal. ``partitions`` has the changed
-    partitions of the topics that exist.
+    ``topics`` maps an id to a topic, or to None for a removal.
     """
 
-    __slots__ = ("_ids", "image", "is_replacement", "partitions", "topics")
+    __slots__ = ("_ids", "_partitions", "image", "is_replacement", "topics")
 
     def __init__(self, image: TopicsImage, *, is_replacement: bool = False) -> None:
         self.image = image
         self.is_replacement = is_replacement
         self.topics: dict[Uuid, Topic | None] = {}
-        self.partitions: dict[Uuid, dict[int, Partition]] = {}
+        self._partitions: dict[Uuid, dict[int, _State]] = {}
         self._ids: dict[str, Uuid | None] = {}
 
     def add(self, record: TopicRecord) -> None:
         partitions = self.image.partitions_at_first
         self.topics[record.topic_id] = Topic(record.topic_id, record.name, partitions)
-        self.partitions.pop(record.topic_id, None)
+        self._partitions.pop(record.topic_id, None)
         self._ids[record.name] = record.topic_id
 
     def remove(self, record: RemoveTopicRecord) -> str:
         """Remove a topic and return its name."""
         topic = self._topic(record.topic_id)
         self.topics[topic.id] = None
-        self.partitions.pop(topic.id, None)
+        self._partitions.pop(topic.id, None)
         if self._id(topic.name) == topic.id:
             self._ids[topic.name] = None
         return topic.name
@@ -133,20 +158,45 @@ class TopicsDelta(CertainDelta):
             tuple(record.eligible_leader_replicas or ()),
             tuple(record.last_known_elr or ()),
         )
-        self._set(topic, record.partition_id, partition)
+        self._set(topic, record.partition_id, [*partition])
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
         topic_id, number = record.topic_id, record.partition_id
-        changed = self.partitions.get(topic_id)
-        before = None if changed is None else changed.get(number)
-        if changed is not None and before is not None:
-            changed[number] = _merged(before, record)
-            return
+        self._set(self._topic(topic_id), number, _merged(self._state(topic_id, number), record))
+
+    def change_run(self, run: PartitionChangeRun) -> None:
+        """Apply all changes of ``run``; ``StoppedRun`` at the first that contradicts the state.
+
+        Most records of a cluster's log are such changes, so this function saves every call.
+        """
+        partitions = self._partitions
+        for at, (topic_id, number, isr, leader) in enumerate(run.changes):
+            try:
+                state = partitions[topic_id][number]
+            except KeyError:
+                try:
+                    state = self._state(topic_id, number)
+                except CorruptLog:
+                    raise StoppedRun(at) from None
+                self._set(self._topic(topic_id), number, state)
+            if isr is not None:
+                state[_ISR] = isr
+            if leader != NO_LEADER_CHANGE:
+                state[_LEADER] = leader
+                state[_LEADER_EPOCH] += 1
+            state[_PARTITION_EPOCH] += 1
+
+    def _state(self, topic_id: Uuid, number: int) -> _State:
+        """The fields of a partition that is there; a list that no image has."""
+        changed = self._partitions.get(topic_id)
+        state = None if changed is None else changed.get(number)
+        if state is not None:
+            return state
         topic = self._topic(topic_id)
         before = topic.partitions.get(number)
         if before is None:
             raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")
-        self._set(topic, number, _merged(before, record))
+        return [*before]
 
     def clear_elr(self, record: ClearElrRecord) -> None:
         """Clear the eligible leader replicas of one topic; an empty name means all topics."""
@@ -163,9 +213,10 @@ class TopicsDelta(CertainDelta):
     def apply(self) -> TopicsImage:
         base = self._base()
         by_id: dict[Uuid, Topic | None] = dict(self.topics)
-        for topic_id, partitions in self.partitions.items():
+        for topic_id, partitions in self._partitions.items():
             topic = by_id.get(topic_id) or base.by_id[topic_id]
-            by_id[topic_id] = topic._replace(partitions=topic.partitions.changed(partitions))
+            changed = {number: Partition._make(state) for number, state in partitions.items()}
+            by_id[topic_id] = topic._replace(partitions=topic.partitions.changed(changed))
         by_name = base.by_name.changed(_by_name(base, by_id))
         return base._replace(by_id=base.by_id.changed(by_id), by_name=by_name)
 
@@ -187,25 +238,19 @@ class TopicsDelta(CertainDelta):
         topic = self._base().by_name.get(name)
         return None if topic is None else topic.id
 
-    def _changed(self, topic: Topic) -> Mapping[int, Partition]:
-        return self.partitions.get(topic.id, {})
-
-    def _set(self, topic: Topic, number: int, partition: Partition) -> None:
-        changed = self.partitions.get(topic.id)
-        if changed is None:
-            self.partitions[topic.id] = {number: partition}
-        else:
-            changed[number] = partition
+    def _set(self, topic: Topic, number: int, state: _State) -> None:
+        self._partitions.setdefault(topic.id, {})[number] = state
 
     def _clear_elr(self, topic: Topic) -> None:
-        for number, partition in {**topic.partitions, **self._changed(topic)}.items():
+        for number in {*topic.partitions, *self._partitions.get(topic.id, ())}:
+            partition = Partition._make(self._state(topic.id, number))
             if partition.eligible_leader_replicas or partition.last_known_elr:
                 cleared = partition._replace(
                     eligible_leader_replicas=(),
                     last_known_elr=(),
                     partition_epoch=partition.partition_epoch + 1,
                 )
-                self._set(topic, number, cleared)
+                self._set(topic, number, [*cleared])
 
 
 def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str, Topic | None]:
@@ -234,61 +279,23 @@ def _placed(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ..
     return directories
 
 
-def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
-    """``before`` with ``change`` applied.
-
-    Most records of a cluster's log are such changes, so this function saves every read of a field
-    and every call.
-    """
-    (
-        replicas,
-        directories,
-        isr,
-        removing_replicas,
-        adding_replicas,
-        leader,
-        leader_recovery_state,
-        leader_epoch,
-        partition_epoch,
-        eligible_leader_replicas,
-        last_known_elr,
-    ) = before
-    if change.replicas is not None:
-        replicas = tuple(change.replicas)
-        directories = _placed(directories, replicas)
+def _merged(before: _State, change: PartitionChangeRecord) -> _State:
+    """A partition with ``change`` applied; ``before`` stays as it is."""
+    changes: dict[str, Any] = {
+        name: tuple(value) for name in _LISTS if (value := getattr(change, name)) is not None
+    }
+    after = Partition._make(before)
+    directories = after.directories
+    if "replicas" in changes:
+        directories = _placed(directories, changes["replicas"])
     if change.directories is not None:
-        directories = _checked(tuple(change.directories), replicas)
-    if change.isr is not None:
-        isr = tuple(change.isr)
-    if change.removing_replicas is not None:
-        removing_replicas = tuple(change.removing_replicas)
-    if change.adding_replicas is not None:
-        adding_replicas = tuple(change.adding_replicas)
+        directories = _checked(tuple(change.directories), changes.get("replicas", after.replicas))
     if change.leader != NO_LEADER_CHANGE:
-        leader = change.leader
-        leader_epoch += 1
+        changes |= {"leader": change.leader, "leader_epoch": after.leader_epoch + 1}
     if change.leader_recovery_state != NO_RECOVERY_CHANGE:
-        leader_recovery_state = change.leader_recovery_state
-    if change.eligible_leader_replicas is not None:
-        eligible_leader_replicas = tuple(change.eligible_leader_replicas)
-    if change.last_known_elr is not None:
-        last_known_elr = tuple(change.last_known_elr)
-    return tuple.__new__(
-        Partition,
-        (
-            replicas,
-            directories,
-            isr,
-            removing_replicas,
-            adding_replicas,
-            leader,
-            leader_recovery_state,
-            leader_epoch,
-            partition_epoch + 1,
-            eligible_leader_replicas,
-            last_known_elr,
-        ),
-    )
+        changes["leader_recovery_state"] = change.leader_recovery_state
+    epoch = after.partition_epoch + 1
+    return [*after._replace(directories=directories, partition_epoch=epoch, **changes)]
 
 
 def _partition_version(partition: Partition, metadata_version: int) -> int:

@@ -36,6 +36,11 @@ from metalog.records.acl_codes import (
 from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value, refused
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
+from metalog.records.partition_fast_decode import (
+    CHANGE_FRAME,
+    PartitionChangeRun,
+    read_changes,
+)
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
 from metalog.records.record import (
@@ -71,7 +76,7 @@ class AclRun(NamedTuple):
 
 
 AnyMessage = Message | ControlMessage | Undecodable
-Part = AnyMessage | AclRun | UnreadRun
+Part = AnyMessage | AclRun | PartitionChangeRun | UnreadRun
 
 _Fields = tuple[object, ...]
 """The first two fields of an ``Acl``, or the last five."""
@@ -88,10 +93,16 @@ def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
     """Each of ``parts`` with the offset of its first record, from ``offset`` on."""
     for part in parts:
         yield offset, part
-        if isinstance(part, AclRun):
-            offset += len(part.ids)
-        else:
-            offset += part.records if isinstance(part, UnreadRun) else 1
+        offset += record_count(part)
+
+
+def record_count(part: Part) -> int:
+    """How many records ``part`` stands for."""
+    if isinstance(part, AclRun):
+        return len(part.ids)
+    if isinstance(part, PartitionChangeRun):
+        return len(part.changes)
+    return part.records if isinstance(part, UnreadRun) else 1
 
 
 def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
@@ -100,6 +111,8 @@ def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
     for part in parts:
         if isinstance(part, AclRun):
             messages += map(record_of, part.ids, part.acls)
+        elif isinstance(part, PartitionChangeRun):
+            messages += part.messages()
         elif isinstance(part, UnreadRun):
             messages += [UNREAD_RECORD] * part.records
         else:
@@ -149,6 +162,12 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
                 parts.append(run)
                 index += len(run.ids)
                 run = AclRun([], [])
+                continue
+        elif value.startswith(CHANGE_FRAME):
+            at, changes = read_changes(payload, at, index, deltas)
+            if changes:
+                parts.append(PartitionChangeRun(changes))
+                index += len(changes)
                 continue
         parts.append(decode_value(value)[1])
         index += 1
