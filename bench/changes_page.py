@@ -19,10 +19,10 @@ _CREATES = f"""\
 
 Each caller creates an ACL, waits until that is durable and in force, and creates the next. Kafka's
 callers have a Java Admin client each and ask a broker and controller in one process over loopback;
-its CPU is theirs and the server's. Ours call `Replica.create_acls` inside their own process, so
-without a network; an authorizer is its publisher. Both sync each group to the same disk. Kafka
-waits `{LINGER}` (25) for a group to fill, unless that is 0; its broker hands one request at a time
-to the controller, which can be asked directly too."""
+its CPU is theirs and the server's. Ours call `Replica.create_acls` inside their own process,
+without a network; the replica publishes to an authorizer. Both sync each group to the same disk.
+Kafka waits `{LINGER}` (25) for a group to fill, unless that is 0; its broker hands one request at
+a time to the controller, which can be asked directly too."""
 _SNAPSHOTS = """\
 ## A snapshot of 500,000 ACLs
 

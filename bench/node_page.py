@@ -16,26 +16,25 @@ IDLE, BUSY, LISTERS, LISTED = 2_000, 64, 4, 10_000
 _WHO = f"""\
 Kafka is a broker and controller in one process, as its own script starts it, with its authorizer;
 a node is `metalog serve`, which is both too. {IDLE:,} clients are connected and silent meanwhile.
-All clients are one Python process on the same machine, over loopback and without TLS: it writes
-the requests for both sides from the same bytes and only counts the answers, and what it costs is
-in none of the figures, but where it takes the CPU from the server. p99 is how long the slowest of
-a hundred waited."""
+All clients are one Python process on the same machine, over loopback and without TLS: it sends
+both sides the same bytes and only counts the answers. No figure includes its CPU, but it competes
+with the server for the cores. p99 is the time in which 99 of 100 requests were answered."""
 _CREATES = f"""\
 ## Durable creates by {BUSY} clients
 
-Each creates an ACL, is told that it is durable, and creates the next. Kafka waits `{LINGER}` (25)
-for more to write with it, unless that is 0."""
+Each creates an ACL, waits for the answer that it is durable, and creates the next. Kafka waits
+`{LINGER}` (25) for more to write with it, unless that is 0."""
 _LISTS = f"""\
 ## Lists of {LISTED:,} ACLs to {LISTERS} clients
 
-Each asks for all ACLs and, when it has them, asks again; first while no ACL changes, then while one
-is created and deleted without a pause. A node keeps the answer until an ACL changes."""
+Each asks for all ACLs and, when it has them, asks again; first while no ACL changes, then while
+one is created and deleted without a pause. A node keeps the answer until an ACL changes."""
 _MEMORY = f"""\
 ## Memory
 
-MiB that are resident (RSS): before anybody is connected, with the {IDLE:,}, and then while the
-{BUSY} create and delete an ACL by turns, of which nothing is left: when they have warmed up, at the
-most, and at the end. Java is given its heap whole (`-Xms1g`) and touches it as it goes."""
+Resident memory (RSS) in MiB: without clients, with the {IDLE:,}, and then while the {BUSY} create
+and delete an ACL by turns, of which nothing is left: when they have warmed up, at the most, and at
+the end. Java is given its heap whole (`-Xms1g`) and touches it as it goes."""
 
 
 class Load(NamedTuple):

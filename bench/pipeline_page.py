@@ -27,20 +27,20 @@ GOALS = {SKEWED: 500_000, DISTINCT: 250_000}
 WORKER_MIB = 1_536
 
 _WHAT = f"""\
-A request is a row with all columns of the table `requests`, its time somewhere in a year in which
-{YEAR:,} ACLs went or came. It is decided by the ACLs of its time, with the rule and the id of the
-ACL, into a sink that keeps nothing. Rows are made by Spark from their numbers; what that costs is
-measured by itself in the same session and taken off. A core's second is one of CPU, of the JVM
-(its collector and compiler too) and its Python worker together; Spark runs one task at a time.
+A request is a row with all columns of the table `requests`, at a time in a year in which {YEAR:,}
+ACLs were added or removed. It is decided by the ACLs of its time, with the rule and the id of the
+ACL, into a sink that keeps nothing. Spark generates the rows; their cost is measured separately in
+the same session and subtracted. A core's second is one of CPU, of the JVM (its collector and
+compiler too) and its Python worker together; Spark runs one task at a time.
 
 *skewed*: of 100,000 questions, each as often as Zipf's law has it, as in the workload W4.
 *distinct*: no two rows have principal, host, operation and resource in common. *strange*: each row
 names a resource that no other row names and no ACL has."""
 _WAY = """\
-## What of it is Spark's
+## Spark's part
 
-*There and back*: the same columns go to the worker and the same come back, but the worker looks at
-none of them. It is what Spark takes to ask a worker anything; what is left is the deciding."""
+*There and back*: the same columns go to the worker and come back, but the worker ignores them.
+This is Spark's cost of calling a worker; the rest is the cost of deciding."""
 _BESIDE = """\
 ## Beside other ways
 

@@ -75,8 +75,8 @@ def _decisions(decisions: dict[str, Sides]) -> str:
     heads = ["workload", *_COMPARED, "alone"]
     return (
         "## Decisions, asked again and again\n\n`authorize` of one action on each side. Ours "
-        "remembers the answers of sessions that ask often, until an ACL changes that means them: "
-        "these are such times, and the next two tables are what it takes without. Kafka's also "
+        "caches the answers of frequent sessions until an ACL that matches them changes. These "
+        "times use the cache; the next two tables do not. Kafka's also "
         "records two metrics, so *alone* compares its bare decision with our `is_allowed`.\n\n"
         + _table(heads, rows)
     )
@@ -92,9 +92,8 @@ def _first_passes(decisions: dict[str, Sides]) -> str:
         rows.append([f"first {name}", _ns(kafka), _ns(first), _short(kafka / first), _ns(rule)])
     return (
         "## Decisions, asked for the first time\n\nThe mean over one pass through the list of "
-        "requests when nothing is remembered yet, beside Kafka's figure "
-        "above, which is that of a machine warmed up. *With its rule*: also the ACL that decided, "
-        "as an audit line has it, which is never remembered.\n\n"
+        "requests with an empty cache, beside Kafka's figure above, which is that of a warm JVM. "
+        "*With its rule*: also the deciding ACL, as in an audit line, which is never cached.\n\n"
         + _table([*_COMPARED_ONCE, "with its rule"], rows)
     )
 
@@ -107,11 +106,11 @@ def _cold(cold: dict[str, Sides]) -> str:
         each = middle(sides.ours, ours) / decisions
         rows.append([f"cold {name}", _ns(theirs), _ns(each), _short(theirs / each)])
     return (
-        "## Decisions that remembered answers cannot help\n\n*W10*: 100,000 clients with "
+        "## Decisions that a cache cannot speed up\n\n*W10*: 100,000 clients with "
         "certificate names, each seen about twice in the list, and 14,500 ACLs. *W11*: of 200,000 "
         "ACLs one is removed and added again, then 20 requests, and so on; a twentieth of such a "
-        "round. *W12*: one call about 504 topics by an authorizer that was asked nothing before, "
-        "5,800 ACLs. *W13* to *W15* are a variant of each: 60,000 devices and 80,000 names, each "
+        "round. *W12*: one call about 504 topics by an authorizer with an empty cache, 5,800 "
+        "ACLs. *W13* to *W15* are a variant of each: 60,000 devices and 80,000 names, each "
         "seen two or three times; 120,000 ACLs, one a name; 1,500 topics below 23 prefixes. "
         "A decision:\n\n" + _table(_COMPARED_ONCE, rows)
     )
@@ -130,8 +129,8 @@ def _by_type(sides: Sides) -> str:
     return (
         "## By resource type\n\n"
         + _table(["workload", *_COMPARED], rows)
-        + f"\n\nOurs answers from an index that it makes when first asked: {first} ns, once. It "
-        "also remembers the listing of all ACLs until one changes."
+        + f"\n\nOurs builds an index at the first such question: {first} ns, once. It also caches "
+        "the listing of all ACLs until one changes."
     )
 
 

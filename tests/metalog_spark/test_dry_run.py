@@ -68,8 +68,8 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     assert done.returncode == 1
     odd = f"warning: {audit}/picture: no audit line at its beginning"
     assert odd in done.stderr.splitlines()
-    assert "where a line names no zone, UTC is taken (--zone)" in done.stderr
-    assert f"1 of them {tmp_path}/out has already: decided again as a whole" in done.stdout
+    assert "lines without a zone are in UTC (--zone)" in done.stderr
+    assert f"1 of them are in {tmp_path}/out already and are decided again" in done.stdout
     assert len([*(tmp_path / "out").rglob("*")]) == 5, "nothing is written"
 
 

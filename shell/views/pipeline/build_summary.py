@@ -90,15 +90,14 @@ def _forms_text(found: Summary) -> Iterator[str]:
     if found.upgraded:
         names = ", ".join(map(safe, found.upgraded))
         yield (
-            f"lines of {names} have no rule at first, and have one later: Kafka was upgraded, and"
-            " each line is read as of its own Kafka"
+            f"earlier lines of {names} have no rule, later ones have: Kafka was upgraded, and each"
+            " line is read as its Kafka wrote it"
         )
     if found.halves:
         yield (
-            f"{counted(found.halves, 'line')} ended sooner than others of the broker did by then,"
-            f" and {plural(found.halves, 'counts as a half line', 'count as half lines')}; if"
-            " Kafka was rolled back, give the logs of then another"
-            " broker's name by --broker-from"
+            f"{counted(found.halves, 'line')} of a broker ended sooner than its lines before, and"
+            f" {plural(found.halves, 'counts as a half line', 'count as half lines')}; if Kafka was"
+            " rolled back, give the logs since then another broker's name by --broker-from"
         )
 
 
@@ -114,7 +113,7 @@ def followed_text(before: TableTotals, now: TableTotals) -> str:
 def _coverage_text(seen: WindowCoverage) -> str:
     from metalog_spark.findings.windows.window import broker_text
 
-    worst = f" (most are missing of {broker_text(seen.worst)}: {seen.worst_hours:,})"
+    worst = f" (most missing: {broker_text(seen.worst)}, {seen.worst_hours:,})"
     return (
         f"broker-hours: allowed requests logged in {seen.hours - seen.without_allowed:,}, denials"
         f" alone in {seen.without_allowed - seen.without_any:,}, nothing in {seen.without_any:,}"

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
-    """Print how many files have audit lines, and name those without. `zone` is the one of times
-    that name none. Returns whether every file has one."""
+    """Print how many files have audit lines, and name those without. ``zone`` is that of times
+    without one. Returns whether every file has an audit line."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         output.warn(f"{file.path}: no audit line at its beginning")
     if output.is_text:
         output.aligned(_rows(found, out))
-        output.note("nothing was decided or written; lines are estimated, times are of both ends")
-        output.note(f"times are shown in UTC; where a line names no zone, {zone} is taken (--zone)")
+        output.note("nothing was decided or written; numbers of lines are estimates")
+        output.note(f"times are shown in UTC; lines without a zone are in {zone} (--zone)")
     else:
         output.record({**_json(found), "zone": zone})
     return not odd
@@ -47,7 +47,7 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
     days = f"{found.days[0]} to {found.days[-1]}" if found.days else nothing
     if found.again:
-        days += f"; {len(found.again):,} of them {shown(out)} has already: decided again as a whole"
+        days += f"; {len(found.again):,} of them are in {shown(out)} already and are decided again"
     yield _row("days", len(found.days), days)
 
 
