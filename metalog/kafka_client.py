@@ -16,7 +16,7 @@ from typing import Any, Final
 _SILENT_S: Final = 30.0
 
 
-class NowAndThen(logging.Filter):
+class LogThrottle(logging.Filter):
     """Passes at most one log line of each kind in half a minute.
 
     The library logs every attempt to connect, and makes many in a second. The first word of a line
@@ -39,7 +39,7 @@ class NowAndThen(logging.Filter):
 
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
-_log.addFilter(NowAndThen())
+_log.addFilter(LogThrottle())
 
 _ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
 _REFUSED: Final = "_AUTHENTICATION"

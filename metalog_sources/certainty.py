@@ -1,4 +1,4 @@
-"""Decides whether a source may be answered from: only if it has no doubt.
+"""Decides whether a source gives certain answers: only if it has no doubt.
 
 A doubt is anything at which a strict loader stops: an unreadable record, an ambiguous one, missing
 records; or a part of a store that could not be read. One rule holds for every verb whose output

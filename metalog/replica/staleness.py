@@ -16,7 +16,7 @@ LOOK_EVERY_S: Final = 0.1
 
 
 class Staleness:
-    """``stale_s`` says for how long the image has been stale, None while it is not."""
+    """``stale_s`` returns for how many seconds the image has been stale, or None."""
 
     def __init__(self, loader: Loader, stale_s: Callable[[], float | None]) -> None:
         self._loader = loader

@@ -58,7 +58,7 @@ class FrameReader:
                 is_http = self._buffer[at:begin] == _HTTP
                 self._buffer.clear()
                 raise Malformed(
-                    "it is an HTTP server, which Kafka's protocol is not for; is the port right?"
+                    "it is an HTTP server, not a Kafka listener; check the port"
                     if is_http
                     else f"a frame of {size} bytes, where at most {self.limit} are taken"
                 )

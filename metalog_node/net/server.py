@@ -34,7 +34,7 @@ _ANSWERED_WITHIN_S: Final = 5.0
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The owner of the work of accepting a client, who is not known yet."""
+"""The owner of the work before a client is known."""
 
 
 class OpenListener:

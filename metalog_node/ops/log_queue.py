@@ -4,7 +4,7 @@ A logging thread only puts the line into the queue; another thread writes it. Wh
 full, new lines are lost and counted, and a line in the log says how many are missing there.
 
 A line may name its ``source``, such as a client's address. One source may use at most as much room
-as is left: a source that floods the queue loses its own lines, and other sources still find room.
+as is free: a source that floods the queue loses its own lines, and the others still have room.
 ``close`` writes all queued lines. This module must not know what the lines say.
 """
 

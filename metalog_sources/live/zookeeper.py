@@ -135,8 +135,8 @@ class ZookeeperStore:
                 resource = znodes.resource_at(root, type_name, name)
                 if resource is None:
                     problems.append(
-                        f"{self._url}: left out: {root}/{type_name}, for no resource type is"
-                        " called so; Kafka leaves it out too"
+                        f"{self._url}: left out: {root}/{type_name}, which is not a resource"
+                        " type; Kafka leaves it out too"
                     )
                     break
                 places[f"{root}/{type_name}/{name}"] = resource

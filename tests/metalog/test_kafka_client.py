@@ -7,7 +7,7 @@ import logging
 import confluent_kafka
 import pytest
 
-from metalog.kafka_client import NowAndThen, Troubles
+from metalog.kafka_client import LogThrottle, Troubles
 from tests.support.suite.waiting import eventually
 
 
@@ -21,7 +21,7 @@ def test_a_cluster_that_is_away_is_told_of_once_and_not_at_each_attempt(
         attempts.append(record.getMessage().partition(" ")[0])
         return True
 
-    monkeypatch.setattr(log, "filters", [count, NowAndThen()])
+    monkeypatch.setattr(log, "filters", [count, LogThrottle()])
     troubles = Troubles()
     settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", **troubles.settings}
     consumer = confluent_kafka.Consumer(settings)
@@ -40,5 +40,5 @@ def test_a_kind_of_line_is_told_again_after_half_a_minute() -> None:
     times = [0.0, 1.0, 29.0, 30.0, 31.0]
     lines = [logging.LogRecord("x", logging.ERROR, "", 0, f"FAIL {at}", None, None) for at in times]
     clock = iter(times)
-    lets_through = NowAndThen(lambda: next(clock)).filter
+    lets_through = LogThrottle(lambda: next(clock)).filter
     assert [at for at, line in zip(times, lines, strict=True) if lets_through(line)] == [0.0, 30.0]

@@ -42,7 +42,7 @@ class NamePattern(NamedTuple):
         return name == self.name if self.is_literal else name.startswith(self.name)
 
     def holds_all(self, names: NameClass) -> bool:
-        """Whether it has all ``names``, a class that it divides from others."""
+        """Whether it has the names of a class; it has all of them or none."""
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:

@@ -1,4 +1,4 @@
-"""Answers that change with the version of Kafka, by the same ACLs."""
+"""ACLs that another version of Kafka interprets differently."""
 
 from __future__ import annotations
 

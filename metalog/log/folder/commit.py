@@ -1,11 +1,11 @@
 """Proves from files alone which records are committed.
 
 The high-water mark is not on disk, so a copy of a leader whose followers lag looks like one whose
-followers caught up. Proof is: a snapshot or an archive (only committed records go into one), being
-the only voter, or the same records in the folders of a majority. The majority counts as for Kafka's
-leader: once it holds a record of the newest leader's epoch, this record and all before it are
-committed. Older records may still lose to a voter of a later epoch. Pure. This module must not read
-anything.
+followers caught up. The proof is a snapshot or an archive (both have only committed records), a
+node that is the only voter, or the same records in the folders of a majority. The majority counts
+as for Kafka's leader: once it holds a record of the newest leader's epoch, this record and all
+before it are committed. Older records may still lose to a voter of a later epoch. Pure. This module
+must not read anything.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """A batch's place, and a fingerprint that distinguishes it from another batch there."""
+    """A batch's offsets and epoch, and the checksum that distinguishes it from another such
+    batch."""
 
     base_offset: int
     next_offset: int
@@ -125,7 +126,7 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
             Proven(copy.snapshot.end_offset, f"a snapshot of {copy.name} ends there"),
             Proven(copy.end if copy.is_archive else 0, f"{copy.name} is an archive"),
             Proven(
-                _held_for_good(place, copies, shared[place], voters),
+                _kept_by_majority(place, copies, shared[place], voters),
                 f"{majority} of {len(voters)} voters hold the same up to there",
             ),
         ):
@@ -143,7 +144,7 @@ def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
     return "no majority holds a record of the newest epoch"
 
 
-def _held_for_good(
+def _kept_by_majority(
     place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
     """The end of the records of one copy that a majority of the voters shares and must keep. It

@@ -45,7 +45,7 @@ def find_extents(
     base = segment if segment is not None else bases[-1] if bases else -1
     limit = min((each for each in bases if each > base), default=None)
     found = [
-        reach for reach in _named(partition, names, base) if limit is None or reach.end <= limit
+        extent for extent in _named(partition, names, base) if limit is None or extent.end <= limit
     ]
     for name, entry in (
         (layout.index_name(base), _OFFSET_ENTRY),
@@ -62,13 +62,13 @@ def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> Corru
 
     Only ``extents`` that are certain count, or only the others, by ``is_certain``.
     """
-    reach = max((each for each in extents if each.is_certain is is_certain), default=None)
-    if reach is None or reach.end <= end:
+    last = max((each for each in extents if each.is_certain is is_certain), default=None)
+    if last is None or last.end <= end:
         return None
     lost = "are missing from the log" if is_certain else "are missing, or never reached the disk"
     return CorruptLog(
-        f"it shows records {end} to {reach.end - 1}, which {lost}",
-        file=reach.file,
+        f"it shows records {end} to {last.end - 1}, which {lost}",
+        file=last.file,
         advice=_ADVICE,
     )
 

@@ -186,7 +186,7 @@ def leader_epochs_bytes(starts: Sequence[CheckpointedEpoch]) -> bytes:
 
 
 def _bad_epochs(problem: str, file: str) -> CorruptLog:
-    advice = "a copy of the folder without this file is read without this check"
+    advice = "to skip this check, read a copy of the folder without this file"
     return CorruptLog(problem, file=file, advice=advice)
 
 

@@ -92,7 +92,7 @@ def _shown_otherwise(fields: list[TypedField]) -> list[str]:
 
 
 def _json_text_body(fields: list[TypedField]) -> list[str]:
-    """Adds each field with a comma before it; the first one is a brace instead.
+    """The code that writes each field after a comma, and the first one after a brace.
 
     All fields are read at once, which costs less than reading one field by its name.
     """
