@@ -1,13 +1,12 @@
 """Alerts: dangerous new grants, storms of denials, and lost lines of an audit topic.
 
-A grant is checked as ``lint`` checks it, when it is added. A storm is a principal with many
-denials within one window of ``WINDOW_MS``; the windows that follow continue the same storm. Pure.
-This module must not know Spark, nor where lifetimes and counts come from.
+A grant is checked as ``lint`` checks it, when it is added. Pure. This module must not know Spark,
+nor where lifetimes and storms come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -49,23 +48,16 @@ class Alert(NamedTuple):
     log_offset: int | None = None
 
 
-class StormSubject(NamedTuple):
-    """The resource and operation that a storm's requests were denied most often, in Kafka's
-    names."""
+class Storm(NamedTuple):
+    """The denials of one principal in the window that begins at ``since_ms``, and the operation
+    and resource that were denied most often, in Kafka's names."""
 
+    since_ms: int
+    principal: str
+    denied: int
     operation: str
     resource_type: str
     resource_name: str
-
-
-class Denials(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``; ``mostly`` describes
-    the newest."""
-
-    principal: str
-    since_ms: int
-    denied: int
-    mostly: StormSubject
 
 
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
@@ -120,47 +112,12 @@ def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity
         yield everyone.CHECK.id, Severity.INFO, "whoever can connect may do it"
 
 
-def of_denials(
-    before: Iterable[Denials], added: Iterable[Denials], storm_from: int
-) -> tuple[list[Denials], list[Alert]]:
-    """The updated counts, and alerts: one for each window that ``added`` raised to ``storm_from``
-    denials, unless the window before it was a storm already."""
-    counted = {(each.principal, each.since_ms): each for each in before}
-    risen: dict[tuple[str, int], Denials] = {}
-    for each in added:
-        key = each.principal, each.since_ms
-        known = counted.get(key)
-        whole = each if known is None else each._replace(denied=known.denied + each.denied)
-        counted[key] = whole
-        if (known.denied if known else 0) < storm_from <= whole.denied:
-            risen[key] = whole
-    alerts = [
-        _storm(each)
-        for (principal, since_ms), each in sorted(risen.items(), key=lambda item: item[0][::-1])
-        if not _is_storm(counted, principal, since_ms - WINDOW_MS, storm_from)
-    ]
-    return sorted(counted.values()), alerts
-
-
-def _is_storm(
-    counted: Mapping[tuple[str, int], Denials], principal: str, since_ms: int, storm_from: int
-) -> bool:
-    window = counted.get((principal, since_ms))
-    return window is not None and window.denied >= storm_from
-
-
-def _storm(window: Denials) -> Alert:
-    asked = window.mostly
-    return Alert(
-        window.since_ms,
-        STORM,
-        Severity.WARNING,
-        window.principal,
-        None,
-        f"was denied {counted(window.denied, 'time')} within {WINDOW_MS // 60_000} minutes,"
-        " most often"
-        f" {asked.operation} on {asked.resource_type} {asked.resource_name}",
+def of_storm(storm: Storm) -> Alert:
+    said = (
+        f"was denied {counted(storm.denied, 'time')} within {WINDOW_MS // 60_000} minutes, most"
+        f" often {storm.operation} on {storm.resource_type} {storm.resource_name}"
     )
+    return Alert(storm.since_ms, STORM, Severity.WARNING, storm.principal, None, said)
 
 
 def of_lost_lines(time_ms: int, lost: Sequence[str], *, topic: bool) -> Alert:

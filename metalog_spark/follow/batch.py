@@ -20,17 +20,15 @@ from metalog_spark.decide.decide_job import decided
 from metalog_spark.findings.windows.pending import UNCOUNTED
 from metalog_spark.follow.alerts import (
     NOTHING,
-    WINDOW_MS,
     Alert,
-    Denials,
-    StormSubject,
-    of_denials,
     of_grants,
     of_lost_lines,
     of_no_audit,
     of_no_broker,
+    of_storm,
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
+from metalog_spark.follow.storms import counted, denials_of, with_denials
 from metalog_spark.follow.topic import SPANS, Span, read_topic
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
@@ -80,8 +78,6 @@ _GONE: Final = "the file was gone before it was read"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
 """How many batches' rows are stored separately before they are merged."""
-_COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Denials are counted for this long before the newest one."""
 
 
 class Progress(NamedTuple):
@@ -244,7 +240,8 @@ class _Batch:
             if looked["due"]:
                 firsts = self._uncounted_us, looked["due_from_us"]
                 self._uncounted_us = min(each for each in firsts if each is not None)
-                self._commit_decided(requests.where(is_known), added, replaced)
+                due = requests.where(is_known)
+                self._commit_decided(due, added, replaced, has_denials=looked["has_denials"])
             else:
                 self.commit(added, replaced)
         finally:
@@ -254,13 +251,20 @@ class _Batch:
         self,
         due: DataFrame,
         added: dict[TableSchema, DataFrame],
-        replaced: dict[TableSchema, DataFrame],
+        replaced: Mapping[TableSchema, DataFrame],
+        *,
+        has_denials: bool,
     ) -> None:
         answers = decided(due, self._state(), self._following.configuration).persist()
+        whole = with_denials(self._tables.read(DENIALS), denials_of(answers)).persist()
         try:
-            counts = self._counts(answers)
-            self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced | counts)
+            if has_denials:
+                found = counted(whole, self._following.storm_from)
+                self._alerts = [*self._alerts, *map(of_storm, found.storms)]
+                replaced = {**replaced, DENIALS: found.denials}
+            self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced)
         finally:
+            whole.unpersist()
             answers.unpersist()
 
     def _read(self, new: NewRows) -> DataFrame:
@@ -296,6 +300,7 @@ class _Batch:
             f.count_if(is_possible).alias("possible"),
             f.count_if(is_request & is_known).alias("due"),
             f.count_if(is_request & ~is_known).alias("waiting"),
+            f.bool_or(is_request & is_known & f.expr("result = 'DENIED'")).alias("has_denials"),
             f.min(f.when(is_request & is_known, f.unix_micros("time"))).alias("due_from_us"),
             f.min(f.when(is_request & ~is_known, f.unix_millis("time"))).alias("waits_from_ms"),
             f.count_if(is_request & is_unnamed).alias("unnamed"),
@@ -328,15 +333,6 @@ class _Batch:
         self._progress = self._progress._replace(waits_from_ms=from_ms)
         return {WAITING: waiting} if waited or from_ms is not None else {}
 
-    def _counts(self, answers: DataFrame) -> dict[TableSchema, DataFrame]:
-        denials = _denials(answers)
-        if not denials:
-            return {}
-        before = _counted(self._tables.read(DENIALS))
-        counted, storms = of_denials(before, denials, self._following.storm_from)
-        self._alerts = [*self._alerts, *storms]
-        return {DENIALS: self._rows(DENIALS, map(_denials_row, _kept(counted)))}
-
     def _state(self) -> bytes:
         source = self._following.log.text
         return packed_rows(
@@ -346,37 +342,6 @@ class _Batch:
 
     def _rows(self, table: TableSchema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
         return frame_of(self._session, rows, table.schema)
-
-
-def _denials(answers: DataFrame) -> list[Denials]:
-    """The denials as the brokers logged them, whatever our decision is."""
-    from pyspark.sql import functions as f
-
-    since = f.floor(f.unix_millis("time") / f.lit(WINDOW_MS)) * f.lit(WINDOW_MS)
-    asked = f.struct("operation", "resource_type", "resource_name")
-    denied = answers.where("result = 'DENIED'").groupBy("principal", since.alias("since_ms"))
-    counted = denied.agg(f.count("*").alias("denied"), f.mode(asked).alias("mostly"))
-    return [
-        Denials(row["principal"], row["since_ms"], row["denied"], StormSubject(*row["mostly"]))
-        for row in counted.collect()
-    ]
-
-
-def _counted(table: DataFrame) -> list[Denials]:
-    columns = ("principal", "unix_millis(since) since_ms", "denied", *StormSubject._fields)
-    return [
-        Denials(row["principal"], row["since_ms"], row["denied"], StormSubject(*row[-3:]))
-        for row in table.selectExpr(*columns).collect()
-    ]
-
-
-def _kept(counted: Sequence[Denials]) -> list[Denials]:
-    newest = max((each.since_ms for each in counted), default=0)
-    return [each for each in counted if each.since_ms > newest - _COUNTED_MS]
-
-
-def _denials_row(each: Denials) -> tuple[Any, ...]:
-    return each.principal, _time(each.since_ms), each.denied, *each.mostly
 
 
 def _alert_row(batch: int, alert: Alert) -> tuple[Any, ...]:

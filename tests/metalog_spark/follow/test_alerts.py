@@ -1,9 +1,6 @@
-"""Alerts about grants follow ``lint``, alerts about denials follow their counts."""
+"""Alerts about grants follow ``lint``."""
 
 from __future__ import annotations
-
-from hypothesis import given
-from hypothesis import strategies as st
 
 from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
@@ -11,11 +8,7 @@ from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.follow.alerts import (
     NOTHING,
-    WINDOW_MS,
     Alert,
-    Denials,
-    StormSubject,
-    of_denials,
     of_grants,
     of_lost_lines,
 )
@@ -31,8 +24,6 @@ READ_T = Acl(
     PermissionType.ALLOW,
 )
 CLUSTER = READ_T._replace(resource_type=ResourceType.CLUSTER, resource_name="kafka-cluster")
-ASKED = StormSubject("READ", "TOPIC", "t")
-STORM_FROM = 10
 
 
 def alerts(*lifetimes: AclLifetime, after: int = 0, super_users: str = "") -> list[Alert]:
@@ -103,36 +94,3 @@ def test_of_the_past_of_a_log_only_what_still_holds_is_told() -> None:
     told = [(each.principal, each.log_offset) for each in alerts(*past, after=NOTHING)]
     assert told == [("User:a", 5), ("User:b", 6)]
     assert len(alerts(*past, after=0)) == 4
-
-
-def window(number: int, denied: int, principal: str = "User:a") -> Denials:
-    return Denials(principal, number * WINDOW_MS, denied, ASKED)
-
-
-def test_a_storm_is_told_when_its_count_is_reached_and_not_again() -> None:
-    counted, told = of_denials([], [window(1, STORM_FROM - 1)], STORM_FROM)
-    assert not told
-    counted, told = of_denials(counted, [window(1, 1)], STORM_FROM)
-    assert [(each.kind, each.principal, each.time_ms) for each in told] == [
-        ("denied-storm", "User:a", WINDOW_MS)
-    ]
-    assert "10 times within 5 minutes, most often READ on TOPIC t" in told[0].said
-    counted, told = of_denials(counted, [window(1, 1), window(2, STORM_FROM)], STORM_FROM)
-    assert not told
-    assert counted == [window(1, STORM_FROM + 1), window(2, STORM_FROM)]
-    _, told = of_denials(counted, [window(4, STORM_FROM)], STORM_FROM)
-    assert len(told) == 1
-
-
-COUNTS = st.lists(
-    st.builds(window, st.integers(0, 4), st.integers(1, 12), st.sampled_from(["User:a", "User:b"]))
-)
-
-
-@given(batches=st.lists(COUNTS, max_size=4))
-def test_however_the_denials_are_cut_into_batches_they_add_up(batches: list[list[Denials]]) -> None:
-    counted: list[Denials] = []
-    for batch in batches:
-        counted, _ = of_denials(counted, batch, STORM_FROM)
-    at_once, _ = of_denials([], [each for batch in batches for each in batch], STORM_FROM)
-    assert counted == at_once

@@ -1,0 +1,89 @@
+"""Counts denials by principal and window of time, and finds the storms that begin.
+
+A storm is a principal with many denials within one window of ``WINDOW_MS``; the windows that
+follow continue the same storm. Spark counts, so that no number of principals reaches the driver;
+only the storms do. This module must not know how a storm is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog_spark.follow.alerts import WINDOW_MS, Storm
+from metalog_spark.store.tables import DENIALS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_OF_WINDOW: Final = ("principal", "since")
+_ASKED: Final = ("operation", "resource_type", "resource_name")
+_COUNTED_MS: Final = 7 * 24 * 3600 * 1000
+"""Denials are counted for this long before the newest one."""
+
+
+class CountedDenials(NamedTuple):
+    """``denials`` are the rows of ``DENIALS`` after a batch; ``storms`` are those that the batch
+    began, by time and principal."""
+
+    denials: DataFrame
+    storms: Sequence[Storm]
+
+
+def denials_of(answers: DataFrame) -> DataFrame:
+    """Rows of ``DENIALS`` for the requests that brokers denied, whatever our decision is."""
+    from pyspark.sql import functions as f
+
+    window = f.floor(f.unix_millis("time") / f.lit(WINDOW_MS)) * f.lit(WINDOW_MS)
+    denied = answers.where("result = 'DENIED'").withColumn("since", f.timestamp_millis(window))
+    asked = denied.groupBy(*_OF_WINDOW, *_ASKED).agg(f.count("*").alias("denied"))
+    mostly = f.max_by(f.struct(*_ASKED), f.struct("denied", *_ASKED))
+    found = asked.groupBy(*_OF_WINDOW).agg(f.sum("denied").alias("denied"), mostly.alias("mostly"))
+    return found.select(*_OF_WINDOW, "denied", "mostly.*").select(*DENIALS.columns)
+
+
+def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
+    """Rows of ``DENIALS`` with the number that was there ``before``; the most frequent denial is
+    that of the latest batch."""
+    from pyspark.sql import functions as f
+
+    both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
+    told = f.max_by(f.struct(*_ASKED), "batch").alias("mostly")
+    of_before = f.coalesce(f.sum(f.when(f.col("batch") == 0, f.col("denied"))), f.lit(0))
+    found = both.groupBy(*_OF_WINDOW).agg(
+        f.sum("denied").alias("denied"), of_before.alias("before"), told
+    )
+    return found.select(*_OF_WINDOW, "denied", "mostly.*", "before")
+
+
+def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
+    """What is kept of ``whole`` (the result of ``with_denials``), and the storms: one for each
+    window that rose to ``storm_from`` denials, unless the window before it was a storm already."""
+    from pyspark.sql import functions as f
+
+    storm = f.struct("since_ms", "principal", "denied", *_ASKED)
+    looked = whole.select(
+        "*",
+        f.unix_millis("since").alias("since_ms"),
+        _begins_storm(storm_from).alias("begins"),
+    )
+    [row] = looked.agg(
+        f.max("since_ms").alias("newest"),
+        f.collect_list(f.when(f.col("begins"), storm)).alias("found"),
+    ).collect()
+    is_kept = f.unix_millis("since") > f.lit(row.newest) - f.lit(_COUNTED_MS)
+    return CountedDenials(
+        whole.where(is_kept).select(*DENIALS.columns),
+        sorted(Storm(*found) for found in row.found),
+    )
+
+
+def _begins_storm(storm_from: int) -> Column:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    of_principal = Window.partitionBy("principal").orderBy("since")
+    since_ms, is_storm = f.unix_millis("since"), f.col("denied") >= storm_from
+    is_next = f.lag(since_ms).over(of_principal) == since_ms - f.lit(WINDOW_MS)
+    goes_on = f.coalesce(is_next & f.lag(is_storm).over(of_principal), f.lit(False))
+    return is_storm & (f.col("before") < storm_from) & ~goes_on
