@@ -26,7 +26,6 @@ from metalog_spark.decide.decide_lines import (
     ZONE,
     SideKind,
     decided_lines,
-    is_of_requests,
 )
 from metalog_spark.decide.decide_worker import deciding
 from metalog_spark.decide.line_sums import HOUR_US, SUMS
@@ -240,7 +239,7 @@ def _rows(
 
 def _deciding(decider: Decider, folder: Path | None) -> Mapped:
     """The function that a worker applies to lines. If there is a ``folder``, the worker writes
-    requests there itself."""
+    all rows there itself."""
     state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -251,17 +250,15 @@ def _deciding(decider: Decider, folder: Path | None) -> Mapped:
 
 
 def _written(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.RecordBatch]:
-    """The side rows; all other rows are written."""
+    """Write all rows; none is left for Spark."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     files = DayFiles(folder, 0 if task is None else task.partitionId())
     for batch in batches:
-        if is_of_requests(batch):
-            files.add(batch)
-        else:
-            yield batch
+        files.add(batch)
     files.finish()
+    yield from ()
 
 
 def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:

@@ -90,11 +90,6 @@ def decided_lines(
     yield _side_rows(len(uncounted), SideKind.UNCOUNTED, days)
 
 
-def is_of_requests(rows: pa.RecordBatch) -> bool:
-    """Whether they are rows of DECISIONS, not side rows."""
-    return bool(len(rows)) and rows["day"].null_count == 0
-
-
 def _usage_rows(rows: pa.RecordBatch, found: Alike) -> pa.RecordBatch:
     firsts = rows.take(found.firsts)
     columns = {name: firsts[name] for name in ALIKE}

@@ -19,6 +19,8 @@ MOST_WAITING: Final = 1 << 17
 """How many rows wait, at most, for more rows of their days: a small file costs as much as a large
 one."""
 DAY: Final = "day"
+WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
+"""What Spark calls the folder of the rows without a day."""
 
 
 class DayFiles:
@@ -31,12 +33,11 @@ class DayFiles:
         self._written = 0
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Add ``rows``, each of which has a day."""
         days = rows[DAY]
         different = days.unique()
         for day in different:
-            own = rows if len(different) == 1 else rows.filter(pc.equal(days, day))
-            key = str(day)
+            own = rows if len(different) == 1 else rows.filter(_is_of(days, day))
+            key = str(day) if day.is_valid else WITHOUT_DAY
             self._waiting.setdefault(key, []).append(own.drop_columns([DAY]))
             self._sizes[key] = self._sizes.get(key, 0) + len(own)
         while sum(self._sizes.values()) > MOST_WAITING:
@@ -54,3 +55,7 @@ class DayFiles:
         parquet.write_table(rows, place / name, compression="snappy", store_schema=False)
         del self._sizes[day]
         self._written += 1
+
+
+def _is_of(days: pa.Array, day: pa.Scalar) -> pa.Array:
+    return pc.equal(days, day) if day.is_valid else days.is_null()

@@ -30,7 +30,7 @@ from metalog_spark.ingest.audit_splits import read_splits
 from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.staging import AuditInput, Decider, Staged, stage
 from metalog_spark.store import local_path
-from metalog_spark.store.day_files import DayFiles
+from metalog_spark.store.day_files import WITHOUT_DAY, DayFiles
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
 from tests.support.disk.tiny_log import ace, uuid
@@ -196,7 +196,7 @@ def test_a_worker_s_files_have_the_rows_of_their_days_and_a_task_again_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metalog_spark.store.day_files.MOST_WAITING", 10)
-    days = [date(2026, 1, each % 3 + 1) for each in range(30)]
+    days = [None, *(date(2026, 1, each % 3 + 1) for each in range(29))]
     whole = pa.table({"n": range(30), "day": days})
     for _ in range(2):
         files = DayFiles(tmp_path, 7)
@@ -204,7 +204,7 @@ def test_a_worker_s_files_have_the_rows_of_their_days_and_a_task_again_the_same(
             files.add(batch)
         files.finish()
     for day in set(days):
-        names = sorted((tmp_path / f"day={day}").iterdir())
+        names = sorted((tmp_path / f"day={day or WITHOUT_DAY}").iterdir())
         assert all(each.name.startswith("part-00007-") for each in names)
         found = [n for each in names for n in parquet.ParquetFile(each).read()["n"].to_pylist()]
         assert found == [n for n in range(30) if days[n] == day]
