@@ -230,7 +230,7 @@ class Loader:
     def _truncate(self, offset: int) -> None:
         if offset < self._taken.offset:
             raise Diverged(
-                "the log was truncated below what it had called committed"
+                "the log was truncated below its own high-water mark"
                 f" (offset {self._taken.offset})",
                 offset=offset,
                 advice="it is read anew from its beginning",

@@ -19,7 +19,7 @@ MOST_SOCKETS: Final = 64
 _Ready = tuple[selectors.SelectorKey, int]
 
 
-class FewAtATime(selectors.DefaultSelector):
+class LimitedSelector(selectors.DefaultSelector):
     def __init__(self) -> None:
         super().__init__()
         self._left: deque[_Ready] = deque()
@@ -40,4 +40,4 @@ class FewAtATime(selectors.DefaultSelector):
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """For a node: pass it as ``loop_factory`` to ``asyncio.Runner``."""
-    return asyncio.SelectorEventLoop(FewAtATime())
+    return asyncio.SelectorEventLoop(LimitedSelector())

@@ -10,20 +10,20 @@ from selectors import EVENT_READ, EVENT_WRITE
 
 import pytest
 
-from metalog_node.net.event_loop import MOST_SOCKETS, FewAtATime
+from metalog_node.net.event_loop import MOST_SOCKETS, LimitedSelector
 
 SOCKETS = 3 * MOST_SOCKETS + 1
 CHANGED = -1
 
 
 @pytest.fixture
-def selector() -> Iterator[FewAtATime]:
-    with FewAtATime() as made:
+def selector() -> Iterator[LimitedSelector]:
+    with LimitedSelector() as made:
         yield made
 
 
 @pytest.fixture
-def sockets(selector: FewAtATime) -> Iterator[list[socket.socket]]:
+def sockets(selector: LimitedSelector) -> Iterator[list[socket.socket]]:
     """Each is registered under its index; all have data to read."""
     with ExitStack() as stack:
         made: list[socket.socket] = []
@@ -35,12 +35,12 @@ def sockets(selector: FewAtATime) -> Iterator[list[socket.socket]]:
         yield made
 
 
-def told(selector: FewAtATime) -> list[int]:
+def told(selector: LimitedSelector) -> list[int]:
     return [key.data for key, _ in selector.select(0)]
 
 
 def test_all_have_their_turn_before_any_has_a_second(
-    selector: FewAtATime, sockets: list[socket.socket]
+    selector: LimitedSelector, sockets: list[socket.socket]
 ) -> None:
     """Even if the first ones are always ready."""
     for _ in range(2):
@@ -50,7 +50,7 @@ def test_all_have_their_turn_before_any_has_a_second(
 
 
 def test_who_is_not_waited_for_any_more_is_not_told_of(
-    selector: FewAtATime, sockets: list[socket.socket]
+    selector: LimitedSelector, sockets: list[socket.socket]
 ) -> None:
     """Its number may be another's by then, whose callback it would remove."""
     seen = set(told(selector))
@@ -62,5 +62,5 @@ def test_who_is_not_waited_for_any_more_is_not_told_of(
     assert CHANGED in {data for _ in range(4) for data in told(selector)}
 
 
-def test_it_waits_where_nothing_is_ready(selector: FewAtATime) -> None:
+def test_it_waits_where_nothing_is_ready(selector: LimitedSelector) -> None:
     assert selector.select(0.001) == []

@@ -318,7 +318,7 @@ class WritableDirectoryLog:
         reason = error.strerror if isinstance(error, OSError) else None
         self._fenced = (
             f"a write failed ({reason or error or type(error).__name__}), and nothing more is"
-            " written; start anew, which finds out what is on the disk"
+            " written; restart to check what is on the disk"
         )
         self._appender = None
         with suppress(OSError):

@@ -32,7 +32,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _denies_all_names(acl: Acl) -> bool:
-    """No topic's name can hold a star, and the cluster has one name."""
+    """Whether ``acl`` denies all names, of a type whose names may begin with a star."""
     return (
         acl.resource_name == WILDCARD
         and acl.pattern_type is PatternType.LITERAL
