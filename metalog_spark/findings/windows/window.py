@@ -225,9 +225,7 @@ def _why_nothing(tables: Tables) -> str:
             "no request is decided yet; metalog pipeline follow decides one when the log is known"
             " up to its time"
         )
-    return (
-        "no audit line is in these tables; let metalog pipeline build with --audit come to its end"
-    )
+    return "these tables have no audit line; run metalog pipeline build with --audit"
 
 
 def _time(tables: Tables, moment: Moment, last_us: int) -> int:
