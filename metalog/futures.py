@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from functools import partial
 from threading import Condition
 from typing import TypeVar
 
@@ -120,18 +121,26 @@ def when_done(futures: Sequence[Future[T]], make: Callable[[list[T]], R]) -> Fut
     """
     whole: Future[R] = Future()
     whole.set_running_or_notify_cancel()
-    waiting = list(futures)
-
-    def settle(_: Future[T] | None) -> None:
-        while waiting and waiting[-1].done():
-            waiting.pop()
-        if waiting:
-            waiting[-1].add_done_callback(settle)
-            return
-        try:
-            whole.set_result(make([future.result() for future in futures]))
-        except Exception as error:
-            whole.set_exception(error)
-
-    settle(None)
+    _settle_when_done(whole, list(futures), list(futures), make, None)
     return whole
+
+
+def _settle_when_done(
+    whole: Future[R],
+    waiting: list[Future[T]],
+    futures: list[Future[T]],
+    make: Callable[[list[T]], R],
+    _: Future[T] | None,
+) -> None:
+    while waiting and waiting[-1].done():
+        waiting.pop()
+    if waiting:
+        again = partial(_settle_when_done, whole, waiting, futures, make)
+        waiting[-1].add_done_callback(again)
+        return
+    try:
+        whole.set_result(make([future.result() for future in futures]))
+    except Exception as error:
+        whole.set_exception(error)
+    # A future keeps its callbacks, which would keep all futures: a cycle.
+    futures.clear()

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 
@@ -132,9 +133,8 @@ class DeferredResponse:
     def __init__(
         self, answered: Future[Any] | DeferredResponse, make: Callable[[Any], Any]
     ) -> None:
-        before = answered if isinstance(answered, DeferredResponse) else None
         self.future: Future[Any] = answered if isinstance(answered, Future) else answered.future
-        self._make: Callable[[], Any] = lambda: make(before or self.future)
+        self._make: Callable[[], Any] = partial(make, answered)
         self._is_made = False
         self._made: Any = None
         self._error: Exception | None = None

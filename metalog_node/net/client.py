@@ -259,11 +259,25 @@ class Client:
 
 
 async def _done(answered: Answer) -> None:
-    """Wait for a future; its failure shows in its result."""
+    """Wait for a future; its failure shows in its result.
+
+    ``asyncio.wrap_future`` would leave a cycle of the request and its answer, and a cycle that
+    ``gc.freeze`` meets is never freed.
+    """
     waited = answered.future if isinstance(answered, DeferredResponse) else answered
     if isinstance(waited, Future):
-        with suppress(Exception):
-            await asyncio.wrap_future(waited)
+        is_done = asyncio.Event()
+        waited.add_done_callback(partial(_wake, asyncio.get_running_loop(), is_done))
+        try:
+            await is_done.wait()
+        except asyncio.CancelledError:
+            waited.cancel()
+            raise
+
+
+def _wake(loop: asyncio.AbstractEventLoop, is_done: asyncio.Event, _: Future[Any]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(is_done.set)
 
 
 def _certified(

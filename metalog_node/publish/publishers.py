@@ -15,8 +15,10 @@ from metalog.image.metadata import MetadataImage
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.auth.dummy_credentials import DummyCredentials
 
-FROZEN_AFTER: Final = 1_000
-"""How many changed ACLs trigger a freeze; other objects frozen with them are few beside them."""
+LOOKED_AFTER: Final = 1_000
+"""How many changed ACLs trigger a collection, and a count of what it leaves."""
+FROZEN_FROM: Final = 10_000
+"""So many objects are frozen: a full collection walks them in a few milliseconds."""
 
 
 class CredentialsPublisher:
@@ -54,7 +56,9 @@ class OutOfTheCollector:
     """Freezes ACLs that came after the load, so that no full garbage collection walks them.
 
     Over 100,000 ACLs such a collection stops every thread for 130 ms (see ``metalog.gc_pause``).
-    Garbage among the new objects is collected first, because frozen garbage is never freed.
+    Garbage among the new objects is collected first, because frozen garbage is never freed. A
+    connection that closes later is a cycle, which a freeze keeps too. So a freeze waits for many
+    objects: ACLs that come and go never cause it.
     """
 
     def __init__(self) -> None:
@@ -63,7 +67,8 @@ class OutOfTheCollector:
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         if delta.acls is not None:
             self._changes += len(delta.acls.changes)
-        if self._changes >= FROZEN_AFTER and gc.isenabled():
+        if self._changes >= LOOKED_AFTER and gc.isenabled():
             self._changes = 0
             gc.collect()
-            gc.freeze()
+            if len(gc.get_objects()) >= FROZEN_FROM:
+                gc.freeze()

@@ -20,7 +20,7 @@ def test_the_page_says_what_the_results_say() -> None:
 def test_a_group_is_of_files_that_are_there(name: str) -> None:
     group = GROUPS[name]
     files = [f"{each}.py" for each in group.modules] + [
-        each.partition("::")[0] for each in group.too_dear
+        each.partition("::")[0] for each in group.left_out
     ]
     assert all((REPOSITORY / each).is_file() for each in files)
     tests = [REPOSITORY / each for each in group.tests]

@@ -88,7 +88,7 @@ def _pytest_options(group: Group) -> list[str]:
     return [
         *("-n", "0", "-p", "no:cacheprovider", "-p", "no:rerunfailures"),
         *("-p", "tests.mutate.cheapest_first", "--hypothesis-profile=mutants"),
-        *(word for test in group.too_dear for word in ("--deselect", test)),
+        *(word for test in group.left_out for word in ("--deselect", test)),
     ]
 
 

@@ -6,7 +6,8 @@ Clients list, create and delete ACLs, change passwords, log in rightly and wrong
 rights, and hang up in the middle of messages; each waits between its turns. ``follow`` gets a
 file of audit lines and a change of ACLs every few seconds. The memory of both is read again and
 again: it is flat if the last third of the time needs no more than the one before, but for
-``SLACK``. The probes must answer all the time.
+``SLACK``. The node's caches are full before the time begins: until then it grows with each new
+name, and is meant to. The probes must answer all the time.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ from tests.support.wire.admin_requests import acl_filter, create, creation, dele
 
 SLACK = 1.05
 LISTED = 2_000
+FILLING, AT_ONCE = 2 << 16, 500
+"""How many new names fill the caches: twice the entries of the largest, ``acl_fast_encode``'s."""
 TURN_S, LOOK_S, BATCH_S = 0.1, 10.0, 20.0
 LINES = 500
 PASSWORD = "soaked-secret"
@@ -97,6 +100,7 @@ def node_soaked(seconds: float) -> Soaked:
         at = ",".join(map(str, ports.admins)).replace(",", ":")
         admin = AdminClient({"bootstrap.servers": at, "log_level": 0})
         password(admin)
+        fill_caches(first)
         turns = (churn, list_all, log_in, log_in_wrongly, ask_without_rights, hang_up, break_off)
         over, counts, wrong = threading.Event(), [0] * len(turns), list[str]()
 
@@ -171,13 +175,27 @@ def password(admin: AdminClient) -> None:
     admin.alter_user_scram_credentials([change])["app"].result(60)
 
 
+def fill_caches(connection: Connection) -> None:
+    for first in range(0, FILLING, AT_ONCE):
+        created_and_deleted(connection, [f"first-{first + each}" for each in range(AT_ONCE)])
+
+
 def churn(ports: Ports, random: Random) -> None:
     name = f"churn-{random.randrange(1_000_000)}"
     connection = Connection(ports.admins, PLAINTEXT)
-    many = [creation(resource_name=f"{name}-{number}") for number in range(20)]
-    connection.ask(create(*many))
-    connection.ask(delete(*(acl_filter(resource_name_filter=each.resource_name) for each in many)))
+    created_and_deleted(connection, [f"{name}-{number}" for number in range(20)])
     connection.close()
+
+
+def created_and_deleted(connection: Connection, names: list[str]) -> None:
+    """An ACL of each of ``names``, which none has before or after; each has a principal of its
+    own."""
+    connection.ask(
+        create(*(creation(resource_name=name, principal=f"User:{name}") for name in names))
+    )
+    connection.ask(
+        delete(*(acl_filter(resource_name_filter=name, principal_filter=None) for name in names))
+    )
 
 
 def list_all(ports: Ports, random: Random) -> None:
