@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from authorizer import StandardAuthorizer
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
@@ -33,7 +34,9 @@ def test_a_super_user_without_a_type_is_refused() -> None:
 def test_what_a_provider_has_is_not_guessed(key: str) -> None:
     """KIP-297: Kafka asks the provider; without one it takes the text unchanged."""
     asked = {key: "${env:ADMIN}", "config.providers": "env"}
-    with pytest.raises(InvalidRequest, match=f"{key}=.*write the value itself"):
+    with pytest.raises(
+        InvalidRequest, match=rf"^{key}=\$\{{env:ADMIN}}: .*; write the value itself$"
+    ):
         from_properties(asked)
     from_properties({**asked, "config.providers": ""})
     from_properties({**asked, key: "User:$a"})
@@ -53,6 +56,7 @@ def test_allow_everyone(value: object, expected: bool, warned: int) -> None:
     config, warnings = from_properties({"allow.everyone.if.no.acl.found": value})
     assert config.allow_everyone is expected
     assert len(warnings) == warned
+    assert all("=yes is taken as false; write true or false" in each for each in warnings)
 
 
 def test_early_start_listeners_are_the_controllers_unless_named() -> None:
@@ -72,8 +76,11 @@ def test_super_users_are_one_text_as_in_kafka() -> None:
 
 def test_stale_deny_after() -> None:
     assert from_properties({"stale.deny.after.ms": "1500"})[0].stale_deny_after_ms == 1500
-    for text in ("soon", "-1", "9" * 5_000):
-        with pytest.raises(InvalidRequest):
+    assert from_properties({"stale.deny.after.ms": "9" * 18})[0].stale_deny_after_ms == 10**18 - 1
+    for text in ("soon", "-1", "9" * 19, "9" * 5_000):
+        with pytest.raises(
+            InvalidRequest, match=r"^stale.deny.after.ms=.* number of milliseconds$"
+        ):
             from_properties({"stale.deny.after.ms": text})
 
 
@@ -98,7 +105,7 @@ def test_kafkas_other_keys_are_left_alone() -> None:
 
 def test_zookeeper_mode_is_refused() -> None:
     """KIP-801, "ZooKeeper-Based Clusters": a fatal exception with the reason."""
-    with pytest.raises(InvalidRequest, match=r"zookeeper\.connect.*KIP-801"):
+    with pytest.raises(InvalidRequest, match=r"^zookeeper\.connect.*KRaft node$"):
         from_properties({"zookeeper.connect": "zk:2181", "super.users": "User:admin"})
 
 
@@ -107,7 +114,7 @@ def test_which_kafka_decides() -> None:
         config, warnings = from_properties({"kafka.version": f" {version.value} "})
         assert (config.kafka_version, config.kafka, warnings) == (version, version, [])
     assert from_properties({"kafka.version": ""})[0].kafka_version is None
-    with pytest.raises(InvalidRequest, match=r"^kafka.version=3.9: supported versions are Kafka"):
+    with pytest.raises(InvalidRequest, match=r"^kafka.version=3.9: supported .* 4.3 or 4.4"):
         from_properties({"kafka.version": "3.9"})
 
 
@@ -127,3 +134,17 @@ def test_where_nothing_says_which_kafka_decides_the_log_does(
     assert AuthorizerConfig().for_log(level).kafka is kafka
     for given in KafkaVersion:
         assert AuthorizerConfig(kafka_version=given).for_log(level).kafka is given
+
+
+def test_blanks_are_javas() -> None:
+    """Java's trim takes what is up to U+0020, and no other space."""
+    users = from_properties({"super.users": "\0User:a\x1f;User:b\u2003"})[0].super_users
+    assert users == {"User:a", "User:b\u2003"}
+    assert not from_properties({"allow.everyone.if.no.acl.found": "true\xa0"})[0].allow_everyone
+
+
+def test_a_warning_of_the_configuration_is_logged_as_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    StandardAuthorizer.configured({"super.user": "User:100%s"})
+    assert caplog.messages == ["super.user is not a key of Kafka's; did you mean super.users?"]

@@ -9,7 +9,13 @@ import pytest
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from authorizer.compat.kip11 import SimpleAclAuthorizer
 from authorizer.compat.kip11.adapter import Adapted
-from authorizer.loading import OURS, load_authorizer
+from authorizer.loading import (
+    OURS,
+    has_no_authorizer,
+    load_authorizer,
+    other_decision,
+    own_keys,
+)
 from metalog.errors import ConfigException, InvalidRequest
 from tests.support.command.runs import run_python
 
@@ -100,3 +106,38 @@ def test_importing_authorizer_does_not_load_kip_11s() -> None:
         "assert not [name for name in sys.modules if 'kip11' in name]",
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_a_nodes_whole_configuration_without_a_class_has_no_authorizer(value: object) -> None:
+    part = {KEY: value, "super.users": "User:admin"}
+    whole = {**part, "node.id": "1"}
+    assert has_no_authorizer(whole)
+    assert has_no_authorizer({"process.roles": "broker"})
+    assert not has_no_authorizer(part)
+    assert not has_no_authorizer({**whole, KEY: STANDARD})
+    for each in (part, whole, {}):
+        assert "Kafka without an authorizer allows everything" in (other_decision(each) or "")
+        assert own_keys(each) == ()
+
+
+@pytest.mark.parametrize("name", [*OURS, *OURS.values(), f" {STANDARD} "])
+def test_kafkas_own_classes_decide_as_ours(name: str) -> None:
+    assert other_decision({KEY: name}) is None
+    is_simple = name in (SIMPLE, OURS[SIMPLE])
+    assert ("kafka.superusers" in own_keys({KEY: name})) == is_simple
+
+
+def test_another_class_may_decide_otherwise() -> None:
+    assert (other_decision({KEY: "com.example.Mine"}) or "").startswith(f"{KEY}=com.example.Mine ")
+    assert own_keys({KEY: "com.example.Mine"}) == ()
+
+
+def test_an_old_class_that_cannot_be_made_is_named_by_its_key() -> None:
+    with pytest.raises(ConfigException, match=rf"^{KEY}"):
+        load_authorizer({KEY: f"{__name__}.NeedsMore"}, [])
+
+
+class NeedsMore(SimpleAclAuthorizer):
+    def __init__(self, more: str) -> None:
+        super().__init__()

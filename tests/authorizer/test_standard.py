@@ -27,7 +27,8 @@ from authorizer import (
 from authorizer.audit.line import LOGGER
 from authorizer.engine import remembered
 from authorizer.engine.session_cache import SessionCache
-from metalog.errors import AuthorizerNotReady, InvalidRequest
+from metalog.acl import ANY_ACL
+from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid
 from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
@@ -564,3 +565,92 @@ def test_one_call_is_answered_from_one_image_while_a_writer_writes() -> None:
             reader.join()
     assert not mixed
     assert all(asked)
+
+
+@pytest.mark.parametrize(
+    ("operation", "rights", "level", "rule"),
+    [
+        (Operation.READ, "Allowed", logging.DEBUG, "MatchingAcl("),
+        (Operation.WRITE, "Denied", 5, "DefaultDeny"),
+    ],
+)
+def test_a_decision_by_resource_type_is_audited_as_kafkas(
+    operation: Operation,
+    rights: str,
+    level: int,
+    rule: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Kafka asks about a resource that it calls hardcode, and logs that."""
+    authorizer = StandardAuthorizer.from_acls([_acl("hard")])
+    with caplog.at_level(5, logger=LOGGER):
+        result = authorizer.authorize_by_resource_type(APP, operation, ResourceType.TOPIC)
+    [line] = [record for record in caplog.records if record.name == LOGGER]
+    assert (result is ALLOWED, line.levelno) == (rights == "Allowed", level)
+    assert line.getMessage().startswith(
+        f"Principal = User:app is {rights} operation = {operation.name} from host = 10.0.0.1 on "
+        "resource = Topic:LITERAL:hardcode for request = Produce with resourceRefCount = 0 "
+        f"based on rule {rule}"
+    )
+
+
+def test_changes_go_to_the_writer_of_the_log_and_without_one_to_nobody() -> None:
+    asked: list[object] = []
+
+    class Writer:
+        def create_acls(self, *arguments: object) -> Any:
+            asked.append(arguments)
+            return ["created"]
+
+        def delete_acls(self, *arguments: object) -> Any:
+            asked.append(arguments)
+            return ["deleted"]
+
+    authorizer = StandardAuthorizer.from_acls([])
+    acls, filters = [_acl("t")], [ANY_ACL]
+    for change in (
+        lambda: authorizer.create_acls(ADMIN, acls),
+        lambda: authorizer.delete_acls(ADMIN, filters),
+    ):
+        with pytest.raises(NotController, match=r"^nothing here can change ACLs: no log is open"):
+            change()
+    writer: Any = Writer()
+    authorizer.set_acl_mutator(writer)
+    assert authorizer.create_acls(ADMIN, acls) == ["created"]
+    assert authorizer.delete_acls(ADMIN, filters) == ["deleted"]
+    assert asked == [(ADMIN, acls), (ADMIN, filters)]
+
+
+def test_without_a_time_nothing_is_stale_and_with_zero_only_what_is_behind() -> None:
+    authorizer = StandardAuthorizer.configured({"stale.deny.after.ms": "0"})
+    authorizer.load_snapshot({_id(1): _acl("pay")})
+    authorizer.complete_initial_load()
+    for for_ms, is_open in [(0, True), (1, False), (0, True), (2, False)]:
+        authorizer.note_staleness(for_ms)
+        assert (not authorizer.shut_by) == is_open
+
+
+def test_an_acl_of_no_id_cannot_be_removed() -> None:
+    authorizer = StandardAuthorizer.from_acls([])
+    with pytest.raises(
+        InvalidRequest, match=r"^there is no ACL with the id AAAAAAAAAAAAAAAAAAAACQ$"
+    ):
+        authorizer.remove_acl(_id(9))
+
+
+def test_an_image_that_was_published_is_not_changed_by_the_next_acl() -> None:
+    authorizer = StandardAuthorizer()
+    delta = MetadataDelta(EMPTY)
+    delta.replay(record_of(_id(1), _acl("pay")))
+    image = delta.apply(NOTHING)
+    authorizer.publish(delta, image, MANIFEST)
+    authorizer.complete_initial_load()
+    authorizer.add_acl(_id(2), _acl("other"))
+    assert authorizer.acl_count() == len(authorizer.acls()) == 2
+    assert len(image.acls) == 1
+
+
+def test_allow_everyone_is_of_resources_without_acls() -> None:
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")], allow_everyone=True)
+    assert authorizer.is_allowed(APP, Action(Operation.WRITE, topic("other")))
+    assert not authorizer.is_allowed(APP, WRITE)

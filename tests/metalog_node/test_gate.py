@@ -75,6 +75,12 @@ class Damaged(NamedTuple):
     segment: Path
     whole: bytes
 
+    def mend(self) -> None:
+        """At once: a replica that reads half of the last segment takes it for a torn tail."""
+        mended = self.folder / "mended"
+        mended.write_bytes(self.whole)
+        mended.replace(self.segment)
+
 
 @pytest.fixture(params=["first", "last"])
 def damaged(request: pytest.FixtureRequest, tmp_path: Path) -> Damaged:
@@ -118,7 +124,7 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
         assert status == 503
         assert said.startswith("not ready: the load fails since ")
         assert str(damaged.segment) in said
-        damaged.segment.write_bytes(damaged.whole)
+        damaged.mend()
         assert eventually(lambda: can_connect(node))
         assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
         assert eventually(lambda: scraped(node.watch_address)["metalog_stale_seconds", ""] == 0)
@@ -219,7 +225,7 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
         metrics = scraped(node.watch_address)
         assert metrics["metalog_authentication_unfinished_total", "PLAINTEXT"] > 2
         assert ("metalog_authentication_failures_total", "PLAINTEXT") not in metrics
-        damaged.segment.write_bytes(damaged.whole)
+        damaged.mend()
         assert "kept-4" in listing.result(60).out
 
 

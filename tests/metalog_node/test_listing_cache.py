@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,15 +19,11 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.ids import Uuid
-from metalog.loader import Loader
-from metalog.ports import Appended, HighWatermark
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.messages import write_response
 from metalog_node.handlers import listed
 from metalog_node.node import Node
-from metalog_node.publish.publishers import FROZEN_AFTER, OutOfTheCollector
-from tests.support.disk.tiny_log import ace, batch
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
 from tests.support.wire.admin_requests import acl_filter, create, creation, delete, describe
@@ -159,26 +153,3 @@ def test_a_long_listing_counts_as_this_nodes_own_answer(node: Node) -> None:
         connection.ask(create(*(creation(resource_name=f"t-{each}") for each in range(300))))
         assert len(names(connection)) == 300
     assert (counted("NONE"), counted("FORWARDED")) == (1, None)
-
-
-def test_many_acls_that_come_later_are_no_work_for_the_collector(node: Node) -> None:
-    """A full collection would walk them all, and hold every thread."""
-    before = gc.get_freeze_count()
-    with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
-        acls = [creation(resource_name=f"t-{each}") for each in range(FROZEN_AFTER)]
-        connection.ask(create(*acls))
-    assert gc.get_freeze_count() - before > FROZEN_AFTER
-
-
-def test_what_is_garbage_by_then_is_not_kept() -> None:
-    """Frozen, a cycle would stay for good."""
-
-    class Cycle:
-        def __init__(self) -> None:
-            self.itself = self
-
-    garbage = weakref.ref(Cycle())
-    loader = Loader([OutOfTheCollector()])
-    loader.handle(HighWatermark(FROZEN_AFTER))
-    loader.handle(Appended(batch(0, *map(ace, range(1, FROZEN_AFTER + 1)))))
-    assert garbage() is None
