@@ -72,30 +72,33 @@ def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
 
 
 def pairs_denied(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource, in no order."""
+    """A row for each principal, operation and resource, in no order. Its days and its hosts are
+    counted as groups of their own, so that no row holds them."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "log_offset", "known")
-    days = (
+    is_day = f.col("is_day") == 1
+    parts = (
         askable(usage_in(tables, window))
         .where("result = 'DENIED'")
-        .groupBy(*_ASKED, "day")
+        .groupingSets([[*_ASKED, "day"], [*_ASKED, "host"]], *_ASKED, "day", "host")
         .agg(
+            f.grouping("host").alias("is_day"),
             f.sum("requests").alias("requests"),
-            f.collect_set("host").alias("hosts"),
             f.unix_micros(f.min("first_time")).alias("first_us"),
             f.unix_micros(f.max("last_time")).alias("last_us"),
             f.max_by(last, f.struct("last_time", "host")).alias("last"),
         )
     )
-    return days.groupBy(*_ASKED).agg(
-        f.sum("requests").alias("requests"),
-        f.size(f.array_distinct(f.flatten(f.collect_list("hosts")))).alias("hosts"),
-        f.count("day").alias("days"),
-        f.max("requests").alias("peak"),
+    days = {name: f.when(is_day, f.col(name)) for name in ("requests", "last_us")}
+    return parts.groupBy(*_ASKED).agg(
+        f.sum(days["requests"]).alias("requests"),
+        f.count_if(~is_day).alias("hosts"),
+        f.count_if(is_day).alias("days"),
+        f.max(days["requests"]).alias("peak"),
         f.min("first_us").alias("first_us"),
         f.max("last_us").alias("last_us"),
-        f.max_by("last", "last_us").alias("last"),
+        f.max_by("last", days["last_us"]).alias("last"),
     )
 
 

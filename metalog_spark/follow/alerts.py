@@ -26,7 +26,8 @@ NO_AUDIT: Final = "no-audit-log"
 NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset of a log that was not looked at yet."""
-_NAMED: Final = 3
+NAMED: Final = 3
+"""How many lines or files an alert describes; the others it counts."""
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -120,26 +121,26 @@ def of_storm(storm: Storm) -> Alert:
     return Alert(storm.since_ms, STORM, Severity.WARNING, storm.principal, None, said)
 
 
-def of_lost_lines(time_ms: int, lost: Sequence[str], *, topic: bool) -> Alert:
-    """An alert about lines that a topic deleted unread, or that could not be read in files;
-    ``lost`` describes them."""
+def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
+    """An alert about ``lost`` lines that a topic deleted unread, or that could not be read in
+    files; ``first`` describes the first ``NAMED``."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
         else "give what is missing in a file of another name"
     )
-    said = f"{_first(lost)}; what was asked then is not known: {advice}"
+    said = f"{_first(first, lost)}; what was asked then is not known: {advice}"
     return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
 
 
 def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
     """An alert about files without any readable audit line; ``files`` describes them."""
-    return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _first(files))
+    return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _first(files, len(files)))
 
 
-def _first(said: Sequence[str]) -> str:
-    more = [f"and {len(said) - _NAMED:,} more"] if len(said) > _NAMED else []
-    return "; ".join([*said[:_NAMED], *more])
+def _first(said: Sequence[str], count: int) -> str:
+    more = [f"and {count - NAMED:,} more"] if count > NAMED else []
+    return "; ".join([*said[:NAMED], *more])
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:

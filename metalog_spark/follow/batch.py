@@ -19,6 +19,7 @@ from metalog.acl import words_of
 from metalog_spark.decide.decide_job import decided
 from metalog_spark.findings.windows.pending import UNCOUNTED
 from metalog_spark.follow.alerts import (
+    NAMED,
     NOTHING,
     Alert,
     of_grants,
@@ -75,6 +76,7 @@ NEW_INPUT: Final = f"path STRING, {SPANS}"
 AT: Final = "at_ms"
 """The column with the batch's time, which a repeated batch keeps."""
 _GONE: Final = "the file was gone before it was read"
+_IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
 """How many batches' rows are stored separately before they are merged."""
@@ -229,7 +231,7 @@ class _Batch:
             looked = self._look(read, is_known)
             self._progress = self._progress.counting(looked)
             if new:
-                self._alert_of_what_is_missing(looked, new.at_ms)
+                self._alert_of_what_is_missing(read, looked, new.at_ms)
             if new.files and looked["rejected"]:
                 self._alert_of_what_is_no_audit_log(read, looked, new.at_ms)
             waiting = requests.where(~is_known)
@@ -293,8 +295,6 @@ class _Batch:
         reason, is_possible = f.col("reason"), f.coalesce("possible", f.lit(False))
         is_request = f.expr(IS_REQUEST)
         is_unnamed = f.lit(False) if topic is None else f.col("broker") == topic.address.topic
-        is_lost = reason.rlike(f"^({LOST}|{DAMAGED}|{_GONE})")
-        lost = f.when(is_lost, f.struct("file", "line", "reason"))
         counted = read.agg(
             f.count_if(reason.isNotNull()).alias("rejected"),
             f.count_if(is_possible).alias("possible"),
@@ -304,27 +304,29 @@ class _Batch:
             f.min(f.when(is_request & is_known, f.unix_micros("time"))).alias("due_from_us"),
             f.min(f.when(is_request & ~is_known, f.unix_millis("time"))).alias("waits_from_ms"),
             f.count_if(is_request & is_unnamed).alias("unnamed"),
-            f.collect_list(lost).alias("lost"),
+            f.count_if(f.expr(_IS_LOST)).alias("lost"),
         )
-        [row] = counted.collect()
-        return row
+        return counted.collect()[0]
 
-    def _alert_of_what_is_missing(self, looked: Row, at_ms: int) -> None:
+    def _alert_of_what_is_missing(self, read: DataFrame, looked: Row, at_ms: int) -> None:
         """Alert about lost or damaged lines each time, and about a topic's lines without a broker
         once."""
         topic = self._following.topic
         if looked["lost"]:
-            said = [f"{row['file']}: {row['reason']}" for row in sorted(looked["lost"])]
-            self._alerts.append(of_lost_lines(at_ms, said, topic=topic is not None))
+            lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(NAMED)
+            said = [f"{row['file']}: {row['reason']}" for row in lost.collect()]
+            self._alerts.append(of_lost_lines(at_ms, said, looked["lost"], topic=bool(topic)))
         unnamed = looked["unnamed"]
         if topic is not None and unnamed and not self._progress.unnamed:
             self._alerts.append(of_no_broker(at_ms, str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
 
     def _alert_of_what_is_no_audit_log(self, read: DataFrame, looked: Row, at_ms: int) -> None:
-        lost = {row["file"] for row in looked["lost"]}
+        if looked["lost"]:
+            lost = read.where(_IS_LOST).select("file").distinct()
+            read = read.join(lost, "file", "left_anti")
         facts = sorted(facts_of(read).items())
-        told = (each.file_read(file, None).empty_text() for file, each in facts if file not in lost)
+        told = (each.file_read(file, None).empty_text() for file, each in facts)
         if said := [each for each in told if each is not None]:
             self._alerts.append(of_no_audit(at_ms, said))
 
