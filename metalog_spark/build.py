@@ -28,15 +28,15 @@ from metalog_spark.ingest.audit_preflight import no_audit_line
 from metalog_spark.ingest.audit_source import listed
 from metalog_spark.ingest.audit_tables import refuse_parquet, table_name
 from metalog_spark.ingest.file_context import broken_lines
-from metalog_spark.ingest.file_facts import FileFacts, FileRead
-from metalog_spark.ingest.known_files import (
-    ClassifiedFiles,
-    ListedFile,
-    ReadFile,
-    after,
-    sorted_out,
-    unread,
+from metalog_spark.ingest.file_facts import (
+    FileFacts,
+    FilesRead,
+    any_of,
+    days_of,
+    left_out,
+    no_facts,
 )
+from metalog_spark.ingest.known_files import ClassifiedFiles, after, sorted_out, unread
 from metalog_spark.ingest.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
 from metalog_spark.ingest.set_back import SET_BACK, joined
@@ -98,7 +98,7 @@ def build(
     *,
     at: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
-) -> list[FileRead]:
+) -> FilesRead:
     """Fill every table from input that passed ``check``. ``at`` is called with each step's name,
     ``warn`` with oddities of the log."""
     check_is_built(tables.path, tables.contents)
@@ -109,7 +109,7 @@ def build(
     at("looking for audit files")
     found = listed(tables.session, given.audit)
     files = unread(found, tables.read(FILES) if tables.has(FILES) else None)
-    refuse_parquet(each.path for each in files)
+    refuse_parquet(map(str, files["path"]))
     at("reading the metadata log")
     *log, level = read_changelog(
         tables.session, given.log, skip_damaged=given.skip_damaged, warn=warn
@@ -122,24 +122,24 @@ def build(
 def _fill(
     tables: Tables,
     given: BuildInputs,
-    files: Sequence[ListedFile],
+    files: pa.Table,
     log: tuple[pa.Table, pa.Table],
     at: Callable[[str], None],
-) -> list[FileRead]:
+) -> FilesRead:
     decider = Decider(packed_rows(*log), given.configuration)
-    at(f"reading {counted_words(len(files), 'audit file')}, and deciding")
+    at(f"reading {counted_words(files.num_rows, 'audit file')}, and deciding")
     audit = AuditInput(files, given.requests, given.tables, given.zone, given.broker_from)
-    staged = stage(tables, audit, decider) if files or given.every_table else None
+    staged = stage(tables, audit, decider) if files.num_rows or given.every_table else None
     is_new = not tables.has(DECISIONS)
     if is_new and not given.requests:
-        _check_has_lines(staged, files, given.tables)
+        _check_has_lines(staged, given.tables)
     stale = None if is_new else _stale_days(tables, log, given.configuration)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     at("putting requests with those of other builds")
-    taken = _take(tables, given, files, staged, decider, stale or frozenset())
+    taken = _take(tables, given, staged, decider, stale or frozenset())
     at("counting what brokers logged")
-    hours = None if staged is None else staged.hours(taken.paths)
+    hours = None if staged is None else staged.hours(taken.same)
     _cover(tables, taken.touched, taken.fresh, hours)
     at("counting uses")
     every = taken.touched | (stale or frozenset())
@@ -165,7 +165,6 @@ def _days_with_requests(tables: Tables) -> Days:
 def _take(
     tables: Tables,
     given: BuildInputs,
-    files: Sequence[ListedFile],
     staged: Staged | None,
     decider: Decider,
     stale: Days,
@@ -174,19 +173,15 @@ def _take(
     requests of ``stale`` days are decided again."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     known, old = tables.read(FILES), tables.read(REQUESTS)
-    facts = {} if staged is None else staged.facts
-    paths = [each.path for each in files]
-    facts_of_file = {**dict.fromkeys([*paths, *given.every_table], FileFacts()), **facts}
-    read_files = [ReadFile(each, *facts_of_file[each.path].sorted_by) for each in files]
-    found = sorted_out(read_files, None if is_new else known)
+    files, of_tables = (no_facts(), {}) if staged is None else (staged.files, staged.facts)
+    of_tables = {**dict.fromkeys(given.every_table, FileFacts()), **of_tables}
+    found = sorted_out(files, None if is_new else known)
     shown_before = tables.facts.get(FORMS, {})
     read = _Lines.of(session, staged, found, shown_before)
     names = [each.file for each in found.gone] + given.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
-    touched = {
-        day for path, each in facts_of_file.items() for day in each.days if path not in found.same
-    }
-    touched.update(day for each in found.gone for day in each.days)
+    touched = days_of(left_out(files, found.same))
+    touched.update(*(each.days for each in of_tables.values()), *(each.days for each in found.gone))
     anew = read.odd_days() | stale
     if not is_new:
         if given.every_table:
@@ -194,34 +189,32 @@ def _take(
         if read.shown != shown_before:
             touched |= _days(old.where(is_half(read.shown)))
         anew |= touched & _days_with_requests(tables)
-    anew |= {day for path, _ in found.names() for day in facts_of_file[path].days}
+    anew |= days_of(files, [path for path, _ in found.names()])
     again = [read.resolved(_left(old.where(_is_of(anew)), gone), anew)] if anew else []
-    if facts_of_file or is_new:
+    if staged is not None or is_new:
         for table, of in (REJECTED, rejected_of), (POSSIBLE, possible_of):
             before = [] if is_new else [_left(tables.read(table), gone)]
             tables.replace(table, _all(*before, *map(of, [read.rows, *again])))
-        tables.replace(FILES, after(read_files, found, known))
+        tables.replace(FILES, after(files, found, known))
         tables.state(**{FORMS: read.shown})
-    if staged is not None and (back := staged.set_back(found.taken)):
+    if staged is not None and (back := staged.set_back(found.same)):
         tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), back)})
     if staged is not None and (is_new or touched - anew):
         tables.put(DECISIONS, staged.place, touched - anew)
     if anew or not tables.has(DECISIONS):
         rows = requests_of(_all(*again) if again else frame_of(session, [], READ))
         _put(tables, DECISIONS, decider.of(rows), frozenset(anew))
-    every = [
-        each.file_read(path, found.same.get(path)) for path, each in sorted(facts_of_file.items())
-    ]
-    return _Taken(every, [*found.taken], frozenset(touched | anew), frozenset(touched - anew))
+    every = FilesRead(files, of_tables, found.same)
+    return _Taken(every, found.same, frozenset(touched | anew), frozenset(touched - anew))
 
 
 class _Taken(NamedTuple):
-    """What was taken in: ``files_read`` are facts about the files, ``paths`` the files whose rows
-    are in force, ``touched`` the changed days. Of the ``fresh`` days among them, all rows are as
-    staged."""
+    """What was taken in: ``files_read`` are facts about the files, ``same`` has the paths of those
+    that are left out, ``touched`` the changed days. Of the ``fresh`` days among them, all rows are
+    as staged."""
 
-    files_read: list[FileRead]
-    paths: Sequence[str]
+    files_read: FilesRead
+    same: Collection[str]
     touched: Days
     fresh: Days
 
@@ -246,10 +239,10 @@ class _Lines(NamedTuple):
         if staged is None:
             return cls(frame_of(session, [], READ), shown, False, None)
         rows = _called(staged.read(), found)
-        sums = [each for path, each in staged.sums.items() if path not in found.same]
-        lacks_rule = staged.lacks_rule or any(each.lacks_rule for each in sums)
-        may_be_broken = lacks_rule and any(each.has_end or each.is_cut for each in sums)
-        shown = earliest(shown, staged.forms(found.taken))
+        files = left_out(staged.files, found.same)
+        lacks_rule = staged.lacks_rule or any_of(files, "lacks_rule")
+        may_be_broken = lacks_rule and any_of(files, "has_end", "is_cut")
+        shown = earliest(shown, staged.forms(found.same))
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
@@ -273,18 +266,14 @@ def _all(*rows: DataFrame) -> DataFrame:
     return reduce(lambda one, more: one.unionByName(more), rows)
 
 
-def _check_has_lines(
-    staged: Staged | None, files: Sequence[ListedFile], tables: Sequence[str]
-) -> None:
+def _check_has_lines(staged: Staged | None, tables: Sequence[str]) -> None:
     """Refuse input that makes a new folder without any request.
 
     Raises:
         InvalidRequest: no input has a request.
     """
-    facts = () if staged is None else staged.facts.values()
-    given = [*(each.path for each in files), *tables]
-    if given and not any(each.requests + each.broken for each in facts):
-        raise no_audit_line(given)
+    if staged is not None and not staged.has_lines:
+        raise no_audit_line([*staged.files["path"].to_pylist(), *tables])
 
 
 def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:

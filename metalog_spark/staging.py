@@ -8,7 +8,7 @@ know what becomes of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial, reduce
 from pathlib import Path
@@ -33,12 +33,11 @@ from metalog_spark.ingest.audit_source import SPLITS, AuditFiles
 from metalog_spark.ingest.audit_splits import file_at
 from metalog_spark.ingest.audit_tables import read_audit_table
 from metalog_spark.ingest.file_context import IS_CUT
-from metalog_spark.ingest.file_facts import FileFacts, facts_of
-from metalog_spark.ingest.known_files import ListedFile
+from metalog_spark.ingest.file_facts import FACTS, FileFacts, any_of, facts_of, left_out
 from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
 from metalog_spark.ingest.requests import read_table, requests_of
 from metalog_spark.ingest.set_back import SetBack
-from metalog_spark.store.arrow import Mapped, frame_of
+from metalog_spark.store.arrow import Mapped, frame_of, names_in, table_of
 from metalog_spark.store.day_files import DayFiles
 from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
 
@@ -61,7 +60,7 @@ _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
 )
-_DAYS: Final = "array_distinct(transform(hours, each -> each[0] DIV 24))"
+_DAYS: Final = "array_distinct(transform(hours, each -> date_from_unix_date(each[0] DIV 24)))"
 _COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 _EPOCH: Final = date(1970, 1, 1)
 Numbers = dict[tuple[str, int], int]
@@ -69,9 +68,10 @@ Numbers = dict[tuple[str, int], int]
 
 
 class AuditInput(NamedTuple):
-    """Audit ``files``, tables of ``requests``, ``tables`` of either, and how lines are read."""
+    """Audit ``files`` (rows of ``LISTED``), tables of ``requests``, ``tables`` of either, and how
+    lines are read."""
 
-    files: Sequence[ListedFile]
+    files: pa.Table
     requests: Sequence[str]
     tables: Sequence[str]
     zone: Zone
@@ -88,33 +88,17 @@ class Decider(NamedTuple):
         return decided(requests, self.state, self.configuration)
 
 
-class FileSums(NamedTuple):
-    """What a file's lines show beyond themselves: the ``broker``; the first times of the forms in
-    ``shows``; the time from which its clock was set back; whether a request lacks its rule;
-    whether a line only ends a record; whether the file ends within a line; and whether Spark split
-    it."""
-
-    broker: str
-    shows: Sequence[int | None]
-    back_us: int | None
-    lacks_rule: bool
-    has_end: bool
-    is_cut: bool
-    is_split: bool
-
-
 class Staged(NamedTuple):
     """Rows in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``facts`` are of each file and table of requests, ``sums`` of each file. For tables:
-    ``of_tables`` are their names, ``shown`` the forms, and ``lacks_rule`` whether any row lacks
-    its rule.
+    ``files`` are rows of ``FACTS``. For tables of requests: ``facts`` are of each, ``of_tables``
+    are their names, ``shown`` the forms, and ``lacks_rule`` whether any row lacks its rule.
     """
 
     tables: Tables
     place: str
+    files: pa.Table
     facts: Mapping[str, FileFacts]
-    sums: Mapping[str, FileSums]
     of_tables: Sequence[str]
     shown: Shown
     lacks_rule: bool
@@ -135,17 +119,17 @@ class Staged(NamedTuple):
         ]
         return reduce(_with, parts, as_read(requests))
 
-    def hours(self, paths: Iterable[str]) -> DataFrame:
-        """The result of ``coverage.counted`` for the files at ``paths``, and for tables of
-        requests."""
+    def hours(self, without: Collection[str]) -> DataFrame:
+        """The result of ``coverage.counted`` for the files except those at ``without``, and for
+        tables of requests."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
         sums = _sums(self.tables.staged(DECISIONS, self.place).where("day IS NULL"))
-        taken = frame_of(session, [(path,) for path in paths], "file STRING")
-        hours = sums.join(f.broadcast(taken), "file", "left_semi").selectExpr(
-            "broker", "explode(hours) AS each"
-        )
+        if without:
+            same = frame_of(session, [(path,) for path in without], "file STRING")
+            sums = sums.join(f.broadcast(same), "file", "left_anti")
+        hours = sums.selectExpr("broker", "explode(hours) AS each")
         counts = (f"each[{at}] AS {name}" for at, name in enumerate(_COUNTS, 1))
         found = hours.selectExpr(
             "broker", f"timestamp_micros(each[0] * {HOUR_US}) AS hour", *counts
@@ -177,21 +161,35 @@ class Staged(NamedTuple):
         days = {_EPOCH + timedelta(row[0]) for row in rows}
         return frozenset(days.union(*(self.facts[path].days for path in self.of_tables)))
 
-    def set_back(self, paths: Iterable[str]) -> SetBack:
-        """When clocks were set back in files at ``paths``."""
+    def set_back(self, without: Collection[str]) -> SetBack:
+        """When clocks were set back in the files except those at ``without``."""
+        import pyarrow.compute as pc
+
+        rows = left_out(self.files, without).select(["broker", "back_us"])
         found: dict[str, list[int]] = {}
-        for each in (self.sums[path] for path in paths if path in self.sums):
-            if each.back_us is not None:
-                found.setdefault(each.broker, []).append(each.back_us)
+        for row in rows.filter(pc.is_valid(rows["back_us"])).to_pylist():
+            found.setdefault(row["broker"], []).append(row["back_us"])
         return found
 
-    def forms(self, paths: Iterable[str]) -> Shown:
-        """The forms that lines of the files at ``paths``, and of tables of requests, show."""
-        shown: Shown = {}
-        for each in (self.sums[path] for path in paths if path in self.sums):
-            if each.shows[0]:
-                shown = earliest({each.broker: each.shows}, shown)
+    def forms(self, without: Collection[str]) -> Shown:
+        """The forms that lines of the files except those at ``without``, and of tables of
+        requests, show."""
+        import pyarrow.compute as pc
+
+        rows = left_out(self.files, without).select(["broker", "request_us", "rule_us"])
+        rows = rows.filter(pc.not_equal(rows["request_us"], 0))
+        first = rows.group_by("broker").aggregate([("request_us", "min"), ("rule_us", "min")])
+        columns = (first[name].to_pylist() for name in ("broker", "request_us_min", "rule_us_min"))
+        shown = {broker: times for broker, *times in zip(*columns, strict=True)}
         return earliest(shown, self.shown)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is any request, or a broken line."""
+        import pyarrow.compute as pc
+
+        in_files = (pc.sum(self.files[name]).as_py() for name in ("requests", "broken"))
+        return any(in_files) or any(each.requests + each.broken for each in self.facts.values())
 
 
 def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
@@ -199,27 +197,27 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     by_table = _read_tables(tables.session, given)
     asks_splits = _may_be_split(given.files)
     for _ in range(_ATTEMPTS):
-        files = AuditFiles(tables.session, [each.path for each in given.files])
+        files = AuditFiles(tables.session, given.files["path"].to_pylist())
         before = _lines_before(files) if asks_splits else None
 
         place = tables.stage(
             DECISIONS, partial(_rows, files, before, by_table, given=given, decider=decider)
         )
         sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
-        facts, of_files = _facts(sums)
-        is_split = before is not None or any(each.is_split for each in of_files.values())
+        found = _facts(sums, given.files)
+        is_split = before is not None or any_of(found, "is_split")
         if not is_split or _found_before(sums) == _told_before(before):
             break
         asks_splits = True
     else:
         raise InvalidRequest("the audit files changed while they were read: build again")
-    staged = Staged(tables, place, facts, of_files, (), {}, False)
+    staged = Staged(tables, place, found, {}, (), {}, False)
     if by_table is None:
         return staged
     rows = _of_files(staged.read(), [*given.requests, *given.tables])
     of_tables = facts_of(rows)
     shown, lacks_rule = look(rows)
-    return Staged(tables, place, facts | of_tables, of_files, [*of_tables], shown, lacks_rule)
+    return Staged(tables, place, found, of_tables, [*of_tables], shown, lacks_rule)
 
 
 def _rows(
@@ -291,11 +289,13 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
     return decider.of(by_table.selectExpr(*columns))
 
 
-def _may_be_split(files: Sequence[ListedFile]) -> bool:
+def _may_be_split(files: pa.Table) -> bool:
     """Whether a file may have several splits, by the files' lengths alone: how many tasks Spark
     runs at once does not matter."""
-    longest = max((each.length for each in files), default=0)
-    return longest > max(_SMALL_BYTES, sum(each.length for each in files) // _LARGE_PART)
+    import pyarrow.compute as pc
+
+    longest, total = pc.max(files["length"]).as_py() or 0, pc.sum(files["length"]).as_py() or 0
+    return longest > max(_SMALL_BYTES, total // _LARGE_PART)
 
 
 def _lines_before(files: AuditFiles) -> DataFrame:
@@ -339,27 +339,30 @@ def _found_before(sums: DataFrame) -> Numbers:
     return {(row["file"], row["start"]): row["lines"] for row in rows.collect()}
 
 
-def _facts(sums: DataFrame) -> tuple[dict[str, FileFacts], dict[str, FileSums]]:
+def _facts(sums: DataFrame, listed: pa.Table) -> pa.Table:
+    """``FACTS`` for the files ``listed``, in their order."""
+    import pyarrow.compute as pc
     from pyspark.sql import functions as f
 
-    found = sums.groupBy("file").agg(
-        *(f.sum(name).alias(name) for name in ("requests", "not_audit", "broken")),
-        f.min("why").alias("why"),
-        f.max("fault").alias("fault"),
-        f.sum("lines").alias("lines"),
-        f.first(f.expr("CASE WHEN start = 0 THEN head END"), True).alias("heads"),
-        f.array_distinct(f.flatten(f.collect_list(f.expr(_DAYS)))).alias("days"),
-        f.first("broker").alias("broker"),
-        f.array(f.min("request_us"), f.min("rule_us")).alias("shows"),
-        f.min("back_us").alias("back_us"),
-        *(f.bool_or(name).alias(name) for name in ("lacks_rule", "has_end")),
-        f.expr(f"{IS_CUT} AS is_cut"),
-        f.bool_or(f.col("start") > 0).alias("is_split"),
+    found = (
+        sums.groupBy("file")
+        .agg(
+            *(f.sum(name).alias(name) for name in ("requests", "not_audit", "broken")),
+            f.min("why").alias("why"),
+            f.max("fault").alias("fault"),
+            f.sum("lines").alias("lines"),
+            f.first(f.expr("CASE WHEN start = 0 THEN head END"), True).alias("heads"),
+            f.array_distinct(f.flatten(f.collect_list(f.expr(_DAYS)))).alias("days"),
+            f.first("broker").alias("broker"),
+            *(f.min(name).alias(name) for name in ("request_us", "rule_us", "back_us")),
+            *(f.bool_or(name).alias(name) for name in ("lacks_rule", "has_end")),
+            f.expr(f"{IS_CUT} AS is_cut"),
+            f.bool_or(f.col("start") > 0).alias("is_split"),
+        )
+        .withColumn("head", f.try_element_at("heads", f.lit(-1)))
+        .toArrow()
     )
-    facts, of_files = {}, {}
-    for row in found.toArrow().to_pylist():
-        days = [_EPOCH + timedelta(day) for day in row["days"]]
-        told = {**row, "heads": row["heads"] or (), "days": days}
-        facts[row["file"]] = FileFacts(*(told[name] for name in FileFacts._fields))
-        of_files[row["file"]] = FileSums(*(row[name] for name in FileSums._fields))
-    return facts, of_files
+    facts = found.take(pc.index_in(listed["path"], found["file"])).drop_columns("file")
+    for name in listed.column_names:
+        facts = facts.append_column(name, listed[name])
+    return facts.select(names_in(FACTS)).cast(table_of([], FACTS).schema)

@@ -58,14 +58,15 @@ def holds_parquet(audit: str) -> bool:
 
 def check_has_line(patterns: Sequence[str]) -> None:
     """``InvalidRequest`` where none of the files has an audit line, as far as that is seen soon."""
-    left, files = _LOOKED_AT, [file for audit in patterns for file in _files_of(audit)]
-    for file in files:
+    left = _LOOKED_AT
+    for file in (file for audit in patterns for file in _files_of(audit)):
         for chunk in _chunks(file):
             left -= len(chunk)
             if left < 0 or _IN_EACH_LINE in chunk:
                 return
+    files = [str(file.absolute()) for audit in patterns for file in _files_of(audit)]
     if files:
-        raise no_audit_line([str(file.absolute()) for file in files])
+        raise no_audit_line(files)
 
 
 def no_audit_line(paths: Sequence[str]) -> InvalidRequest:

@@ -1,23 +1,43 @@
 """Facts about each audit file, counted from its rows.
 
-This module must not know which file is which, nor what is done with rows.
+The facts about all files are one Arrow table, of a few hundred bytes for each file; a Python object
+is made only for a file that a message names. This module must not know which file is which, nor
+what is done with rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.plurals import counted
 from metalog_spark.ingest.audit_files import DAMAGED
 from metalog_spark.ingest.audit_log import OTHERS
+from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.requests import IS_REQUEST
+from metalog_spark.store.arrow import table_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from metalog_spark.ingest.known_files import Same
+
+FACTS: Final = (
+    f"{LISTED}, requests BIGINT, not_audit BIGINT, broken BIGINT, why STRING, fault STRING,"
+    " lines BIGINT, head BIGINT, heads ARRAY<BIGINT>, days ARRAY<DATE>, broker STRING,"
+    " request_us BIGINT, rule_us BIGINT, back_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN,"
+    " is_cut BOOLEAN, is_split BOOLEAN"
+)
+"""A row for each listed file; the facts of a file without lines are null.
+
+The first are those of ``FileFacts``; ``head`` is the last of ``heads``. ``request_us`` and
+``rule_us`` are the first times of the forms of its lines, ``back_us`` is the time from which its
+clock was set back. ``lacks_rule``: a request lacks its rule; ``has_end``: a line only ends a
+record; ``is_cut``: the file ends within a line; ``is_split``: Spark split it.
+"""
+_COUNTS: Final = ("requests", "not_audit", "broken")
 
 
 class FileRead(NamedTuple):
@@ -61,14 +81,82 @@ class FileFacts(NamedTuple):
     heads: Sequence[int] = ()
     days: Sequence[date] = ()
 
-    @property
-    def sorted_by(self) -> tuple[int, Sequence[int], Sequence[date]]:
-        """The facts that ``known_files`` needs."""
-        return self.lines, self.heads, self.days
-
     def file_read(self, file: str, same: Same | None) -> FileRead:
         other, longer = same or (None, None)
         return FileRead(file, *self[:5], other, longer)
+
+
+class FilesRead:
+    """A ``FileRead`` for each file and each table of requests, by name; those that Spark does not
+    list because they are ``empty`` come last."""
+
+    def __init__(
+        self,
+        files: pa.Table,
+        tables: Mapping[str, FileFacts],
+        same: Mapping[str, Same],
+        empty: Sequence[str] = (),
+    ) -> None:
+        self._files, self._tables, self._same, self._empty = files, tables, same, empty
+
+    def __len__(self) -> int:
+        return int(self._files.num_rows) + len(self._tables) + len(self._empty)
+
+    def __iter__(self) -> Iterator[FileRead]:
+        others = dict(sorted(self._tables.items()))
+        slim = self._files.select(["path", *_COUNTS, "why", "fault"]).sort_by("path")
+        for batch in slim.to_batches(max_chunksize=1024):
+            for row in batch.to_pylist():
+                path = row.pop("path")
+                for name in [each for each in others if each < path]:
+                    yield others.pop(name).file_read(name, None)
+                row.update((name, 0) for name in _COUNTS if row[name] is None)
+                yield FileFacts(**row).file_read(path, self._same.get(path))
+        for name in (*others, *self._empty):
+            yield others.get(name, FileFacts()).file_read(name, None)
+
+    def with_empty(self, paths: Iterable[str]) -> FilesRead:
+        """With the files at ``paths``, as far as they are not among these."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        given = pa.array(paths, pa.string())
+        left = given.filter(pc.invert(pc.is_in(given, self._files["path"]))).to_pylist()
+        return FilesRead(self._files, self._tables, self._same, left)
+
+
+def no_facts() -> pa.Table:
+    """``FACTS`` without rows."""
+    return table_of([], FACTS)
+
+
+def left_out(files: pa.Table, paths: Collection[str]) -> pa.Table:
+    """``files`` without those at ``paths``."""
+    import pyarrow.compute as pc
+
+    return files.filter(pc.invert(_is_at(files, paths))) if paths else files
+
+
+def days_of(files: pa.Table, paths: Collection[str] | None = None) -> set[date]:
+    """The days with requests in ``files``, or in those of them at ``paths``."""
+    import pyarrow.compute as pc
+
+    some = files if paths is None else files.filter(_is_at(files, paths))
+    return set(pc.unique(pc.list_flatten(some["days"])).to_pylist())
+
+
+def any_of(files: pa.Table, *names: str) -> bool:
+    """Whether one of the columns ``names`` is true in any row."""
+    import pyarrow.compute as pc
+
+    return any(pc.any(files[name]).as_py() for name in names)
+
+
+def _is_at(files: pa.Table, paths: Collection[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(files["path"], pa.array(paths, pa.string()))
 
 
 def facts_of(read: DataFrame) -> dict[str, FileFacts]:

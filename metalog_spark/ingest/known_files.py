@@ -4,44 +4,36 @@ whose rows are replaced.
 A file with the same path, length and modification time is not read again. A file that is read
 replaces the known file whose whole content it begins with, wherever that was: fingerprints at the
 ends of its first lines show it. The table FILES has the known files; only those that match a file
-that is read come to the driver. This module must not know lines.
+that is read come to the driver. The files that are read are rows of an Arrow table; of those that
+match others, and only of those, Python objects are made. This module must not know lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from datetime import date
 from itertools import count
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from metalog_spark.store.arrow import frame_of
+from metalog_spark.ingest.file_facts import left_out
+from metalog_spark.store.arrow import frame_of, in_spark, names_in
 from metalog_spark.store.tables import FILES
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
+_LISTED: Final = ["path", "length", "modified"]
 _NUMBER: Final = r"' \\([0-9]+\\)$'"
 """The number behind the path in the name of rows whose file has different content by now."""
 
 
-class ListedFile(NamedTuple):
+class _ReadFile(NamedTuple):
+    """``heads`` are the fingerprints at the ends of its first lines."""
+
     path: str
-    length: int
-    modified: datetime
-
-
-class ReadFile(NamedTuple):
-    """``heads`` are the fingerprints at the ends of its first lines, ``days`` the days of its
-    requests."""
-
-    listed: ListedFile
     lines: int
     heads: Sequence[int]
-    days: Sequence[date]
-
-    @property
-    def path(self) -> str:
-        return self.listed.path
 
     @property
     def head(self) -> int | None:
@@ -67,39 +59,41 @@ class Same(NamedTuple):
 
 
 class ClassifiedFiles(NamedTuple):
-    """By path: ``taken`` has the names of the rows of files that count, ``same`` the duplicates.
-    ``gone`` are known files whose rows are replaced."""
+    """By path: ``renamed`` has the names of the rows of files that have another file's path,
+    ``same`` the duplicates. ``gone`` are known files whose rows are replaced."""
 
-    taken: Mapping[str, str]
+    renamed: Mapping[str, str]
     same: Mapping[str, Same]
     gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
         """The paths whose rows have another name, with that name; None if they are left out."""
-        others = [(path, name) for path, name in self.taken.items() if name != path]
-        return [*others, *((path, None) for path in self.same)]
+        return [*self.renamed.items(), *((path, None) for path in self.same)]
 
 
-def unread(listed: DataFrame, known: DataFrame | None) -> list[ListedFile]:
+def unread(listed: DataFrame, known: DataFrame | None) -> pa.Table:
     """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed; all of them
     in a new folder, where ``known`` is None."""
     if known is not None:
-        seen = known.select(*ListedFile._fields)
-        listed = listed.join(seen, [*ListedFile._fields], "left_anti")
-    return [ListedFile(*row.values()) for row in listed.toArrow().to_pylist()]
+        listed = listed.join(known.select(*_LISTED), _LISTED, "left_anti")
+    return listed.select(*_LISTED).toArrow()
 
 
-def sorted_out(read: Sequence[ReadFile], known: DataFrame | None) -> ClassifiedFiles:
-    """Classify the files that were read; ``known`` are rows of FILES, None in a new folder."""
-    longest = _longest(read)
+def sorted_out(read: pa.Table, known: DataFrame | None) -> ClassifiedFiles:
+    """Classify the files that were read, rows of ``file_facts.FACTS``; ``known`` are rows of
+    FILES, None in a new folder."""
+    longest = _longest(_with_heads(read, _shared_heads(read)))
     same = {path: Same(other, None) for path, other in longest.items() if path != other}
-    taken = [each for each in read if each.path not in same]
-    held = [] if known is None else _matching(taken, known)
+    held = [] if known is None else _matching(read, same, known)
     by_head: dict[int | None, list[KnownFile]] = {}
     for each in held:
         by_head.setdefault(each.head, []).append(each)
+    without_head = [each.path for each in by_head.get(None, ())]
+    heads = [head for head in by_head if head is not None]
     gone: dict[str, KnownFile] = {}
-    for file in taken:
+    for file in _with_heads(read, heads, without_head):
+        if file.path in same:
+            continue
         grown = [each for head in file.heads for each in by_head.get(head, ())]
         grown += [each for each in by_head.get(None, ()) if each.path == file.path]
         most = max(grown, key=lambda each: each.lines, default=None)
@@ -108,28 +102,100 @@ def sorted_out(read: Sequence[ReadFile], known: DataFrame | None) -> ClassifiedF
         else:
             gone |= {each.file: each for each in grown}
     kept = {each.file for each in held}.difference(gone)
-    names = {each.path: _unused(each.path, kept) for each in taken if each.path not in same}
-    return ClassifiedFiles(names, same, list(gone.values()))
+    reused = [path for path in _among(read["path"], kept) if path not in same]
+    return ClassifiedFiles({path: _unused(path, kept) for path in reused}, same, [*gone.values()])
 
 
-def after(read: Iterable[ReadFile], found: ClassifiedFiles, known: DataFrame) -> DataFrame:
+def after(read: pa.Table, found: ClassifiedFiles, known: DataFrame) -> DataFrame:
     """The rows of FILES after the build."""
+    import pyarrow as pa
+
     session = known.sparkSession
-    rows = []
-    for each in read:
-        same = found.same.get(each.path)
-        name = found.taken.get(each.path, each.path)
-        told = (name, same and same.file, each.lines, each.head, each.days)
-        rows.append((*each.listed, *told))
-    new = frame_of(session, rows, FILES.schema)
-    again = frame_of(session, [(row[0],) for row in rows], "path STRING")
+    paths = read["path"]
+    columns = {name: read[name] for name in (*_LISTED, "lines", "head", "days")}
+    columns["file"] = _replaced(paths, paths, found.renamed)
+    others = {path: each.file for path, each in found.same.items()}
+    columns["same"] = _replaced(pa.nulls(len(paths), pa.string()), paths, others)
+    table = pa.table(columns).select(names_in(FILES.schema))
+    new = in_spark(session, _without_nulls(table, "lines", "days"), FILES.schema)
     gone = frame_of(session, [(each.file,) for each in found.gone], "file STRING")
     kept = known.where("same IS NULL").join(gone, "file", "left_anti")
-    left_out = known.where("same IS NOT NULL").join(again, "path", "left_anti")
-    return kept.unionByName(left_out).unionByName(new).select(*FILES.columns)
+    unnamed = known.where("same IS NOT NULL").join(new.select("path"), "path", "left_anti")
+    return kept.unionByName(unnamed).unionByName(new).select(*FILES.columns)
 
 
-def _longest(read: Sequence[ReadFile]) -> dict[str, str]:
+def _shared_heads(read: pa.Table) -> list[int]:
+    """The fingerprints of a whole file that another file has, too."""
+    import pyarrow.compute as pc
+
+    heads, parents = _flat(read)
+    whole = read["head"]
+    own = pc.equal(heads, whole.take(parents))
+    is_within = pc.and_not(pc.is_in(heads, whole.combine_chunks()), own)
+    counted = pc.value_counts(whole.drop_null())
+    twice = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
+    return list({*heads.filter(is_within).to_pylist(), *twice.to_pylist()})
+
+
+def _with_heads(read: pa.Table, heads: Sequence[int], paths: Sequence[str] = ()) -> list[_ReadFile]:
+    """The files with one of the fingerprints, or at one of ``paths``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not heads and not paths:
+        return []
+    flat, parents = _flat(read)
+    places = parents.filter(pc.is_in(flat, pa.array(heads, pa.int64()))).to_pylist()
+    at = pc.is_in(read["path"], pa.array(paths, pa.string()))
+    places += pc.indices_nonzero(at).to_pylist()
+    some = pa.array(sorted(set(places)), pa.int64())
+    rows = read.select(_ReadFile._fields).take(some).to_pylist()
+    return [_ReadFile(row["path"], row["lines"] or 0, row["heads"] or ()) for row in rows]
+
+
+def _flat(read: pa.Table) -> tuple[Any, Any]:
+    """All fingerprints, and the place of each one's file."""
+    import pyarrow.compute as pc
+
+    heads = read["heads"].combine_chunks()
+    return pc.list_flatten(heads), pc.list_parent_indices(heads)
+
+
+def _among(paths: pa.ChunkedArray, names: set[str]) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: list[str] = paths.filter(pc.is_in(paths, pa.array(names, pa.string()))).to_pylist()
+    return found
+
+
+def _replaced(
+    values: pa.Array | pa.ChunkedArray, paths: pa.ChunkedArray, by_path: Mapping[str, str]
+) -> pa.Array | pa.ChunkedArray:
+    """``values``, with those ``by_path`` instead at their paths."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not by_path:
+        return values
+    places = pc.index_in(paths, pa.array(by_path, pa.string()))
+    return pc.coalesce(pa.array(by_path.values(), pa.string()).take(places), values)
+
+
+def _without_nulls(table: pa.Table, count: str, several: str) -> pa.Table:
+    """A file without lines has 0 of them, and no days."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name, nothing in (count, pa.scalar(0, pa.int64())), (several, None):
+        column = table[name]
+        empty = pa.scalar([], column.type) if nothing is None else nothing
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pc.coalesce(column, empty))
+    return table
+
+
+def _longest(read: Sequence[_ReadFile]) -> dict[str, str]:
     """For each file with lines: the longest of the files that begin with its whole content."""
     by_head: dict[int, list[str]] = {}
     for each in read:
@@ -145,12 +211,16 @@ def _longest(read: Sequence[ReadFile]) -> dict[str, str]:
     return found
 
 
-def _matching(read: Sequence[ReadFile], known: DataFrame) -> list[KnownFile]:
-    """The known files with a fingerprint or the path of one of ``read``."""
-    session = known.sparkSession
-    heads = {head for each in read for head in each.heads}
-    by_head = frame_of(session, [(head,) for head in heads], "head BIGINT")
-    by_path = frame_of(session, [(each.path,) for each in read], "of STRING")
+def _matching(read: pa.Table, same: Mapping[str, Same], known: DataFrame) -> list[KnownFile]:
+    """The known files with a fingerprint or the path of one of ``read`` that is not the
+    ``same`` as another."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    session, taken = known.sparkSession, left_out(read, same)
+    heads = pa.table({"head": pc.unique(_flat(taken)[0])})
+    by_head = in_spark(session, heads, "head BIGINT")
+    by_path = in_spark(session, taken.select(["path"]).rename_columns(["of"]), "of STRING")
     rows = known.where("same IS NULL").selectExpr(
         *KnownFile._fields, f"regexp_replace(file, {_NUMBER}, '') AS of"
     )

@@ -29,8 +29,9 @@ def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) 
 
 
 def in_spark(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
-    """``table`` as a Spark table. On Connect, one without rows needs ``schema``."""
-    return session.createDataFrame(table, schema)
+    """``table`` as a Spark table. Spark takes one without rows only if its columns have chunks, and
+    on Connect it needs ``schema``."""
+    return session.createDataFrame(table if table.num_rows else table_of([], schema), schema)
 
 
 def table_of(rows: Iterable[Sequence[Any]], schema: str) -> pa.Table:

@@ -6,8 +6,10 @@ for the exit code. This module must not know how anything is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +19,8 @@ from shell.output.output import Output
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
+
+    from pyspark.sql import Column, DataFrame
 
     from metalog_sources.formats.document import FilePosition
     from metalog_spark.report.triage.accepted import Accepted
@@ -38,10 +42,10 @@ class AcceptedFindings:
 
     def __init__(self, file: str | None, section: str) -> None:
         self._today = datetime.now(UTC).date()
-        self._entries: list[Accepted] = []
+        self.entries: Sequence[Accepted] = ()
         self._matched: set[FilePosition] = set()
         if file is not None:
-            self._entries = [each for each in _read(Path(file)) if each.section == section]
+            self.entries = [each for each in _read(Path(file)) if each.section == section]
 
     def split(
         self, findings: Iterable[T], words: Callable[[T], FindingWords]
@@ -51,7 +55,7 @@ class AcceptedFindings:
         left, accepted = [], []
         for each in findings:
             found = words(each)
-            matching = [entry for entry in self._entries if entry.covers(found)]
+            matching = [entry for entry in self.entries if entry.covers(found)]
             self._matched.update(entry.position for entry in matching)
             last = max(matching, key=lambda entry: entry.until, default=None)
             if last is None or last.until < self._today:
@@ -60,10 +64,43 @@ class AcceptedFindings:
                 accepted.append((each, last))
         return left, accepted
 
+    def marked(self, findings: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+        """``findings`` with the number of the ``entry`` that ``split`` would find for each; null
+        for open ones. ``columns`` are those of an entry's fields."""
+        from pyspark.sql import functions as f
+
+        numbers = sorted(range(len(self.entries)), key=lambda at: (self.entries[at].until, -at))
+        in_force = [at for at in reversed(numbers) if self.entries[at].until >= self._today]
+        covers = self._covers(columns)
+        found = [f.when(covers[at], f.lit(at)) for at in in_force]
+        return findings.withColumn("entry", f.coalesce(*found, f.lit(None).cast("int")))
+
+    def match(self, findings: DataFrame, columns: Mapping[str, str]) -> None:
+        """Note which entries match any of ``findings``, as ``split`` does."""
+        from pyspark.sql import functions as f
+
+        if not self.entries:
+            return
+        [row] = findings.agg(*(f.bool_or(each) for each in self._covers(columns))).collect()
+        self._matched.update(
+            entry.position for entry, is_any in zip(self.entries, row, strict=True) if is_any
+        )
+
+    def entry(self, number: int | None) -> Accepted | None:
+        return None if number is None else self.entries[number]
+
+    def _covers(self, columns: Mapping[str, str]) -> list[Column]:
+        from pyspark.sql import functions as f
+
+        return [
+            reduce(and_, (f.col(columns[name]) == text for name, text in entry.fields.items()))
+            for entry in self.entries
+        ]
+
     def say_idle(self, output: Output) -> None:
         from metalog_spark.report.triage.accepted import idle_text
 
-        for entry in self._entries:
+        for entry in self.entries:
             if entry.position not in self._matched:
                 output.warn(idle_text(entry))
 

@@ -26,10 +26,11 @@ from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRang
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import FolderState, packed_rows
+from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_splits
-from metalog_spark.ingest.known_files import ListedFile
 from metalog_spark.staging import AuditInput, Decider, Staged, stage
 from metalog_spark.store import local_path
+from metalog_spark.store.arrow import table_of
 from metalog_spark.store.day_files import WITHOUT_DAY, DayFiles
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
@@ -156,8 +157,8 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
     )
     tables = Tables.make(spark, tmp_path / "out")
     listed = spark.read.format("binaryFile").load(str(path)).first()
-    file = ListedFile(str(path), listed["length"], listed["modificationTime"])
-    given = AuditInput([file], [], [], Zone("UTC"), None)
+    file = table_of([(str(path), listed["length"], listed["modificationTime"])], LISTED)
+    given = AuditInput(file, [], [], Zone("UTC"), None)
     by = Decider(state, Configuration())
     staged = stage(tables, given, by)
     tables.put(DECISIONS, staged.place, ())
@@ -165,7 +166,7 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
         found = tables.read(table).select("line", "time").collect()
         assert sorted(row["line"] for row in found) == [*range(1, 121)]
         assert all(row["time"].hour * 60 + row["time"].minute == row["line"] - 1 for row in found)
-    assert staged.facts[str(path)].lines == 120
+    assert staged.files["lines"].to_pylist() == [120]
     check_spark_writes_the_same(tables, staged, lambda: stage(tables, given, by))
     monkeypatch.setattr("metalog_spark.staging._found_before", lambda sums: {("x", 1): 1})
     with pytest.raises(InvalidRequest, match="changed while they were read"):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_packed
-from metalog_spark.ingest.known_files import ListedFile, ReadFile, after, sorted_out, unread
-from metalog_spark.store.arrow import frame_of
+from metalog_spark.ingest.file_facts import FACTS
+from metalog_spark.ingest.known_files import after, sorted_out, unread
+from metalog_spark.store.arrow import frame_of, names_in, table_of
 from metalog_spark.store.tables import FILES
 
 if TYPE_CHECKING:
@@ -22,16 +23,19 @@ FIRST, LONG, OTHER, THIRD = "first\n", "more\n" * 9_000, "other\n" * 9, "the thi
 DAY = date(2026, 1, 1)
 
 
-def read(listed: ListedFile, text: str) -> ReadFile:
-    """The result of reading the file."""
-    content = pa.record_batch({"path": [listed.path], "content": [text.encode()]})
+def read(listed: dict[str, Any], text: str) -> tuple[Any, ...]:
+    """The row of ``FACTS`` for the file."""
+    content = pa.record_batch({"path": [listed["path"]], "content": [text.encode()]})
     *_, split = (
         each
         for batch in read_packed([content], Zone("UTC"), None)
         for each in batch.to_pylist()
         if each["lines"] is not None
     )
-    return ReadFile(listed, split["lines"], split["head"], [DAY])
+    heads = split["head"] or []
+    facts = {"lines": split["lines"], "head": heads[-1] if heads else None, "days": [DAY]}
+    row = {**listed, **facts, "heads": heads}
+    return tuple(row.get(name) for name in names_in(FACTS))
 
 
 def changed(text: str) -> datetime:
@@ -50,11 +54,13 @@ class Builds:
         spark = self.known.sparkSession
         listed = [(path, len(text), changed(text)) for path, text in files.items()]
         new = unread(frame_of(spark, listed, LISTED), self.known)
-        rows = [read(each, files[each.path]) for each in new]
+        facts = [read(each, files[each["path"]]) for each in new.to_pylist()]
+        rows = table_of(facts, FACTS)
         found = sorted_out(rows, self.known)
         self.known = frame_of(spark, after(rows, found, self.known).collect(), FILES.schema)
         same = {path: each.file for path, each in found.same.items()}
-        return {**found.taken}, same, {each.file for each in found.gone}
+        taken = {each[0]: each[0] for each in facts if each[0] not in same}
+        return taken | {**found.renamed}, same, {each.file for each in found.gone}
 
     @property
     def names(self) -> set[str]:

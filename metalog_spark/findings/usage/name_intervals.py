@@ -46,6 +46,8 @@ def _on_type(acls: Iterable[Acl], ranks: Ranks, operation: Operation) -> int:
                 allowed += intervals(acl)
             elif acl.host == WILDCARD:
                 denied += intervals(acl)
+    if not allowed:
+        return 0
     return _length(allowed + denied, ranks) - _length(denied, ranks)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metalog_spark.build import BuildInputs
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
-    from metalog_spark.ingest.file_facts import FileRead
+    from metalog_spark.ingest.file_facts import FilesRead
     from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "--log SOURCE --audit FILE … --config FILE --out DIR [options]"
@@ -151,7 +151,6 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         return _dry_run(given, arguments, output)
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.build import build
-        from metalog_spark.ingest.file_facts import FileFacts
         from metalog_spark.store.table_store import Tables
         from metalog_spark.summary import summary
 
@@ -169,8 +168,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
             output.warn(line)
         with output.busy("counting"):
             found = summary(tables)
-    known = {each.file for each in told}
-    told += [FileFacts().file_read(file, None) for file in empty if file not in known]
+    told = told.with_empty(empty)
     is_all = _say_left_out(told, found.damages, output)
     if given.broker_from is None:
         _say_shared(told, given.every_table, output)
@@ -342,7 +340,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
         raise InvalidRequest(f"--broker-from {text}: no regular expression: {error}") from None
 
 
-def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Output) -> bool:
+def _say_left_out(told: FilesRead, damages: Sequence[str], output: Output) -> bool:
     """Print which input was left out; returns whether nothing was."""
     problems = [f"skipped: {damage}" for damage in damages]
     spoke = {_log_of(each.file) for each in told if each.requests}
@@ -374,7 +372,7 @@ def _log_of(file: str) -> tuple[Path, str]:
     return Path(file).parent, broker_of(file, None)
 
 
-def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output) -> None:
+def _say_shared(told: FilesRead, tables: Sequence[str], output: Output) -> None:
     """Warn if files of several folders count as one broker's, because of their names."""
     from metalog_spark.store.table_store import placed
 

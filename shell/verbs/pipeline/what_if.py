@@ -8,9 +8,9 @@ that it could not be determined. This module must not know how requests are deci
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.acl import PermissionType, ResourceType
 from metalog.errors import InvalidRequest
@@ -44,6 +44,8 @@ from shell.views.pipeline.findings import (
 )
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
     from metalog_spark.findings.windows.window import Window, WindowCoverage
@@ -67,6 +69,14 @@ as metalog apply --prune does. -o commands prints the ACLs that would keep today
 Exit code: 0 no decision changes, 1 some change, or may change unseen, 2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
+_ANSWERS: Final = {"DENIED": "denied that are allowed", "ALLOWED": "allowed that are denied"}
+_FIELDS: Final = {
+    "principal": "principal",
+    "operation": "operation",
+    "resource": "resource_type",
+    "name": "resource_name",
+}
+"""A row's columns, by the fields of an entry of ``--accepted``."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -106,31 +116,82 @@ def run(arguments: Namespace, output: Output) -> int:
         meant = meaning(today, proposed, now, config) if arguments.prove else None
         seen = seen_in(tables, window)
         with output.busy("deciding"):
-            found = what_if(tables, window, proposed, config)
-            timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
-            every = [
-                {**row, "command": _command(tables, window, row)}
-                for row in (each.asDict(recursive=True) for each in timed.collect())
-            ]
+            timed = what_if(tables, window, proposed, config).selectExpr(
+                "*", "unix_micros(last_time) AS last_us"
+            )
+            found = known.marked(timed, _FIELDS).persist()
+            open_rows, accepted = found.where("entry IS NULL"), found.where("entry IS NOT NULL")
+            changes = _changes(open_rows)
+            of_accepted = _requests(accepted) if known.entries else 0
+            known.match(found, _FIELDS)
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
-    _say_missing(seen, lost, output)
-    rows, accepted = known.split(every, _words)
-    known.say_idle(output)
-    if output.format == "json":
-        for row, entry in [*((row, None) for row in rows), *accepted]:
-            output.record(_as_json(row, entry))
-        for record in () if meant is None else meaning_records(meant, None):
-            output.record(record)
-    elif output.format == "commands":
-        print_remedies((row["remedy"] for row in rows), output)
-    else:
-        _print(rows, total, sum(row["requests"] for row, _ in accepted), arguments, output)
-        for row, entry in accepted:
-            output.line(f"{_question(row)}: {accepted_text(entry)}")
-        if meant is not None:
-            _print_meant(meant, bool(every), output)
-    return 1 if rows or lost or not (meant is None or meant.is_none) else 0
+        _say_missing(seen, lost, output)
+        known.say_idle(output)
+        if output.format == "json":
+            for row in _rows_of(open_rows.unionAll(accepted)):
+                command = _command(tables, window, row)
+                output.record(_as_json(row, known.entry(row["entry"]), command))
+            for record in () if meant is None else meaning_records(meant, None):
+                output.record(record)
+        elif output.format == "commands":
+            print_remedies((row["remedy"] for row in _rows_of(open_rows)), output)
+        else:
+            _print_changes(changes, total, of_accepted, output)
+            _print_rows(open_rows, changes, arguments.all, output)
+            if changes:
+                first = _command(tables, window, next(_rows_of(open_rows.limit(1))))
+                output.line()
+                output.line(f"The first row's requests: {first}")
+            for row in _rows_of(accepted) if known.entries else ():
+                entry = known.entry(row["entry"])
+                output.line(f"{_question(row)}: {'' if entry is None else accepted_text(entry)}")
+            if meant is not None:
+                _print_meant(meant, bool(changes) or of_accepted > 0, output)
+        found.unpersist()
+    return 1 if changes or lost or not (meant is None or meant.is_none) else 0
+
+
+class _Change(NamedTuple):
+    """The rows that change to the answer ``after``: ``rows`` of them, their ``requests``, how many
+    ``principals``, and the ``first`` of these."""
+
+    after: str
+    rows: int
+    requests: int
+    principals: int
+    first: Sequence[str]
+
+
+def _changes(found: DataFrame) -> list[_Change]:
+    """The sums of the rows by their new answer, new denials first."""
+    from pyspark.sql import functions as f
+
+    by_answer = found.groupBy("after").agg(
+        f.count("*").alias("rows"),
+        f.sum("requests").alias("requests"),
+        f.count_distinct("principal").alias("principals"),
+    )
+    changes = []
+    for row in by_answer.orderBy(f.desc("after")).collect():
+        own = found.where(f.col("after") == row["after"]).select("principal").distinct()
+        first = [each["principal"] for each in own.orderBy("principal").limit(_NAMED).collect()]
+        sums = row["rows"], row["requests"], row["principals"]
+        changes.append(_Change(row["after"], *sums, first))
+    return changes
+
+
+def _requests(found: DataFrame) -> int:
+    from pyspark.sql import functions as f
+
+    [row] = found.agg(f.sum("requests")).collect()
+    return row[0] or 0
+
+
+def _rows_of(found: DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows in order, without holding all of them."""
+    for row in found.toLocalIterator():
+        yield row.asDict(recursive=True)
 
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
@@ -203,27 +264,25 @@ def _config(
     return config
 
 
-def _print(
-    rows: Sequence[Mapping[str, Any]],
-    total: int,
-    accepted: int,
-    arguments: Namespace,
-    output: Output,
-) -> None:
-    turned = sum(row["requests"] for row in rows)
+def _print_changes(changes: Sequence[_Change], total: int, accepted: int, output: Output) -> None:
+    turned = sum(each.requests for each in changes)
     beside = f", beside {accepted:,} that are accepted" if accepted else ""
     output.prose(
-        f"{turned:,} of {counted(total, 'request')} would get another answer{_whose(rows)}{beside}."
+        f"{turned:,} of {counted(total, 'request')} would get another answer{_whose(changes)}"
+        f"{beside}."
     )
-    if not rows:
+
+
+def _print_rows(
+    found: DataFrame, changes: Sequence[_Change], is_whole: bool, output: Output
+) -> None:
+    if not changes:
         return
     output.line()
-    shown_rows = rows if arguments.all else rows[:_SHOWN]
-    output.aligned(map(_cells, shown_rows))
-    if len(shown_rows) < len(rows):
-        output.line(f"… and {counted(len(rows) - len(shown_rows), 'more row')} (--all)")
-    output.line()
-    output.line(f"The first row's requests: {rows[0]['command']}")
+    output.aligned(map(_cells, _rows_of(found if is_whole else found.limit(_SHOWN))))
+    left = sum(each.rows for each in changes) - _SHOWN
+    if left > 0 and not is_whole:
+        output.line(f"… and {counted(left, 'more row')} (--all)")
 
 
 def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
@@ -243,24 +302,18 @@ def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
     print_changes(meant, output)
 
 
-def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
-    said = []
-    for answer, change in (
-        ("DENIED", "denied that are allowed"),
-        ("ALLOWED", "allowed that are denied"),
-    ):
-        turned = [row for row in rows if row["after"] == answer]
-        if turned:
-            times = sum(row["requests"] for row in turned)
-            said.append(f"{times:,} {change} ({_names(row['principal'] for row in turned)})")
+def _whose(changes: Sequence[_Change]) -> str:
+    said = [
+        f"{each.requests:,} {_ANSWERS[each.after]} ({_names(each.first, each.principals)})"
+        for each in changes
+    ]
     return f": {', '.join(said)}" if said else ""
 
 
-def _names(principals: Iterable[str]) -> str:
-    """A few of the principals."""
-    names = sorted({shown(each) for each in principals})
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+def _names(principals: Iterable[str], count: int) -> str:
+    """A few of ``count`` principals."""
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    return f"{', '.join(sorted(map(shown, principals)))}{more}"
 
 
 def _cells(row: Mapping[str, Any]) -> list[Cell | str]:
@@ -284,16 +337,6 @@ def _because(row: Mapping[str, Any]) -> Cell | str:
     return Cell(f"{'without' if gone else 'by'} {acl_text(row['acl'])}", "faint")
 
 
-def _words(row: Mapping[str, Any]) -> dict[str, str]:
-    """A row's fields, as an entry of ``--accepted`` names them."""
-    return {
-        "principal": row["principal"],
-        "operation": row["operation"],
-        "resource": row["resource_type"],
-        "name": row["resource_name"],
-    }
-
-
 def _question(row: Mapping[str, Any]) -> str:
     kind = resource_kind(ResourceType[row["resource_type"]])
     return f"{shown(row['principal'])} {row['operation']} on {kind} {shown(row['resource_name'])}"
@@ -312,7 +355,7 @@ def _command(tables: Tables, window: Window, row: Mapping[str, Any]) -> str:
     return command_for(tables, window, wanted)
 
 
-def _as_json(row: Mapping[str, Any], entry: Accepted | None) -> dict[str, Any]:
+def _as_json(row: Mapping[str, Any], entry: Accepted | None, command: str) -> dict[str, Any]:
     return {
         "principal": row["principal"],
         "operation": row["operation"],
@@ -328,7 +371,7 @@ def _as_json(row: Mapping[str, Any], entry: Accepted | None) -> dict[str, Any]:
         "severity": row["severity"],
         "remedy": row["remedy"],
         "accepted": accepted_json(entry),
-        "command": row["command"],
+        "command": command,
     }
 
 
@@ -344,7 +387,8 @@ def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) ->
     if seen.without_controller:
         output.warn(f"{seen.controllers_text()}: what it would break in those hours is not known")
     if lost:
+        names = _names(sorted(lost)[:_NAMED], len(lost))
         output.warn(
-            f"{_names(lost)} could no longer start an idempotent producer, which no audit line"
-            " shows: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
+            f"{names} could no longer start an idempotent producer, which no audit line shows:"
+            " leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
         )
