@@ -70,6 +70,8 @@ class Starts:
 
     def may(self, who: Asker, *more: Acl) -> bool:
         """Whether they, together with ``more``, allow InitProducerId."""
+        if not self._allows(who, more):
+            return False
         authorizer, context = self._asked(who, more)
         if authorizer.is_allowed(context, _ON_CLUSTER):
             return True
@@ -78,6 +80,8 @@ class Starts:
 
     def would_show(self, who: Asker) -> bool:
         """Whether Kafka logs that InitProducerId was allowed."""
+        if not self._allows(who):
+            return False
         authorizer, context = self._asked(who, ())
         return any(authorizer.is_allowed(context, each) for each in (_ON_CLUSTER, _BY_NAME))
 
@@ -92,6 +96,10 @@ class Starts:
     @property
     def hosts(self) -> Collection[str]:
         return {acl.host for acls in self._by_principal.values() for acl in acls}
+
+    def _allows(self, who: Asker, more: Iterable[Acl] = ()) -> bool:
+        """Whether any of them is an ALLOW; without one, nothing needs to be decided."""
+        return any(map(is_allow, (*self.of(who), *more)))
 
     def _asked(self, who: Asker, more: Iterable[Acl]) -> tuple[StandardAuthorizer, RequestContext]:
         acls = [*self.of(who), *more]
