@@ -6,10 +6,8 @@ for the exit code. This module must not know how anything is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from functools import reduce
-from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +17,6 @@ from shell.output.output import Output
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
-
-    from pyspark.sql import Column, DataFrame
 
     from metalog_sources.formats.document import FilePosition
     from metalog_spark.report.triage.accepted import Accepted
@@ -41,7 +37,7 @@ class AcceptedFindings:
     """The file's entries for one ``section``, read before Spark starts; none without a file."""
 
     def __init__(self, file: str | None, section: str) -> None:
-        self._today = datetime.now(UTC).date()
+        self.today = datetime.now(UTC).date()
         self.entries: Sequence[Accepted] = ()
         self._matched: set[FilePosition] = set()
         if file is not None:
@@ -58,44 +54,18 @@ class AcceptedFindings:
             matching = [entry for entry in self.entries if entry.covers(found)]
             self._matched.update(entry.position for entry in matching)
             last = max(matching, key=lambda entry: entry.until, default=None)
-            if last is None or last.until < self._today:
+            if last is None or last.until < self.today:
                 left.append(each)
             else:
                 accepted.append((each, last))
         return left, accepted
 
-    def marked(self, findings: DataFrame, columns: Mapping[str, str]) -> DataFrame:
-        """``findings`` with the number of the ``entry`` that ``split`` would find for each; null
-        for open ones. ``columns`` are those of an entry's fields."""
-        from pyspark.sql import functions as f
-
-        numbers = sorted(range(len(self.entries)), key=lambda at: (self.entries[at].until, -at))
-        in_force = [at for at in reversed(numbers) if self.entries[at].until >= self._today]
-        covers = self._covers(columns)
-        found = [f.when(covers[at], f.lit(at)) for at in in_force]
-        return findings.withColumn("entry", f.coalesce(*found, f.lit(None).cast("int")))
-
-    def match(self, findings: DataFrame, columns: Mapping[str, str]) -> None:
-        """Note which entries match any of ``findings``, as ``split`` does."""
-        from pyspark.sql import functions as f
-
-        if not self.entries:
-            return
-        [row] = findings.agg(*(f.bool_or(each) for each in self._covers(columns))).collect()
-        self._matched.update(
-            entry.position for entry, is_any in zip(self.entries, row, strict=True) if is_any
-        )
+    def match(self, entries: Iterable[Accepted]) -> None:
+        """Note ``entries`` that match findings, for ``say_idle``."""
+        self._matched.update(entry.position for entry in entries)
 
     def entry(self, number: int | None) -> Accepted | None:
         return None if number is None else self.entries[number]
-
-    def _covers(self, columns: Mapping[str, str]) -> list[Column]:
-        from pyspark.sql import functions as f
-
-        return [
-            reduce(and_, (f.col(columns[name]) == text for name, text in entry.fields.items()))
-            for entry in self.entries
-        ]
 
     def say_idle(self, output: Output) -> None:
         from metalog_spark.report.triage.accepted import idle_text

@@ -105,6 +105,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.windows.answers import answers_in
     from metalog_spark.findings.windows.state import acls_now, config_now
     from metalog_spark.findings.windows.window import seen_in
+    from metalog_spark.report.triage.accepted_rows import marked, matching
 
     known = AcceptedFindings(arguments.accepted, "what-if")
     read, settings = _read(arguments, output), _settings(arguments)
@@ -119,11 +120,11 @@ def run(arguments: Namespace, output: Output) -> int:
             timed = what_if(tables, window, proposed, config).selectExpr(
                 "*", "unix_micros(last_time) AS last_us"
             )
-            found = known.marked(timed, _FIELDS).persist()
+            found = marked(timed, known.entries, _FIELDS, known.today).persist()
             open_rows, accepted = found.where("entry IS NULL"), found.where("entry IS NOT NULL")
             changes = _changes(open_rows)
             of_accepted = _requests(accepted) if known.entries else 0
-            known.match(found, _FIELDS)
+            known.match(matching(found, known.entries, _FIELDS))
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
         _say_missing(seen, lost, output)

@@ -1,0 +1,52 @@
+"""Compares rows of findings with accepted findings, by Spark.
+
+This module must not know what is found, nor where entries come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from metalog_spark.report.triage.accepted import Accepted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def marked(
+    findings: DataFrame, entries: Sequence[Accepted], columns: Mapping[str, str], today: date
+) -> DataFrame:
+    """``findings`` with the number of the matching ``entry`` that ends last; null if none is in
+    force. ``columns`` are those of an entry's fields."""
+    from pyspark.sql import functions as f
+
+    in_force = [at for at, entry in enumerate(entries) if entry.until >= today]
+    in_force.sort(key=lambda at: entries[at].until, reverse=True)
+    covers = _covers(entries, columns)
+    found = [f.when(covers[at], f.lit(at)) for at in in_force]
+    return findings.withColumn("entry", f.coalesce(*found, f.lit(None).cast("int")))
+
+
+def matching(
+    findings: DataFrame, entries: Sequence[Accepted], columns: Mapping[str, str]
+) -> list[Accepted]:
+    """The entries that match any of ``findings``."""
+    from pyspark.sql import functions as f
+
+    if not entries:
+        return []
+    [row] = findings.agg(*(f.bool_or(each) for each in _covers(entries, columns))).collect()
+    return [entry for entry, is_any in zip(entries, row, strict=True) if is_any]
+
+
+def _covers(entries: Sequence[Accepted], columns: Mapping[str, str]) -> list[Column]:
+    from pyspark.sql import functions as f
+
+    return [
+        reduce(and_, (f.col(columns[name]) == text for name, text in entry.fields.items()))
+        for entry in entries
+    ]
