@@ -64,8 +64,8 @@ class Bound(NamedTuple):
 
 PAGE = (REPOSITORY / "docs" / "formats" / "node.md").read_text()
 STATED = re.compile(
-    r"(\d+) bytes of memory a byte and (\d+) beside; "
-    r"(\d+) letters of the log a byte and (\d+) beside"
+    r"(\d+) bytes of memory a byte plus (\d+); "
+    r"(\d+) characters in the node's log a byte plus (\d+)"
 )
 [_stated] = STATED.findall(PAGE)
 BOUND = Bound(*map(int, _stated))
