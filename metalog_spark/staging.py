@@ -91,15 +91,14 @@ class Decider(NamedTuple):
 class Staged(NamedTuple):
     """Rows in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` are rows of ``FACTS``. For tables of requests: ``facts`` are of each, ``of_tables``
-    are their names, ``shown`` the forms, and ``lacks_rule`` whether any row lacks its rule.
+    ``files`` are rows of ``FACTS``. For tables of requests: ``facts`` are of each, by its name,
+    ``shown`` the forms, and ``lacks_rule`` whether any row lacks its rule.
     """
 
     tables: Tables
     place: str
     files: pa.Table
     facts: Mapping[str, FileFacts]
-    of_tables: Sequence[str]
     shown: Shown
     lacks_rule: bool
 
@@ -134,9 +133,9 @@ class Staged(NamedTuple):
         found = hours.selectExpr(
             "broker", f"timestamp_micros(each[0] * {HOUR_US}) AS hour", *counts
         )
-        if self.of_tables:
+        if self.facts:
             flags = (f"CAST({name} AS BIGINT) AS {name}" for name in _COUNTS)
-            by_table = requests_of(_of_files(self.read(), self.of_tables))
+            by_table = requests_of(_of_files(self.read(), self.facts))
             more = counted(by_table).selectExpr("broker", "hour", *flags)
             found = found.unionByName(more)
         sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in _COUNTS))
@@ -159,7 +158,7 @@ class Staged(NamedTuple):
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         rows = _of_kind(side, SideKind.UNCOUNTED).select(COUNT).distinct().collect()
         days = {_EPOCH + timedelta(row[0]) for row in rows}
-        return frozenset(days.union(*(self.facts[path].days for path in self.of_tables)))
+        return frozenset(days.union(*(each.days for each in self.facts.values())))
 
     def set_back(self, without: Collection[str]) -> SetBack:
         """When clocks were set back in the files except those at ``without``."""
@@ -211,13 +210,11 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
         asks_splits = True
     else:
         raise InvalidRequest("the audit files changed while they were read: build again")
-    staged = Staged(tables, place, found, {}, (), {}, False)
+    staged = Staged(tables, place, found, {}, {}, False)
     if by_table is None:
         return staged
     rows = _of_files(staged.read(), [*given.requests, *given.tables])
-    of_tables = facts_of(rows)
-    shown, lacks_rule = look(rows)
-    return Staged(tables, place, found, of_tables, [*of_tables], shown, lacks_rule)
+    return Staged(tables, place, found, facts_of(rows), *look(rows))
 
 
 def _rows(
@@ -304,7 +301,7 @@ def _lines_before(files: AuditFiles) -> DataFrame:
     return frame_of(rows.sparkSession, map(tuple, rows.collect()), SPLITS)
 
 
-def _of_files(rows: DataFrame, files: Sequence[str]) -> DataFrame:
+def _of_files(rows: DataFrame, files: Iterable[str]) -> DataFrame:
     from pyspark.sql import functions as f
 
     return rows.where(f.col("file").isin(*files))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -257,17 +258,17 @@ class _Batch:
         *,
         has_denials: bool,
     ) -> None:
-        answers = decided(due, self._state(), self._following.configuration).persist()
-        whole = with_denials(self._tables.read(DENIALS), denials_of(answers)).persist()
-        try:
+        with ExitStack() as cached:
+            answers = decided(due, self._state(), self._following.configuration).persist()
+            cached.callback(answers.unpersist)
             if has_denials:
+                before = self._tables.read(DENIALS)
+                whole = with_denials(before, denials_of(answers)).persist()
+                cached.callback(whole.unpersist)
                 found = counted(whole, self._following.storm_from)
                 self._alerts = [*self._alerts, *map(of_storm, found.storms)]
                 replaced = {**replaced, DENIALS: found.denials}
             self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced)
-        finally:
-            whole.unpersist()
-            answers.unpersist()
 
     def _read(self, new: NewRows) -> DataFrame:
         """Rows of ``READ``: the new ones and those that waited."""

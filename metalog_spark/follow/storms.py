@@ -1,8 +1,8 @@
 """Counts denials by principal and window of time, and finds the storms that begin.
 
 A storm is a principal with many denials within one window of ``WINDOW_MS``; the windows that
-follow continue the same storm. Spark counts, so that no number of principals reaches the driver;
-only the storms do. This module must not know how a storm is told.
+follow continue the same storm. Spark counts, and only storms reach the driver. This module must not
+know how a storm is reported.
 """
 
 from __future__ import annotations
