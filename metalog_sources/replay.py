@@ -8,15 +8,13 @@ image is used for.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.gc_pause import gc_paused
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.image.metadata import MetadataImage
-from metalog.image.policy import name_of
 from metalog.image.selection import ImageSelection
 from metalog.loader import LoadDoubt, Loader, OpenTransaction, Ready, Skipped
 from metalog.log.folder.commit import Proven
@@ -25,11 +23,10 @@ from metalog.log.folder.merged_folders import FoldersLog
 from metalog.log.folder.single_file import CheckpointLog, SegmentLog
 from metalog.log.opening import OpenedLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
-from metalog.records.acl_fast_decode import AclRun, Part, messages_of, record_count
+from metalog.records.acl_fast_decode import Part, messages_of
 from metalog.records.batch import Batch
-from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
-from metalog.records.partition_fast_decode import PartitionChangeRun
 from metalog_sources.moment import Moment, ResolvedMoment, resolve_moment
+from metalog_sources.record_notes import RecordCounts, RecordNotes
 from metalog_sources.source import Source
 from metalog_sources.store import Store, image_of
 from snapshot.log_range import read_range
@@ -37,18 +34,6 @@ from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
 """Called after every batch with the next offset and the target offset."""
-
-
-class RecordNotes(Protocol):
-    """The caller's notes about the records of a log during their replay."""
-
-    def clear(self) -> None:
-        """Drop all notes: the replay begins again."""
-        ...
-
-    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        """Take the decoded records of ``batch`` from ``offset`` on."""
-        ...
 
 
 _NO_OFFSETS: Final = "a store has no offsets"
@@ -331,20 +316,6 @@ def without_advice(error: MetalogError) -> str:
     if not isinstance(error, CorruptLog):
         return str(error)
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
-
-
-_TYPES_OF_RUNS: Final[Mapping[type, str]] = {
-    AclRun: AccessControlEntryRecord.TYPE_NAME,
-    PartitionChangeRun: PartitionChangeRecord.TYPE_NAME,
-}
-
-
-class RecordCounts(Counter[str]):
-    """Counts the records of each type in a log."""
-
-    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        for part in parts:
-            self[_TYPES_OF_RUNS.get(type(part)) or name_of(part)] += record_count(part)
 
 
 def survey_rest(

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from metalog.ports import Log
     from metalog_sources.formats.document import Document
     from metalog_sources.moment import ResolvedMoment
-    from metalog_sources.replay import RecordNotes, Replayed
+    from metalog_sources.record_notes import RecordNotes
+    from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
     from metalog_sources.store import Store, StoreState
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from authorizer.audit.line import AuditLine
-    from metalog_sources.replay import RecordNotes, Replayed
+    from metalog_sources.record_notes import RecordNotes
+    from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
     from shell.output.output import Output
     from shell.tasks.broker_context import Context

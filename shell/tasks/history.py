@@ -1,28 +1,28 @@
 """The history in a log of ACLs, of users, and of one answer.
 
-A replay that begins at a snapshot gives ``ChangeNotes`` the records after it. So the log is read
+A replay that begins at a snapshot notes the records after it (``change_notes``). So the log is read
 again only for a history that begins earlier, and only up to that snapshot. This module must not
 know how an answer is found or shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from authorizer.analysis.changes.changes import TELLING, Change, changes
+from authorizer.analysis.changes.changes import CHANGE_RECORDS, Change, changes
 from authorizer.analysis.explain.since import Since, since
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import CorruptLog
-from metalog.image.policy import readable_of
 from metalog.image.selection import AUTHORIZATION
 from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
-from metalog.records.acl_fast_decode import AclRun, Part, messages_of, numbered
+from metalog.records.acl_fast_decode import messages_of
 from metalog.records.messages import AccessControlEntryRecord
 from metalog.records.unread import UnreadTypes
+from metalog_sources.record_notes import NotedRecord, NotedRecords
 from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
@@ -31,43 +31,16 @@ if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl
     from metalog.ids import SnapshotId, Uuid
-    from metalog.records.batch import Batch
     from metalog_sources.replay import Replayed
 
 Result = TypeVar("Result")
 
-_Record = tuple[int, int, Any]
-"""A record's offset, the latest time of any batch up to its own, and its message."""
-
-_UNREAD: Final = UnreadTypes.all_but(TELLING)
-_NOTED: Final = frozenset({AclRun, *TELLING})
+_UNREAD: Final = UnreadTypes.all_but(CHANGE_RECORDS)
 
 
-class ChangeNotes:
-    """The records of a replay that change ACLs or users, as ``RecordNotes``."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[int, int, Part]] = []
-        self.time_ms = 0
-        """The latest time of any batch."""
-
-    def clear(self) -> None:
-        self._parts.clear()
-        self.time_ms = 0
-
-    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        self.time_ms = time_ms = max(self.time_ms, batch.max_timestamp)
-        for at, part in numbered(parts, offset):
-            told = readable_of(part) or part
-            if type(told) in _NOTED:
-                self._parts.append((at, time_ms, told))
-
-    def records(self, start: int, time_ms: int = 0) -> Iterator[_Record]:
-        """The records from offset ``start`` on; no batch before them is later than ``time_ms``."""
-        for at, noted_ms, part in self._parts:
-            for offset, message in enumerate(messages_of([part]), at):
-                if offset >= start:
-                    yield offset, max(time_ms, noted_ms), message
+def change_notes() -> NotedRecords:
+    """Empty notes, for a replay to fill with the records that change ACLs or users."""
+    return NotedRecords(CHANGE_RECORDS)
 
 
 class ChangeHistory(NamedTuple):
@@ -134,15 +107,15 @@ def _first_readable(
 
 def _records(
     replayed: Replayed, start: int, base: SnapshotId | None
-) -> tuple[Iterator[_Record], tuple[LoadDoubt, ...]]:
+) -> tuple[Iterator[NotedRecord], tuple[LoadDoubt, ...]]:
     """The records from offset ``start``, where ``base`` ends, to the end of the replay, and the
     doubts about them. The replay may have begun later, and so miss some of both."""
     noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
-    if not isinstance(noted, ChangeNotes):
-        noted, noted_from = ChangeNotes(), replayed.offset
+    if not isinstance(noted, NotedRecords):
+        noted, noted_from = change_notes(), replayed.offset
     if noted_from <= start:
         return noted.records(start), replayed.doubts
-    notes = ChangeNotes()
+    notes = change_notes()
     loader = Loader(tolerant=True, selection=AUTHORIZATION, note_records=notes.note)
     loader.handle(HighWatermark(noted_from))
     if base is not None:

@@ -5,10 +5,14 @@ import sys
 import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
+from inspect import CO_GENERATOR
+from types import FrameType
+from typing import Any
 
 import grimp
 import pytest
 
+from shell.main import main
 from tests.support.command.runs import run_python
 from tests.support.kafka.cases import PACKAGES, REPOSITORY
 
@@ -19,9 +23,10 @@ THIRD_PARTIES = (
 
 
 @cache
-def contracts() -> list[dict[str, object]]:
+def contracts() -> list[dict[str, Any]]:
     with (REPOSITORY / "pyproject.toml").open("rb") as file:
-        return tomllib.load(file)["tool"]["importlinter"]["contracts"]
+        read: list[dict[str, Any]] = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    return read
 
 
 @cache
@@ -105,3 +110,50 @@ def test_the_guide_names_the_packages_that_a_clusters_workers_load() -> None:
         for name in places.get(module, ())
     }
     assert loaded & ours <= set(re.findall(r"`([\w-]+)`", listed[1]))
+
+
+def heights() -> dict[str, tuple[int, ...]]:
+    """How high each package lies, and within ``metalog`` each module: lower means smaller."""
+    layers = {contract["id"]: contract["layers"][::-1] for contract in contracts()[:2]}
+    named = [
+        (name.strip(" ()"), prefix, (*below, height))
+        for prefix, key, below in (("", "packages", ()), ("metalog.", "metalog", (0,)))
+        for height, line in enumerate(layers[key])
+        for name in line.split("|")
+    ]
+    return {prefix + name: height for name, prefix, height in named}
+
+
+def test_an_explanation_calls_back_up_in_two_places_only() -> None:
+    """The loader notes records, and the replay reports progress. Values that an iterator yields
+    are no calls."""
+    height_of = heights()
+
+    def caller_of(frame: FrameType) -> FrameType | None:
+        while (caller := frame.f_back) is not None and height(caller) is None:
+            frame = caller
+        return caller
+
+    def height(frame: FrameType) -> tuple[int, ...] | None:
+        package, _, rest = frame.f_globals.get("__name__", "").partition(".")
+        return height_of.get(f"{package}.{rest.partition('.')[0]}", height_of.get(package))
+
+    climbs = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event != "call" or frame.f_code.co_flags & CO_GENERATOR:
+            return
+        above, caller = height(frame), caller_of(frame)
+        if caller is not None and above is not None and above > (height(caller) or above):
+            climbs.add((caller.f_globals["__name__"], frame.f_globals["__name__"]))
+
+    previous = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        assert main(["explain", "@demo", "User:billing", "Read", "topic:orders", "--quiet"]) == 0
+    finally:
+        sys.setprofile(previous)
+    assert climbs == {
+        ("metalog.loader.replay", "metalog_sources.record_notes"),
+        ("metalog_sources.replay", "shell.context"),
+    }

@@ -19,7 +19,8 @@ from metalog.image.metadata import MetadataImage
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.records.batch import encode_batch
 from metalog_sources.moment import AtOffset, Moment
-from metalog_sources.replay import RecordCounts, Replayed, replay_source, survey_rest
+from metalog_sources.record_notes import RecordCounts
+from metalog_sources.replay import Replayed, replay_source, survey_rest
 from metalog_sources.source import open_source
 from tests.support.disk.tiny_log import ace, batch, snapshot
 from tests.support.kafka.cases import KafkaCase, kafka_case

@@ -15,7 +15,7 @@ from metalog.ports import Appended, LogEvent
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import open_source
-from shell.tasks.history import ChangeNotes, answer_since, history_of, time_of
+from shell.tasks.history import answer_since, change_notes, history_of, time_of
 from tests.support.kafka.cases import KafkaCase, kafka_case
 
 
@@ -80,7 +80,7 @@ def test_a_log_is_read_once_for_its_history_and_for_the_age_of_an_answer() -> No
     case = kafka_case("demo")
     log = Counted(open_source(str(case.log_dir), environ={}).log)
     source = open_source(str(case.log_dir), environ={})._replace(opened=log)
-    state = replay_source(source, tolerant=True, notes=ChangeNotes(), selection=AUTHORIZATION)
+    state = replay_source(source, tolerant=True, notes=change_notes(), selection=AUTHORIZATION)
     unread = replayed(case)
     snapshot = state.snapshot
     assert snapshot is not None

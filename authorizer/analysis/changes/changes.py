@@ -22,7 +22,7 @@ from metalog.records.messages import (
 )
 from metalog.scram import ScramMechanism
 
-TELLING: Final = (
+CHANGE_RECORDS: Final = (
     AbortTransactionRecord,
     AccessControlEntryRecord,
     BeginTransactionRecord,

@@ -32,6 +32,6 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from shell.tasks.history import ChangeNotes
+    from shell.tasks.history import change_notes
 
-    return explain(arguments, partial(queries_of, arguments, output, notes=ChangeNotes()), output)
+    return explain(arguments, partial(queries_of, arguments, output, notes=change_notes()), output)

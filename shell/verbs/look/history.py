@@ -37,7 +37,7 @@ from shell.context import (
 )
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
-from shell.tasks.history import ChangeHistory, ChangeNotes, history_of
+from shell.tasks.history import ChangeHistory, change_notes, history_of
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion
 from shell.views.acls import KEYS, values
@@ -136,7 +136,7 @@ def run(arguments: Namespace, output: Output) -> int:
         output,
         source._replace(opened=source.log),
         shows=True,
-        notes=ChangeNotes(),
+        notes=change_notes(),
     )
     context = None if context is None else context_over(context, source, replayed.image)
     refuse_nothing_proven(replayed, arguments)

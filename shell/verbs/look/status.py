@@ -31,7 +31,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from metalog_sources.replay import RecordCounts, survey_rest, without_advice
+    from metalog_sources.record_notes import RecordCounts
+    from metalog_sources.replay import survey_rest, without_advice
 
     counts = RecordCounts()
     replayed = replayed_source(

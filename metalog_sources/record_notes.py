@@ -1,0 +1,73 @@
+"""A caller's notes about the records of a log, taken during their replay.
+
+They lie below their callers, so that a replay calls no code above itself. This module must not
+know what the notes are used for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from metalog.image.policy import name_of, readable_of
+from metalog.records.acl_fast_decode import AclRun, Part, messages_of, numbered, record_count
+from metalog.records.batch import Batch
+from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
+from metalog.records.partition_fast_decode import PartitionChangeRun
+
+NotedRecord = tuple[int, int, Any]
+"""A record's offset, the latest time of any batch up to its own, and its message."""
+
+_TYPES_OF_RUNS: Final[Mapping[type, str]] = {
+    AclRun: AccessControlEntryRecord.TYPE_NAME,
+    PartitionChangeRun: PartitionChangeRecord.TYPE_NAME,
+}
+
+
+class RecordNotes(Protocol):
+    """The caller's notes about the records of a log during their replay."""
+
+    def clear(self) -> None:
+        """Drop all notes: the replay begins again."""
+        ...
+
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
+        """Take the decoded records of ``batch`` from ``offset`` on."""
+        ...
+
+
+class NotedRecords:
+    """The records of some ``types`` in a replay, with their offsets and times."""
+
+    def __init__(self, types: Iterable[type]) -> None:
+        self._types = frozenset({AclRun, *types})
+        self._parts: list[tuple[int, int, Part]] = []
+        self.time_ms = 0
+        """The latest time of any batch."""
+
+    def clear(self) -> None:
+        self._parts.clear()
+        self.time_ms = 0
+
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
+        self.time_ms = time_ms = max(self.time_ms, batch.max_timestamp)
+        for at, part in numbered(parts, offset):
+            readable = readable_of(part) or part
+            if type(readable) in self._types:
+                self._parts.append((at, time_ms, readable))
+
+    def records(self, start: int, time_ms: int = 0) -> Iterator[NotedRecord]:
+        """The records from offset ``start`` on; no batch before them is later than ``time_ms``."""
+        for at, noted_ms, part in self._parts:
+            for offset, message in enumerate(messages_of([part]), at):
+                if offset >= start:
+                    yield offset, max(time_ms, noted_ms), message
+
+
+class RecordCounts(Counter[str]):
+    """Counts the records of each type in a log."""
+
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
+        for part in parts:
+            self[_TYPES_OF_RUNS.get(type(part)) or name_of(part)] += record_count(part)
