@@ -1,5 +1,5 @@
 """A writer killed under load, repeatedly, on one log: acknowledged changes are there, and no
-request is there in part. METALOG_CRASH_RUNS sets the number of runs (20)."""
+request is there in part. METALOG_CRASH_RUNS sets the number of runs (10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.kafka.case_maker import decode, replay
 from tests.support.kafka.tools import KafkaTools
 
 pytestmark = [pytest.mark.xdist_group("killed-writer"), pytest.mark.once]
-RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "20"))
+RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "10"))
 
 
 def image_of(folder: Path) -> MetadataImage:

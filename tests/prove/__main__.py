@@ -15,12 +15,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
-from tests.prove import crashes, decisions, fuzz, interleavings, metamorphic, reads, results
+from tests.prove import (
+    crashes,
+    decisions,
+    fuzz,
+    interleavings,
+    kills,
+    metamorphic,
+    reads,
+    results,
+)
 from tests.prove.promise import Promise
 
 PROMISES = (
     decisions.PROMISE, metamorphic.PROMISE, interleavings.PROMISE, reads.PROMISE, crashes.PROMISE,
-    fuzz.PROMISE,
+    kills.PROMISE, fuzz.PROMISE,
 )  # fmt: skip
 
 

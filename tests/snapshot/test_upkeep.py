@@ -17,6 +17,7 @@ from metalog.log.config import LogConfig, log_config
 from metalog.log.folder_writer.retention import RetainedSnapshot, snapshot_to_keep
 from metalog.ports import Appended, HighWatermark
 from snapshot.upkeep import Upkeep
+from snapshot.writer import write_snapshot
 from tests.support.disk.crashing_disk import CrashingDisk
 from tests.support.disk.tiny_log import ace
 from tests.support.disk.written_log import formatted
@@ -92,6 +93,19 @@ def test_each_snapshot_is_the_state_at_its_offset(tmp_path: Path) -> None:
             if batch.next_offset <= known.end_offset:
                 from_log.handle(Appended(batch))
         assert loader.image == from_log.image
+
+
+def test_a_log_that_is_trimmed_up_to_its_end_lacks_nothing(tmp_path: Path) -> None:
+    """The epoch's start in leader-epoch-checkpoint is the log's end then. An epoch that begins
+    there without a batch is newer than the log's."""
+    folder = formatted(tmp_path / "node")
+    log = WritableDirectoryLog(folder)
+    with Replica(log) as replica:
+        replica.submit(lambda image: ControllerResult([(ace(1), 0)], None)).result()
+        write_snapshot(replica.image, log.folder.partition, timestamp=1)
+        log.trim(log.folder.snapshots[-1])
+    assert DirectoryLog(folder).leader_epochs.starts[-1].start_offset == log.bounds().end
+    assert DirectoryLog(folder).problems == ()
 
 
 @pytest.mark.once

@@ -142,7 +142,11 @@ class DirectoryLog:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
-        if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset == ends.end:
+        # A trim up to the log's end has the last batch's epoch begin there.
+        if any(
+            each.start_offset == ends.end and each.epoch > ends.epoch
+            for each in self.leader_epochs.starts[-1:]
+        ):
             extents.append(LogExtent(ends.end + 1, self.leader_epochs.file, is_certain=False))
         return beyond(extents, ends.end, is_certain=is_certain)
 

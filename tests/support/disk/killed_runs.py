@@ -44,6 +44,8 @@ def check(image: MetadataImage, said: list[str]) -> None:
     for line in said:
         word, _, request = line.partition(" ")
         told.setdefault(word, set()).add(request)
-    assert found.keys() <= told["create"]
-    assert told["created"] - told.get("delete", set()) <= found.keys(), "acknowledged and lost"
+    assert found.keys() <= told.get("create", set())
+    assert told.get("created", set()) - told.get("delete", set()) <= found.keys(), (
+        "acknowledged and lost"
+    )
     assert not told.get("deleted", set()) & found.keys(), "deleted and back again"

@@ -45,24 +45,27 @@ def acls(request: str) -> list[Acl]:
     ]
 
 
-def say(line: str) -> None:
-    os.write(1, f"{line}\n".encode())
+def say(descriptor: int, line: str) -> None:
+    os.write(descriptor, f"{line}\n".encode())
+
+
+def delete(replica: Replica, request: str, descriptor: int) -> None:
+    say(descriptor, f"delete {request}")
+    patterns = [ResourcePatternFilter(name=acl.resource_name) for acl in acls(request)]
+    for deleted in replica.delete_acls(None, list(map(AclFilter, patterns))):
+        deleted.result()
+    say(descriptor, f"deleted {request}")
 
 
 def work(replica: Replica, caller: str) -> None:
     for number in count():
         request = f"{caller}.{number}"
-        say(f"create {request}")
+        say(1, f"create {request}")
         for created in replica.create_acls(None, acls(request)):
             created.result()
-        say(f"created {request}")
+        say(1, f"created {request}")
         if number % 3 == 0:
-            say(f"delete {request}")
-            names = [acl.resource_name for acl in acls(request)]
-            patterns = [AclFilter(ResourcePatternFilter(name=name)) for name in names]
-            for deleted in replica.delete_acls(None, patterns):
-                deleted.result()
-            say(f"deleted {request}")
+            delete(replica, request, 1)
 
 
 def opened(log: str) -> WritableLog:

@@ -143,9 +143,13 @@ def _write_expected(tools: KafkaTools, target: Path, listing: str) -> None:
 
 def decode(tools: KafkaTools, path: Path) -> Decoded:
     """``path`` in the form of the fixtures' ``batches.jsonl`` and ``records.jsonl``."""
+    return decoded(tools.dump_log(path))
+
+
+def decoded(dump: str) -> Decoded:
     batches: list[JsonObject] = []
     records: list[JsonObject] = []
-    for line in tools.dump_log(path).split("\n"):
+    for line in dump.split("\n"):
         if batch := BATCH_LINE.match(line):
             base, last, epoch, control, position, time, size, codec, crc = batch.groups()
             batches.append(
