@@ -24,11 +24,12 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.producer_ids import ProducerIdsDelta
 from metalog.image.scram import ScramDelta
 from metalog.image.subjects import NOT_KEPT, SUBJECTS, ImageSubject, SubjectDelta
-from metalog.image.topics import StoppedRun, TopicsDelta
+from metalog.image.topics import PARTITION_RECORDS, StoppedRun, TopicsDelta
 from metalog.image.unread_subject import UnreadSubject
 from metalog.records import messages as m
 from metalog.records.acl_fast_decode import messages_of
 from metalog.records.frame import Undecodable
+from metalog.records.partition_fast_decode import PartitionChangeRun
 from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refused = Callable[[int, Any, CorruptLog], None]
@@ -150,10 +151,19 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
-    """The function that applies the first record of a type; the delta stores it for the next."""
+    """The function that applies the first record of a type; the delta stores it for the next.
+
+    It ignores records that the image's replay does not read: a record that is not plain is decoded
+    even if its type is unread.
+    """
 
     def replay(delta: MetadataDelta, message: Any) -> None:
-        change = delta._changes[type(message)] = MethodType(method, delta.opened(subject))
+        kind = type(message)
+        if not delta._reads(subject):
+            return
+        if kind in _OF_PARTITIONS and not delta.image.topics.reads_partitions:
+            return
+        change = delta._changes[kind] = MethodType(method, delta.opened(subject))
         change(message)
 
     return replay
@@ -182,6 +192,7 @@ def _pass_on(offset: int, message: Any, fault: CorruptLog) -> None:
     raise fault
 
 
+_OF_PARTITIONS: Final = frozenset((*PARTITION_RECORDS, PartitionChangeRun))
 _TOPICS, _CONFIGS = (each for each in SUBJECTS if each.name in {"topics", "configs"})
 
 _CHANGES: Final[Mapping[type, _Change]] = {

@@ -14,12 +14,10 @@ from typing import Any, Final
 
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.subjects import NOT_KEPT, SUBJECTS
+from metalog.image.topics import PARTITION_RECORDS
 from metalog.image.unread_subject import UnreadSubject
 from metalog.records.message import Message
-from metalog.records.messages import ClearElrRecord, PartitionChangeRecord, PartitionRecord
 from metalog.records.unread import UnreadTypes
-
-_PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrRecord)
 
 
 class ImageSelection:
@@ -39,7 +37,7 @@ class ImageSelection:
             record for each in left_out for record in each.records if issubclass(record, Message)
         ]
         if not partitions:
-            types += _PARTITION_RECORDS
+            types += PARTITION_RECORDS
         replaced: dict[str, Any] = {each.name: UnreadSubject(each.name) for each in left_out}
         if not partitions and "topics" in wanted:
             unread: Any = UnreadSubject("partitions")

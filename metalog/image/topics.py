@@ -14,6 +14,7 @@ from metalog.image.certain_delta import CertainDelta
 from metalog.image.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
+from metalog.image.unread_subject import UnreadSubject
 from metalog.plurals import counted
 from metalog.records.messages import (
     ClearElrRecord,
@@ -65,6 +66,9 @@ class Partition(NamedTuple):
     last_known_elr: Replicas = ()
 
 
+PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrRecord)
+"""The records that change partitions only."""
+
 _State = list[Any]
 """A ``Partition``'s fields in a list. A change writes its own fields into it, and neither reads nor
 copies the others, which are in cold memory if a cluster has many partitions."""
@@ -90,6 +94,12 @@ class TopicsImage(NamedTuple):
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
     by_name: Table[str, Topic] = EMPTY_TABLE
     partitions_at_first: Table[int, Partition] = EMPTY_TABLE
+
+    @property
+    def reads_partitions(self) -> bool:
+        """Whether the replay reads partitions."""
+        at_first: object = self.partitions_at_first
+        return not isinstance(at_first, UnreadSubject)
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
         """The records of a snapshot with their versions: each topic by id, then its partitions."""

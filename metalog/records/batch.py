@@ -45,6 +45,7 @@ HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""
 CRC_PLACE: Final = slice(17, 21)
+PREFIX_SIZE: Final = CRC_PLACE.stop
 _CRC_START: Final = CRC_PLACE.stop
 """The position of the first byte that the checksum covers."""
 _MAGIC: Final = 2
@@ -314,6 +315,11 @@ def _header_problem(
     if attributes & _COMPRESSION_BITS == 0 and count * SMALLEST > size:
         return f"{count} records in {size} bytes"
     return None
+
+
+def prefix_of(batch: Batch) -> bytes:
+    """The first ``PREFIX_SIZE`` bytes of ``batch`` in its file: offset, length, epoch, checksum."""
+    return _PREFIX.pack(batch.base_offset, batch.size - LENGTH_END, batch.epoch, _MAGIC, batch.crc)
 
 
 def encode_batch(batch: Batch) -> bytes:

@@ -40,7 +40,7 @@ from metalog.ports import (
     Split,
     Truncated,
 )
-from metalog.records.batch import Batch
+from metalog.records.batch import PREFIX_SIZE, Batch
 from metalog.records.checkpoint import check_snapshot
 
 _POLL_EVERY_S: Final = 0.1
@@ -72,9 +72,8 @@ class DirectoryLog:
         self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
         if known is not None:
-            place = known.read_position
-            is_still = place is not None and self._is_still(place)
-            self._known_ends = find_ends(self._folder, self._files, known if is_still else None)
+            still_known = known if self._is_still(known) else None
+            self._known_ends = find_ends(self._folder, self._files, still_known)
 
     @property
     def folder(self) -> LogFolder:
@@ -375,16 +374,19 @@ class DirectoryLog:
             return islice(walk, _MOST_BATCHES_A_POLL)
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
-    def _is_still(self, place: ReadPosition) -> bool:
-        """Whether the log before ``read_position`` still exists, as far as the files show."""
+    def _is_still(self, known: LogEnds) -> bool:
+        """Whether the log before its known end still exists, as far as the files show."""
+        place, last = known.read_position, known.last_batch
+        if place is None or place.segment not in self._folder.segments:
+            return False
         epoch = -1 if place.epoch is None else place.epoch
         for later, start in self.leader_epochs.starts:
             if later > epoch and start < place.next_offset:
                 return False
-        if place.segment not in self._folder.segments:
-            return False
         try:
             with opened(self._files, self._folder.segment_path(place.segment)) as file:
+                if last is not None and file.read_at(last.byte, PREFIX_SIZE) != last.prefix:
+                    return False
                 return file.size() >= place.byte
         except OSError as error:
             raise unreadable(self.path, error) from None

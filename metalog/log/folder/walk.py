@@ -16,7 +16,7 @@ from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
 from metalog.log.folder.location import LogFolder, unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
-from metalog.records.batch import Batch
+from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
@@ -34,6 +34,13 @@ class ReadPosition(NamedTuple):
     byte: int
     next_offset: int
     epoch: int | None
+
+
+class LastBatch(NamedTuple):
+    """The batch before a read position: where it begins in its segment, and its prefix there."""
+
+    byte: int
+    prefix: bytes
 
 
 class SegmentWalk:
@@ -130,6 +137,8 @@ class LogEnds(NamedTuple):
     """The base offset of the first segment that was read to find the end."""
     controls: tuple[Batch, ...] | None
     """The control batches from there on; None if they are too many to keep."""
+    last_batch: LastBatch | None
+    """The batch before ``read_position``; None if that is where a segment begins."""
 
 
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
@@ -140,7 +149,9 @@ def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> 
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:
-        return LogEnds(newest.end_offset, *newest, None, None, None, None, newest.end_offset, ())
+        return LogEnds(
+            newest.end_offset, *newest, None, None, None, None, newest.end_offset, (), None
+        )
     survey = _survey(folder, files, known)
     place, damage = survey.walk.read_position, survey.damage
     end, epoch = place.next_offset, place.epoch
@@ -154,6 +165,7 @@ def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> 
         *(start, end, epoch, replaced_by, torn_tail, damage, place),
         walked_from=survey.walked_from,
         controls=survey.controls,
+        last_batch=survey.last_batch,
     )
 
 
@@ -164,12 +176,14 @@ class _Survey(NamedTuple):
     damage: CorruptLog | None
     walked_from: int
     controls: tuple[Batch, ...] | None
+    last_batch: LastBatch | None
 
 
 def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
     place = None if known is None else known.read_position
     if known is not None and place is not None and place.segment in folder.segments:
-        return _walked(SegmentWalk(folder, files, place), known.walked_from, known.controls)
+        survey = _walked(SegmentWalk(folder, files, place), known.walked_from, known.controls)
+        return survey if survey.last_batch else survey._replace(last_batch=known.last_batch)
     for segment in reversed(folder.segments):
         survey = _walked(SegmentWalk(folder, files, beginning(segment)), segment, ())
         if survey.walk.read_position.epoch is not None:
@@ -180,7 +194,7 @@ def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
 def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None) -> _Survey:
     """Read to the end, and add its control batches to those ``known``."""
     found: list[Batch] = []
-    damage = None
+    damage = batch = None
     try:
         for batch in walk:
             if batch.is_control and known is not None:
@@ -190,4 +204,5 @@ def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None
     except CorruptLog as error:
         damage = error
     controls = (*known, *found) if found and known is not None else known
-    return _Survey(walk, damage, walked_from, controls)
+    last_batch = None if batch is None else LastBatch(batch.position, prefix_of(batch))
+    return _Survey(walk, damage, walked_from, controls, last_batch)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from metalog.errors import CorruptLog, MetalogError
 from metalog.image.manifest import Provenance
+from metalog.image.policy import MARKERS
 from metalog.image.selection import AUTHORIZATION, ImageSelection
 from metalog.image.subjects import SUBJECTS
 from metalog.image.unread_subject import UnreadSubject
 from metalog.loader import Loader
 from metalog.ports import Appended, HighWatermark
+from metalog.records.batch import Batch, assemble_batch
+from metalog.records.frame import encode_value
 from metalog.records.messages import (
     ConfigRecord,
     PartitionChangeRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+from metalog.records.messages.registry import METADATA, message_type
+from metalog.records.record import RawRecord
 from metalog_sources.replay import Replayed, replay_source
 from metalog_sources.source import open_source
 from tests.support.disk.tiny_log import BEGIN, END, ace, batch, leader_change, values
@@ -61,6 +68,30 @@ def test_a_change_of_a_partition_that_is_not_there_is_not_looked_at() -> None:
     loader = loaded(batch(0, ace(1), CHANGE, ace(2)))
     assert len(loader.image.acls) == 2
     assert loader.image.provenance == Provenance(3, 1, 1000)
+
+
+def longer(value: bytes) -> bytes:
+    """``value`` with a frame version of two bytes, which Kafka reads, too."""
+    return bytes((value[0] | 0x80, 0)) + value[1:]
+
+
+def with_key(value: bytes) -> Batch:
+    """A record that Kafka's reader refuses, and that a tolerant one reads."""
+    return assemble_batch(2, 1, 1000, [RawRecord(0, 0, 0, b"", value, ())])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for key in METADATA if (kind := message_type(key)) and kind not in MARKERS],
+    ids=lambda kind: kind.TYPE_NAME,
+)
+def test_a_record_has_one_effect_however_it_is_written(kind: Any) -> None:
+    fields = {"topic_id": TOPIC.topic_id} if "topic_id" in kind._fields else {}
+    value = encode_value(kind(**fields), kind.VERSIONS[-1])
+    before = batch(0, TOPIC, ace(1))
+    plain = loaded(before, values(2, value), strict=False).image
+    assert loaded(before, values(2, longer(value)), strict=False).image == plain
+    assert loaded(before, with_key(value), strict=False).image == plain
 
 
 def test_a_transaction_of_unread_records_begins_and_ends() -> None:

@@ -280,6 +280,19 @@ def test_control_batches_are_those_of_the_whole_log(
             assert list(log.control_batches(start)) == expected
 
 
+def test_a_replaced_end_is_read_again_though_no_epoch_tells_of_it() -> None:
+    first, old, new = leader_change(0, 1) + no_ops(1, 2), leader_change(3, 2), leader_change(3, 3)
+    disk = folder(b"0\n1\n1 0\n", **{segment_name(0): first + old})
+    log = DirectoryLog(ROOT, files=disk)
+    assert (log.ends.end, log.ends.epoch) == (4, 2)
+    for after in (b"", no_ops(4, 2, 3)):
+        disk.contents[FOLDER / segment_name(0)] = bytearray(first + new + after)
+        log.refresh()
+        afresh = DirectoryLog(ROOT, files=disk)
+        assert log.ends == afresh.ends
+        assert list(log.control_batches(0)) == list(afresh.control_batches(0))
+
+
 def test_a_log_is_read_once_for_its_end_and_its_voters(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = folder(**{segment_name(0): leader_change(0, 1) + no_ops(1, 5)})
     log = DirectoryLog(ROOT, files=disk)
