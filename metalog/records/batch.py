@@ -46,8 +46,6 @@ MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""
 CRC_PLACE: Final = slice(17, 21)
 PREFIX_SIZE: Final = CRC_PLACE.stop
-_CRC_START: Final = CRC_PLACE.stop
-"""The position of the first byte that the checksum covers."""
 _MAGIC: Final = 2
 _NONE: Final = -1
 
@@ -260,10 +258,10 @@ def decode_batch(
     problem = _prefix_problem(base_offset, length, epoch, magic, len(buffer) - position)
     if problem is not None:
         raise CorruptLog(problem, file=file, offset=base_offset, byte=at)
-    if crc32c(buffer[position + _CRC_START : end]) != crc:
+    if crc32c(buffer[position + PREFIX_SIZE : end]) != crc:
         problem = "the checksum of the batch does not match"
         raise CorruptLog(problem, file=file, offset=base_offset, byte=at)
-    checked = _CHECKED.unpack_from(buffer, position + _CRC_START)
+    checked = _CHECKED.unpack_from(buffer, position + PREFIX_SIZE)
     attributes, last_offset_delta, base_timestamp, max_timestamp = checked[:4]
     producer_id, producer_epoch, base_sequence, count = checked[4:]
     data = buffer[position + HEADER_SIZE : end]
