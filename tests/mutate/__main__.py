@@ -27,6 +27,7 @@ from tests.support.kafka.cases import REPOSITORY, SHARED
 SCRATCH = REPOSITORY / "build" / "mutate"
 TOOL = SCRATCH / "tool"
 """Where ``make mutate`` installs mutmut, beside the environment of the tests."""
+ONE_SESSION = Path(__file__).with_name("one_session.py")
 SOURCES = (
     *("authorizer", "metalog", "metalog_node", "metalog_sources", "metalog_spark"),
     *("pyspark_metalog", "shell", "snapshot"),
@@ -74,8 +75,9 @@ def _prepared(name: str, group: Group) -> Path:
         "pytest_add_cli_args_test_selection": [_test_path(each) for each in group.tests],
         "pytest_add_cli_args": _pytest_options(group),
         "use_git_change_detection": False,
+        "process_isolation": "forkserver",
         "timeout_multiplier": 5.0,
-        "timeout_constant": 4.0,
+        "timeout_constant": 2.0,
     }
     configuration = (REPOSITORY / "pyproject.toml").read_text() + "\n[tool.mutmut]\n"
     configuration += "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
@@ -87,7 +89,7 @@ def _prepared(name: str, group: Group) -> Path:
 def _pytest_options(group: Group) -> list[str]:
     return [
         *("-n", "0", "-p", "no:cacheprovider", "-p", "no:rerunfailures"),
-        *("-p", "tests.mutate.cheapest_first", "--hypothesis-profile=mutants"),
+        "--hypothesis-profile=mutants",
         *(word for test in group.left_out for word in ("--deselect", test)),
     ]
 
@@ -174,7 +176,7 @@ def _metas(folder: Path, group: Group) -> list[Path]:
 
 def _mutmut(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", "from mutmut.__main__ import cli; cli()", *arguments],
+        [sys.executable, "-P", str(ONE_SESSION), *arguments],
         cwd=folder,
         env=_environment(folder),
         stdout=subprocess.PIPE,
