@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode
 from binascii import b2a_base64
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple, NewType
+from operator import itemgetter
+from typing import Final, NamedTuple, NewType, TypeVar
 
 Uuid = NewType("Uuid", bytes)
+V = TypeVar("V")
 
 _REMEMBERED: Final = 1 << 12
 """The size of the cache of texts: a log names the same topics again and again."""
@@ -47,19 +49,30 @@ def parse_uuid(text: str) -> Uuid:
     return uuid
 
 
-def in_order(ids: Collection[Uuid], at: int = 0) -> Iterator[Uuid]:
-    """Yields ``ids`` in order, and compares them from the byte at ``at`` on.
+def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
+    """Yields ``entries``, whose ids are different, in the order of the ids."""
+    for ids, values in parts_in_order(entries):
+        yield from sorted(zip(ids, values, strict=True), key=itemgetter(0))
 
-    It sorts a part at a time: to sort 500,000 at once stops every thread for more than a second.
+
+def parts_in_order(
+    entries: Iterable[tuple[Uuid, V]], at: int = 0
+) -> Iterator[tuple[list[Uuid], list[V]]]:
+    """Yields ``entries`` in parts, ids and values apart: the ids of a part are below the next's.
+
+    A part is in no order. The caller sorts a part at a time: to sort 500,000 at once stops every
+    thread for more than a second. All ids are equal before the byte at ``at``.
     """
-    if len(ids) <= _SORTED_AT_ONCE:
-        yield from sorted(ids)
-        return
-    parts: list[list[Uuid]] = [[] for _ in range(256)]
-    for uuid in ids:
-        parts[uuid[at]].append(uuid)
+    parts: list[tuple[list[Uuid], list[V]]] = [([], []) for _ in range(256)]
+    for uuid, value in entries:
+        ids, values = parts[uuid[at]]
+        ids.append(uuid)
+        values.append(value)
     for part in parts:
-        yield from in_order(part, at + 1)
+        if len(part[0]) > _SORTED_AT_ONCE:
+            yield from parts_in_order(zip(*part, strict=True), at + 1)
+        else:
+            yield part
 
 
 Entropy = Callable[[int], bytes]

@@ -25,7 +25,7 @@ from typing import Final
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
-from metalog.ids import Uuid, in_order, uuid_text
+from metalog.ids import Uuid, in_order, parts_in_order, uuid_text
 from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
@@ -84,13 +84,13 @@ class AclsImage:
 
     def write(self, metadata_version: int) -> Iterator[tuple[AccessControlEntryRecord, int]]:
         """The records of a snapshot with their versions, sorted by id."""
-        for uuid in in_order(self.by_id):
-            yield record_of(uuid, self.by_id[uuid]), 0
+        for uuid, acl in in_order(self.by_id.items()):
+            yield record_of(uuid, acl), 0
 
     def write_values(self) -> Iterator[bytes]:
-        """The encoded records of ``write``."""
-        by_id = self.by_id
-        return acl_values((uuid, by_id[uuid]) for uuid in in_order(by_id))
+        """The encoded records of ``write``: the values begin alike, and then have their ids."""
+        for ids, acls in parts_in_order(self.by_id.items()):
+            yield from sorted(acl_values(zip(ids, acls, strict=True)))
 
     def as_run(self) -> AclRun:
         """All ids and ACLs as one run; a delta that applies it shares these objects."""

@@ -103,8 +103,7 @@ class TopicsImage(NamedTuple):
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
         """The records of a snapshot with their versions: each topic by id, then its partitions."""
-        for topic_id in in_order(self.by_id):
-            topic = self.by_id[topic_id]
+        for topic_id, topic in in_order(self.by_id.items()):
             yield TopicRecord(topic.name, topic_id), 0
             for number, partition in sorted(topic.partitions.items()):
                 version = _partition_version(partition, metadata_version)

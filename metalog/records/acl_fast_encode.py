@@ -14,8 +14,8 @@ from typing import Final
 from metalog.acl import Acl
 from metalog.ids import Uuid
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
-from metalog.records.primitives.fields import TaggedFields, write_string
-from metalog.records.primitives.text import encode_text
+from metalog.records.primitives.text import check_size, encode_text
+from metalog.records.primitives.varint import write_unsigned_varint
 
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
 _REMEMBERED: Final = 1 << 16
@@ -27,11 +27,12 @@ _NO_TAGS: Final = b"\0"
 
 def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
     """``record`` in version 0 with its frame; None if the general codec must encode it."""
-    if len(record[0]) != _ID_SIZE:
+    uuid, resource_type, name, *rest, unknown_tagged_fields = record
+    if len(uuid) != _ID_SIZE or unknown_tagged_fields:
         return None
     try:
-        return b"".join((_HEAD, record[0], _resource(*record[1:3]), _rest(*record[3:])))
-    except (TypeError, ValueError):
+        return b"".join((_HEAD, uuid, _code(resource_type), _text(name), _rest(*rest)))
+    except (IndexError, TypeError, ValueError):
         return None
 
 
@@ -40,69 +41,44 @@ def acl_values(acls: Iterable[tuple[Uuid, Acl]]) -> Iterator[bytes]:
 
     No record is made of an ACL: a snapshot has hundreds of thousands.
     """
-    texts, codes = _Texts(), _CODES
+    codes, join = _CODES, b"".join
     for uuid, acl in acls:
-        resource_type, name, pattern_type, principal, host, operation, permission_type = acl
-        yield b"".join(
-            (
-                _HEAD,
-                uuid,
-                codes[resource_type],
-                _text(name),
-                codes[pattern_type],
-                texts[principal],
-                texts[host],
-                codes[operation],
-                codes[permission_type],
-                _NO_TAGS,
-            )
-        )
-
-
-class _Texts(dict[str, bytes]):
-    """Caches each text's bytes."""
-
-    def __missing__(self, text: str) -> bytes:
-        encoded = self[text] = _text(text)
-        return encoded
+        name = encode_text(acl[1])
+        yield join((_HEAD, uuid, codes[acl[0]], _length(len(name)), name, _rest(*acl[2:])))
 
 
 def _text(text: str) -> bytes:
     encoded = encode_text(text)
-    if len(encoded) < _LARGEST_CODE:
-        return _CODES[len(encoded) + 1] + encoded
+    return _length(len(encoded)) + encoded
+
+
+@lru_cache
+def _length(size: int) -> bytes:
+    """The bytes before a text of ``size`` bytes."""
+    check_size(size)
     out = bytearray()
-    write_string(out, text)
-    return bytes(out)
-
-
-@lru_cache(_REMEMBERED)
-def _resource(resource_type: int, resource_name: str) -> bytes:
-    out = bytearray((_code(resource_type),))
-    write_string(out, resource_name)
+    write_unsigned_varint(out, size + 1)
     return bytes(out)
 
 
 @lru_cache(_REMEMBERED)
 def _rest(
-    pattern_type: int,
-    principal: str,
-    host: str,
-    operation: int,
-    permission_type: int,
-    unknown_tagged_fields: TaggedFields,
+    pattern_type: int, principal: str, host: str, operation: int, permission_type: int
 ) -> bytes:
     """The bytes after the name. Principals have the same few rights on many resources."""
-    if unknown_tagged_fields:
-        raise ValueError("tagged fields")
-    out = bytearray((_code(pattern_type),))
-    write_string(out, principal)
-    write_string(out, host)
-    out += bytes((_code(operation), _code(permission_type), 0))
-    return bytes(out)
+    return b"".join(
+        (
+            _code(pattern_type),
+            _text(principal),
+            _text(host),
+            _code(operation),
+            _code(permission_type),
+            _NO_TAGS,
+        )
+    )
 
 
-def _code(code: int) -> int:
-    if not 0 <= code <= _LARGEST_CODE:
+def _code(code: int) -> bytes:
+    if code < 0:
         raise ValueError("not a byte")
-    return code
+    return _CODES[code]

@@ -103,7 +103,7 @@ def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
 
 def read_string(data: bytes, at: int) -> tuple[str, int]:
     value, at = read_bytes(data, at)
-    check_size(value)
+    check_size(len(value))
     return decode_text(value), at
 
 
@@ -111,7 +111,7 @@ def read_nullable_string(data: bytes, at: int) -> tuple[str | None, int]:
     value, at = read_nullable_bytes(data, at)
     if value is None:
         return None, at
-    check_size(value)
+    check_size(len(value))
     return decode_text(value), at
 
 
@@ -238,7 +238,7 @@ def write_string(out: bytearray, value: str) -> None:
     if length < 0x80:
         out.append(length)
     else:
-        check_size(encoded)
+        check_size(len(encoded))
         write_unsigned_varint(out, length)
     out += encoded
 

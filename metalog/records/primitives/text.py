@@ -41,10 +41,10 @@ def encode_text(text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def check_size(data: bytes) -> None:
-    """Raise ``ValueError`` if the string has more bytes than Kafka reads or writes."""
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"a string of {len(data):,} bytes; Kafka takes at most {MAX_BYTES:,}")
+def check_size(size: int) -> None:
+    """Raise ``ValueError`` if a string of ``size`` bytes is longer than Kafka reads or writes."""
+    if size > MAX_BYTES:
+        raise ValueError(f"a string of {size:,} bytes; Kafka takes at most {MAX_BYTES:,}")
 
 
 def text_problem(text: str) -> str | None:
