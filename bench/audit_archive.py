@@ -25,7 +25,7 @@ _LINES_A_FRIEND: Final = 20
 
 class Traffic(NamedTuple):
     """``a_day`` lines per day; with ``is_distinct``, each names a different resource. With
-    ``strangers``, nineteen of twenty lines are denials, each of a different principal."""
+    ``strangers``, nineteen of twenty lines are denials, each for a different principal."""
 
     name: str
     is_distinct: bool

@@ -1,7 +1,7 @@
-"""What is hoped for, beside what was measured.
+"""The goals of the benchmark, beside the measured figures.
 
-The reason why a goal is not met, and what was tried, is kept in ``unmet.toml`` by the goal's
-key, and shown only where the figures say that it is not. This module must not measure.
+``unmet.toml`` has, by a goal's key, the reason why it is not met and what was tried; it is shown
+only if the figures miss the goal. This module must not measure.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ AHEAD = {
 
 
 class Goal(NamedTuple):
-    """``key`` finds the reason in unmet.toml; ``is_most`` if ``bound`` is not to be exceeded."""
+    """``key`` finds the reason in unmet.toml; with ``is_most``, ``bound`` is the largest allowed
+    figure, else the smallest."""
 
     key: str
     said: str

@@ -1,6 +1,6 @@
-"""What one run of the benchmark measured, on each side, and the middle of it.
+"""The figures of one run of the benchmark, on each side, and their medians.
 
-It must not measure, nor know what is hoped for.
+This module must not measure, nor know the goals.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Sides(NamedTuple):
     ours: Figures
 
     def ratio(self, figure: str, of: int = CPU, *, kafka: str = "") -> float:
-        """Kafka's ``figure``, or that which ``kafka`` names, over ours."""
+        """Kafka's time divided by ours for the same ``figure``; ``kafka`` names Kafka's figure if
+        it differs."""
         return middle(self.kafka, kafka or figure, of) / middle(self.ours, figure, of)
 
 

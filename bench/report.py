@@ -1,4 +1,4 @@
-"""Turns what was measured into the page bench/results.md: goals, tables, ratios.
+"""Formats the measured figures as the page bench/results.md: goals, tables, ratios.
 
 It must not measure, and holds no number.
 """

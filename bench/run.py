@@ -1,10 +1,10 @@
 """Measures Kafka's authorizer and ours side by side and writes bench/results.md.
 
-Each workload is a fresh process on each side, in turn, several passes.
-What counts is CPU time, medians over all rounds of all passes, since machines are shared;
-the ratio by the clock stands beside it. Every number in the results is put there by this
-program. ``--quick`` takes under five minutes on a quiet machine, leaves out the workloads that
-are much like others, and writes its results to build/bench, since they are too rough to keep.
+Each workload runs in a fresh process on each side, in turn, in several passes. The figures are
+medians of CPU time over all rounds of all passes, since machines are shared; the ratio of elapsed
+times is beside them. This program writes every number in the page. ``--quick`` takes under five
+minutes on a quiet machine. It leaves out workloads that are similar to others, and writes its
+rough results to build/bench.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ DUMP: Final = "every record printed"
 
 
 def spent(command: list[str]) -> Spent:
-    """Run ``command`` to its end; exit code 1, of findings or a denial, is an answer too."""
+    """Run ``command`` to its end; exit code 1 (findings, or a denial) is a valid answer."""
     began = time.perf_counter()
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -1,8 +1,8 @@
 """Makes the workloads for measuring both sides: ACL sets, requests and a log.
 
 The files are the same on every machine, and their SHA-256 sums are checked. Random numbers come
-from SplitMix64; names and shapes are those of Kafka's own AuthorizerBenchmark, and of cases that
-it does not have.
+from SplitMix64; names and shapes are those of Kafka's own AuthorizerBenchmark, and of further
+cases.
 
 ``python bench/workloads.py`` writes them to build/bench. Nothing here measures.
 """
@@ -275,7 +275,7 @@ def _domain(i: int) -> str:
 
 
 def _domains() -> Iterator[Grant]:
-    """120,000 ACLs of 5,000 users, one a name; a few are prefixes or DENYs."""
+    """120,000 ACLs of 5,000 users, one per name; a few are prefixes or DENYs."""
     for i in range(DOMAIN_ACLS):
         pattern, operation = "LITERAL" if i % 7 else "PREFIXED", "WRITE" if i % 2 else "READ"
         permission = "ALLOW" if i % 40 else "DENY"
@@ -283,7 +283,7 @@ def _domains() -> Iterator[Grant]:
 
 
 def _tables() -> Iterator[Grant]:
-    """Four ACLs on each of 1,500 tables, and 69 a prefix on the prefixes of 23 units."""
+    """Four ACLs on each of 1,500 tables, and 69 on each of the prefixes of 23 units."""
     for i in range(TABLES):
         yield Grant("TOPIC", f"bu{i % 23}-", "PREFIXED", f"User:x{i % 90}")
         for a, operation in enumerate(("READ", "WRITE", "ALL", "DESCRIBE")):

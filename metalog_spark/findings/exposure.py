@@ -69,9 +69,9 @@ ACCESS: Final = (
     " hosts ARRAY<STRING>, denied ARRAY<STRING>, requests BIGINT, last_use TIMESTAMP,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal and pattern in ALLOWs, and for the ``hosts`` with the same
-``operations``: all that ALLOWs for these hosts allow, with implied ones. ``denied`` are those that
-a DENY refuses for a part of it or for some host."""
+"""A row for each principal and pattern in ALLOWs. ``operations`` are those that ALLOWs allow,
+implied ones included; ``hosts`` with the same operations share a row. ``denied`` are the
+operations that a DENY refuses on a part of the pattern or for some host."""
 
 _CHECKS: Final = tuple(
     module.CHECK
@@ -248,8 +248,8 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """Pairs of powers of one principal; one of the two may be User:*'s. If both are, User:* has a
-    row of its own."""
+    """Pairs of powers of one principal. An ACL for User:* may give one of the two; if such ACLs
+    give both, the row is for User:*."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:

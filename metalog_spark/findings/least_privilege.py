@@ -48,8 +48,8 @@ removes."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _OF_A_TASK: Final = 50_000
-"""How many questions one task decides, in a second or two. Spark reads what it stored in as many
-tasks as it wrote it, 200 if nothing else is set, each with its Python."""
+"""How many questions one task decides, in a second or two. By default Spark would read stored rows
+in 200 tasks, each with its own Python."""
 _LAST: Final = "# last of all: others live by it until they have ACLs of their own"
 
 
@@ -151,8 +151,8 @@ def _unknown(used: ClassifiedAcls) -> list[Acl]:
 
 def _stays(verdict: Verdict) -> bool:
     """Whether an ALLOW is kept because its use, or a part of its use, is unknown. Two reasons do
-    not keep it: that the default rule would apply without it, since that rule goes; and that
-    producers may start by it, since a narrower ACL suffices."""
+    not keep it: the default rule would apply without it, but the proposal switches that rule off;
+    or it may let producers start, but a narrower ACL suffices for that."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)

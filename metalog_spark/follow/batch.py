@@ -156,7 +156,7 @@ class FollowJob(NamedTuple):
     storm_from: int = 100
 
     def carry_out(self, batch: DataFrame, number: int) -> None:
-        """Run a batch; the function for Spark's ``foreachBatch``."""
+        """Process a batch; Spark calls it (``foreachBatch``)."""
         session = batch.sparkSession
         tables = Tables.open(session, self.out)
         done = progress_of(tables)

@@ -43,8 +43,8 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
-    """Rows of ``DENIALS`` with the number that was there ``before``; the most frequent denial is
-    that of the latest batch."""
+    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed; the most
+    frequent denial is that of the latest batch."""
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
@@ -57,8 +57,8 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
 
 
 def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
-    """What is kept of ``whole`` (the result of ``with_denials``), and the storms: one for each
-    window that rose to ``storm_from`` denials, unless the window before it was a storm already."""
+    """The rows of ``whole`` (the result of ``with_denials``) to keep, and the storms: one for each
+    window that reached ``storm_from`` denials, unless the previous window was a storm, too."""
     from pyspark.sql import functions as f
 
     storm = f.struct("since_ms", "principal", "denied", *_ASKED)

@@ -76,8 +76,8 @@ class KnownRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG. An end of None is open; an end that is not known lies somewhere in
-    the gap whose start or end it has."""
+    """A row of ACL_CHANGELOG. An end of None is open. An end that is not known is somewhere in a
+    gap, and has the offset of that gap's start or end."""
 
     id: Uuid
     acl: Acl

@@ -1,4 +1,5 @@
-"""The records of a batch that a history needs: those that concern ACLs, or another Kafka.
+"""The records of a batch that a history needs: those that concern ACLs, or that show another
+version of Kafka.
 
 A record at which a strict loader would stop because of ACLs raises ``CorruptLog`` here, too. This
 module must not know Spark, nor what is made of the records.

@@ -1,9 +1,9 @@
-"""One text of an audit log: the request it says, the half lines in it, and what else it may mean.
+"""Parses one text of an audit log: its request, the half lines in it, and its other readings.
 
-A writer that dies leaves half a line, and the next one may be appended to it. Where the first
-half has no whole verdict, the text is two: a broken line, and a line of its own. Any other text
-that can be read in several ways is one request, the likeliest, and each other reading is a
-request that may have been. This module must not know files, Arrow, nor Spark.
+A writer that dies leaves half a line, and the next line may be appended to it. If the half line
+has no complete verdict, the text is read as two lines: a broken one and a whole one. Any other
+text that can be read in several ways is one request, the likeliest; each other reading is a
+possible request. This module must not know files, Arrow, nor Spark.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _MOST_TORN: Final = 64
 _MOST_HALVES: Final = 8
 _STRAY: Final = re.compile("[\udc80-\udcff]+")
 _ENCODINGS: Final = ("cp1252", "latin-1")
-"""What brokers write in whose locale is not of UTF-8."""
+"""The encodings of brokers whose locale does not use UTF-8."""
 
 
 class Possible(NamedTuple):
-    """A request that may have been made at ``micros``, by a line that says so in one of its
-    readings; None: nobody knows when. It is the line's only reading where clocks of its ``zone``
-    showed its time twice: then ``micros`` is the second of the two times."""
+    """A request that may have been made at ``micros`` (None if the time is unknown): one of
+    several readings of a line. If ``zone`` is set, it is the line's only reading, but clocks of
+    that zone showed its time twice; ``micros`` is then the second of the two times."""
 
     row: Row
     micros: int | None
@@ -47,8 +47,8 @@ class Possible(NamedTuple):
 
 
 class TextRead(NamedTuple):
-    """The request of a text at its time, or None; ``rejected`` parts of it with the reason; and
-    the other requests that are ``possible``."""
+    """The request of a text with its time, or None; its ``rejected`` parts with the reasons; and
+    the other ``possible`` requests."""
 
     request: tuple[Row, int] | None
     rejected: list[tuple[str, str]]
@@ -58,8 +58,8 @@ class TextRead(NamedTuple):
 def read_text(
     text: str, zone: Zone, *, is_whole: bool = True, raw: bytes | None = None
 ) -> TextRead:
-    """What one line of a log comes to. Not ``is_whole``: no line feed ends it. ``raw`` are its
-    bytes where they are not UTF-8."""
+    """The content of one line of a log. ``is_whole`` is false if no line feed ends it. ``raw`` are
+    its bytes if they are not UTF-8."""
     found = _read(text, zone, is_whole=is_whole, is_damaged=raw is not None)
     if raw is not None:
         found.possible.extend(_of_other_encodings(raw, zone, is_whole=is_whole))
@@ -91,7 +91,8 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
 
 
 def whole_readings(text: str, zone: Zone) -> list[Possible]:
-    """What several lines may say that are one record, as a name with a line feed makes them."""
+    """The possible readings of several lines that are one record: a name with a line feed makes
+    such lines."""
     try:
         entry = read_entry(text, zone)
     except InvalidRequest:
@@ -100,7 +101,7 @@ def whole_readings(text: str, zone: Zone) -> list[Possible]:
 
 
 def _parts(text: str) -> list[str]:
-    """Half lines, and what is behind them."""
+    """The half lines in ``text``, and the rest of it."""
     try:
         inner = unwrapped(text)
     except InvalidRequest:
@@ -124,7 +125,7 @@ def _divided(text: str) -> list[str]:
 
 
 def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
-    """The readings of a line but for that which is ``row``, the likeliest."""
+    """The readings of a line except ``row``, the likeliest."""
     text = entry.text
     found = [*readings(text), *(unfinished(text) if row.rule is None else ())]
     for head in islice(heads_in(text), 1, _MOST_HALVES):
@@ -134,7 +135,7 @@ def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
 
 
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
-    """What a half line may have been that says who was allowed or denied what."""
+    """The possible requests of a half line that contains the verdict."""
     if not has_verdict(text):
         return
     found = [*readings(text), *unfinished(text)]
@@ -142,8 +143,7 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
-    """What a line says where its bytes, or those of them that are not UTF-8, are of another
-    encoding."""
+    """The readings of a line if its bytes, or those that are not UTF-8, have another encoding."""
     bytes_told = raw.decode(errors="surrogateescape")
     mixed = _STRAY.sub(lambda found: _stray(found[0]), bytes_told)
     for text in dict.fromkeys([mixed, *(raw.decode(each, "replace") for each in _ENCODINGS)]):

@@ -1,11 +1,10 @@
-"""Lines of audit logs as rows of ``requests``, or as rejected with the reason; and what else they
-may mean, as rows of ``possible_requests``.
+"""Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
-Nothing is dropped: a line is a request or rejected, or both where half of it is torn. What a line
-comes to hangs on its own bytes alone, so that a file may be read in any splits; what its
-neighbours tell, ``records`` adds. Bytes that are not UTF-8 show as escapes, and such a line is
-marked ambiguous, as are those that a hostile name may have made and those of the hour that comes
-twice when clocks are set back. This module must not know Spark.
+No line is dropped: each is a request or rejected, or both if a part of it is a half line. The rows
+of a line depend only on its own bytes, so a file may be read in any splits; ``file_context`` adds
+what neighbouring lines show. A line is ambiguous in three cases: it has bytes that are not UTF-8
+(shown as escapes), a hostile name may have made it, or its time came twice when clocks were set
+back. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from metalog_spark.ingest.audit_lines import EMPTY, Possible, read_text, whole_r
 from metalog_spark.ingest.common_lines import Common, common_lines
 
 OTHERS: Final = (NOT_AUDIT, EMPTY)
-"""The reasons of lines that are not audit lines at all."""
+"""The reasons for rejecting lines that are not audit lines."""
 LOST: Final = "deleted unread"
 LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
-"""The reason of a row that stands for this range of records."""
+"""The reason of a row that stands for a range of lost records."""
 _TEXTS: Final = (
     "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
     "request_name",
@@ -56,11 +55,11 @@ SCHEMA: Final = pa.schema(
         ("head", pa.list_(pa.int64())),
     ]
 )
-"""The columns of ``requests``, then those of ``rejected`` that it has not: a row of either has
-nulls in the other's. ``possible`` is true in rows of ``possible_requests``, else null, and
-``zone`` is as there. ``start`` is
-where the split begins in the file, and ``line`` counts from there; the columns behind that, those
-of ``ReadSplit``, are null but in the one row that tells of the split itself."""
+"""The columns of ``requests``, then the other columns of ``rejected``; a row of one table has
+nulls in the other's columns. ``possible`` is true in rows of ``possible_requests``, else null, and
+``zone`` is as there. ``start`` is the position of the split in the file, and ``line`` counts from
+there. The columns after it, those of ``ReadSplit``, are null except in the one row about the split
+itself."""
 
 
 class ReadSplit(NamedTuple):
@@ -74,8 +73,9 @@ class ReadSplit(NamedTuple):
 
 
 LESS_WITH_A_MARK: Final = 2
-"""So many bytes less than the file the splits have of one that begins with a byte order mark and
-ends within a line: Hadoop takes off the mark's three, and the last line has an LF more."""
+"""A file that begins with a byte order mark and ends within a line: its splits have this many
+bytes less than the file. Hadoop removes the three bytes of the mark, and an LF is added to the
+last line."""
 
 
 class Origin(NamedTuple):
@@ -229,8 +229,8 @@ def _batch(size: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
 
 
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """As Arrow has them; half of a surrogate pair, which JSON can hold and UTF-8 cannot, shows
-    as an escape."""
+    """``values`` as an Arrow column; half of a surrogate pair, which JSON can contain and UTF-8
+    cannot, becomes an escape."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:

@@ -24,9 +24,9 @@ _LOOKED_AT: Final = 64 << 20
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
-    """The empty files, which Spark does not list. ``InvalidRequest`` where one of ``patterns``
-    names nothing, or what is not an audit log, or what the pipeline's folder ``out`` has, or where
-    ``pattern`` finds no broker in a path."""
+    """Check the files, and return the empty ones, which Spark does not list. ``InvalidRequest`` if
+    one of ``patterns`` matches nothing, a file that is not an audit log, or a file in the
+    pipeline's folder ``out``; or if ``pattern`` finds no broker in a path."""
     own, empty = Path(out).resolve(), dict[str, None]()
     for audit in patterns:
         is_any = False
@@ -50,14 +50,14 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
 
 
 def holds_parquet(audit: str) -> bool:
-    """Whether ``audit`` is a file of Parquet, or a folder that begins with one."""
+    """Whether ``audit`` is a Parquet file, or a folder whose first file is one."""
     place = Path(audit)
     first = next((file for file in files_below(place) if file.is_file()), None)
     return first is not None and _begins(first) in _PARQUET
 
 
 def check_has_line(patterns: Sequence[str]) -> None:
-    """``InvalidRequest`` where none of the files has an audit line, as far as that is seen soon."""
+    """``InvalidRequest`` if no file has an audit line near its beginning."""
     left = _LOOKED_AT
     for file in (file for audit in patterns for file in _files_of(audit)):
         for chunk in _chunks(file):
@@ -70,7 +70,7 @@ def check_has_line(patterns: Sequence[str]) -> None:
 
 
 def no_audit_line(paths: Sequence[str]) -> InvalidRequest:
-    """What to say where no file at ``paths`` has an audit line."""
+    """The error if no file at ``paths`` has an audit line."""
     first, *more = sorted(paths)
     rest = f" and {counted(len(more), 'more file')}" if more else ""
     return InvalidRequest(
@@ -101,7 +101,7 @@ def _begins(file: Path) -> bytes:
 
 
 def _chunks(file: Path) -> Iterator[bytes]:
-    """What ``file`` holds, unpacked; nothing behind damage."""
+    """The decompressed content of ``file``, up to the first damage."""
     with pa.memory_map(str(file)) if file.stat().st_size else pa.BufferReader(b"") as opened:
         try:
             for chunk in unpacked(opened.read_buffer(_LOOKED_AT)):

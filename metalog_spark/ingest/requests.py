@@ -1,8 +1,6 @@
-"""What brokers answered, as rows of REQUESTS, from a table of requests; and the rows of which all
-audit lines are made.
-
-Rows come beside what was rejected, so that a file is read once for both. This module must not
-know how a line is read, nor what becomes of the rows.
+"""Reads tables of requests, and defines ``READ``: the common form of all rows that are read. A row
+of ``READ`` is a request, a rejected line or a possible request, so a file is read once for all
+three tables. This module must not know how a line is read, nor what becomes of the rows.
 """
 
 from __future__ import annotations
@@ -30,12 +28,13 @@ READ: Final = (
     f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
     " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
-"""Rows of three tables: ``possible`` is true in those of POSSIBLE and else null, ``reason`` is
-null in those of REQUESTS. And a row for each split of a file, which has ``lines``."""
+"""Rows of three tables, and a row for each split of a file. ``possible`` is true in rows of
+POSSIBLE, else null; ``reason`` is null in rows of REQUESTS; only the row of a split has ``lines``.
+"""
 ONLY_READ: Final = (
     "text", "reason", "possible", "zone", "start", "lines", "bytes", "size", "head",
 )  # fmt: skip
-"""The columns that REQUESTS has not."""
+"""The columns that REQUESTS lacks."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
@@ -48,7 +47,8 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""What stands in a column by words of any spelling; a request is for one name, never a prefix."""
+"""The columns with Kafka's words, and the value of each word in any spelling; a request is for one
+name, never for a prefix."""
 _NO_WORDS: Final = {
     "operation": "its operation is none of Kafka's",
     "resource_type": "its resource_type is none of Kafka's",
@@ -60,7 +60,8 @@ _NO_WORDS: Final = {
 def spread(
     session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
-    """What ``work`` yields for each number below ``tasks``, each in a task of its own."""
+    """The rows that ``work`` yields for each number below ``tasks``; each number is a separate
+    Spark task."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -77,12 +78,11 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 
 
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
-    """The rows of ``table``, which is called ``path``, as rows of ``READ``.
-
-    It needs the columns that say what was asked and answered, and when, ``time`` as a timestamp
-    or text; words may be spelt as any Kafka does, and hosts as anybody does. Of the others, where
-    they are lacking or null, ``broker`` is as given, ``pattern_type`` LITERAL, ``ambiguous``
-    false, and the rest null.
+    """The rows of ``table``, which is called ``path``, as rows of ``READ``. It needs the columns
+    of the question, the answer and the time (``time`` is a timestamp or text). Words may have the
+    spelling of any Kafka version, and hosts any form. Other columns may be missing or null:
+    ``broker`` is then the argument, ``pattern_type`` LITERAL, ``ambiguous`` false, and the rest
+    null.
     """
     from pyspark.sql import functions as f
 
@@ -113,7 +113,8 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
-    """A number could be of seconds, milliseconds or microseconds; Spark takes it for seconds."""
+    """Refuse times that are numbers: Spark would read them as seconds, but they may be
+    milliseconds or microseconds."""
     kind = table.schema["time"].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):
         raise InvalidRequest(
@@ -136,7 +137,7 @@ def _is_out_of_time(time: Column) -> Column:
 
 
 def _word(column: Column, known: Mapping[str, Enum]) -> Column:
-    """Null where it is not ``known``."""
+    """The value of a word; null if it is not ``known``."""
     from pyspark.sql import functions as f
 
     plain = f.upper(f.replace(f.trim(column), f.lit("_"), f.lit("")))
@@ -145,7 +146,7 @@ def _word(column: Column, known: Mapping[str, Enum]) -> Column:
 
 
 def _java_text(hosts: Column) -> Column:
-    """As brokers write hosts; each different one is looked at once a batch."""
+    """The hosts as brokers write them; each distinct host is converted once per batch."""
     from pyspark.sql.pandas.functions import arrow_udf
 
     def spell(column: pa.Array) -> pa.Array:
@@ -157,7 +158,8 @@ def _java_text(hosts: Column) -> Column:
 
 
 def _client_host(host: bytes) -> bytes:
-    """What is not ASCII, be it UTF-8 or not, is not an address."""
+    """The host as brokers write it; a text that is not ASCII is not an address, and stays as it
+    is."""
     return client_host(host.decode()).encode() if b":" in host and host.isascii() else host
 
 

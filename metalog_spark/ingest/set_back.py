@@ -1,7 +1,7 @@
-"""Brokers whose logs go back in time, as clocks were set back, though ``--zone`` knows of no such
-hour: the zone is probably another.
+"""Brokers whose logs go back in time at an hour that ``--zone`` does not repeat: the zone is
+probably wrong.
 
-This module must not know where that was seen, nor how it is shown.
+This module must not know how this is detected, nor how it is shown.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final
 from metalog_sources.moment import time_text
 
 SET_BACK: Final = "set_back"
-"""The fact of when that was: by the broker's name, microseconds since 1970."""
+"""The fact with the times of it: by the broker's name, microseconds since 1970."""
 SetBack = Mapping[str, Sequence[int]]
 _MOST: Final = 10
 
 
 def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
-    """Both, and of each broker the first few."""
+    """The times in ``one`` and ``other``; the first few of each broker."""
     names = sorted({*one, *other})
     return {name: sorted({*one.get(name, ()), *other.get(name, ())})[:_MOST] for name in names}
 
 
 def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
-    """A line where that was within the window, whatever the number of brokers."""
+    """One line about all brokers whose logs go back within the window; none without any."""
     inside = [
         (us, broker) for broker, times in found.items() for us in times if start_us <= us < end_us
     ]

@@ -69,7 +69,7 @@ class Most(NamedTuple):
 
 _ALL: Final = (1 << 31) - 1
 _LED: Final = 100
-"""The number of disagreements, and of ACLs, that show their first requests."""
+"""How many disagreements, and how many ACLs, show their first requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),

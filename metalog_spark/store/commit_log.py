@@ -1,6 +1,6 @@
 """Replays the commit log of a pipeline's folder.
 
-This module must not know where the list lies, nor how it is read.
+This module must not know where the commit log is stored, nor how it is read.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, Final, NamedTuple
 from metalog.errors import InvalidSource
 
 LIST: Final = "changes"
-"""The path of the list in the folder."""
+"""The path of the commit log in the folder."""
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 5
 
 
 class Days(NamedTuple):
-    """``place`` has all rows of ``days``, as partitions are called."""
+    """``place`` has all rows of ``days``, which are named as partitions are."""
 
     place: str
     days: Sequence[str]
 
 
 class CommittedState(NamedTuple):
-    """``places`` by table, ``facts`` by name, ``parts``, places of what was added to a table
-    since it was last replaced, and ``days`` of a table that were replaced since then, the newest
-    last."""
+    """The state after all commits. ``places`` are by table, ``facts`` by name. ``parts`` are the
+    places with rows that were added to a table since it was last replaced. ``days`` are the days
+    of a table that were replaced since then, the newest last."""
 
     serial: int
     places: Mapping[str, str]
@@ -55,7 +55,7 @@ class CommittedState(NamedTuple):
         return contents
 
     def places_of(self, table: str) -> list[str]:
-        """What has its rows, as far as they are not of days that were replaced."""
+        """The places of the table's rows, without the rows of replaced days."""
         whole = [self.places[table]] if table in self.places else []
         return [
             *whole,
@@ -64,12 +64,12 @@ class CommittedState(NamedTuple):
         ]
 
     def stored(self, table: str, within: str | None) -> str:
-        """The table whose places have the rows of ``table``: its own, or else those of the one
-        that it is ``within``."""
+        """The table whose places have the rows of ``table``: itself, or the table that it is
+        ``within``."""
         return table if within is None or self.places_of(table) else within
 
     def tables(self) -> Iterator[str]:
-        """The names of those that were written."""
+        """The names of the tables that were written."""
         yield from dict.fromkeys([*self.places, *self.parts, *self.days])
 
 
@@ -77,9 +77,9 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 
 
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
-    """What the list of the folder ``path`` comes to; None where it is none, ``InvalidSource``
-    where it is not whole or of another version. What was read while lines came may lack one of
-    them, so that it is ``read`` again."""
+    """The state after the commit log of the folder ``path``; None if there is no commit log.
+    ``InvalidSource`` if it is incomplete or of another version. A read during a commit may miss a
+    line, so the commit log is then ``read`` again."""
     try:
         return _replayed(read(), path)
     except InvalidSource:
@@ -108,8 +108,8 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
 
 
 def _changes_in(lines: Iterable[str]) -> list[dict[str, Any]]:
-    """In order, the last written of each serial. What a killed process had all but put into the
-    list comes into it with the next line, which was written by one who saw nothing of it."""
+    """The changes in order; of several lines with one serial, the last one. A killed process may
+    leave a line that appears only with the next one, whose writer did not see it."""
     written = sorted(map(_parsed, lines), key=lambda change: change.get("written_ns", 0))
     last = {change.get("serial", 0): change for change in written}
     return sorted(last.values(), key=lambda change: change.get("serial", 0))

@@ -29,7 +29,7 @@ def name_of(place: str) -> str:
 
 
 def is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
-    """Whether a row is in the newest directory that has its day."""
+    """Whether a row is in the newest of the directories that have its day."""
     from pyspark.sql import functions as f
 
     [key] = table.partitions

@@ -1,11 +1,12 @@
-"""The folder of a pipeline: its tables, and the list of changes that says which are in force.
+"""The store of a pipeline's tables: a folder with their rows, and a commit log.
 
-The list is a log, too: one small JSON line a change, read back by replay. Rows are written
-beside those in force, a whole table or some days of one, and then the list says so, for one
-table or for many at one moment: a reader or a crash sees the old rows or the new. Rows are
-read and written by Spark, so that a folder may lie wherever Spark can write; lines of the list
-only where they are not on this machine's disk. Two who write to one folder at once are not held
-apart here. This module must not know what a row means.
+The commit log has one small JSON line per commit, and a replay of it gives the files in force. New
+rows, of a whole table or of some days, are first written beside those in force. One commit then
+puts them in force, in one table or in several. So a reader, or a reader after a crash, sees either
+the old rows or the new ones. Spark reads and writes the rows, so the folder may be wherever Spark
+can write. Spark also reads and writes the lines of the commit log, unless they are on this
+machine's disk. Nothing here keeps two writers of one folder apart. This module must not know what
+a row means.
 """
 
 from __future__ import annotations
@@ -43,8 +44,7 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
-"""How many directories with days may be layered over a table before the whole table is
-rewritten."""
+"""How many directories may replace days of a table before the whole table is rewritten."""
 _JOINED: Final = "joined-"
 _STAGED: Final = "-read"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
@@ -54,9 +54,8 @@ T = TypeVar("T")
 
 
 class Tables:
-    """The tables in ``path``, a folder or a URI that Spark can write to.
-
-    ``make`` one before the first table is written; ``open`` one that a build has made.
+    """The tables in ``path``, a folder or a URI that Spark can write to. ``make`` creates a new
+    folder; ``open`` opens an existing one.
     """
 
     def __init__(self, session: SparkSession, path: str | Path, contents: CommittedState) -> None:
@@ -68,7 +67,8 @@ class Tables:
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
-        """``InvalidSource`` where ``path`` is not there, or no pipeline's folder."""
+        """The tables in ``path``; ``InvalidSource`` if it does not exist or is not a pipeline's
+        folder."""
         contents = _read_list(session, literal(path))
         if contents is None:
             raise no_folder(path)
@@ -76,8 +76,8 @@ class Tables:
 
     @classmethod
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
-        """A pipeline's folder as it is, or a new one, of which there is nothing until something is
-        written; ``InvalidTarget`` where other files lie."""
+        """The tables in ``path``, which may not exist yet: the first write creates it.
+        ``InvalidTarget`` if it has other files."""
         place = literal(path)
         contents = _read_list(session, place)
         if contents is None:
@@ -89,25 +89,24 @@ class Tables:
 
     @property
     def contents(self) -> CommittedState:
-        """The commit log of the folder: which files are in force."""
+        """The replayed commit log: which files are in force."""
         return self._contents
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What was said of the tables by ``state``: JSON values by name."""
+        """The facts that ``state`` stored: JSON values by name."""
         return self._contents.facts
 
     def state(self, **facts: Any) -> None:
-        """Keep ``facts`` (what can be JSON) beside the tables; those that it had, of other
-        names, stay."""
+        """Store ``facts`` (JSON values) beside the tables; stored facts of other names stay."""
         if any(self.facts.get(name) != value for name, value in facts.items()):
             self._note({"facts": facts})
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """What is changed within the block is so from its end on, all at one moment; if it
-        raises, or the process dies, nothing is. No table is replaced twice in it. Ctrl-C at that
-        moment comes when it is over."""
+        """Commit all changes of the block at its end, as one commit; if the block raises, or the
+        process dies, none. It may replace a table only once. Ctrl-C during the commit is delayed
+        until its end."""
         self._held = []
         try:
             yield
@@ -123,12 +122,12 @@ class Tables:
                 self._note({"all": held})
 
     def mark(self, name: str, number: int) -> None:
-        """Keep ``number`` beside the list, for who does not write the list: if two jobs of
-        Spark's append to one place at once, one undoes the other."""
+        """Store ``number`` beside the commit log, for a caller that does not write the commit log:
+        of two Spark jobs that append to one place at once, one undoes the other."""
         self._append(name, str(number))
 
     def marked(self, name: str) -> int | None:
-        """The greatest number that was kept so."""
+        """The largest number that ``mark`` stored."""
         rows = _rows(self.session, self._inside(name))
         return max(map(int, rows), default=None) if rows else None
 
@@ -137,8 +136,8 @@ class Tables:
         return bool(self._places(table))
 
     def read(self, table: TableSchema) -> DataFrame:
-        """The rows in force, in the table's own schema; none where it was never written. Rows
-        without a day are in force nowhere."""
+        """The rows in force, in the table's own schema; none if it was never written. Rows without
+        a day are never in force."""
         places = self._places(table)
         if not places:
             return frame_of(self.session, [], table.schema)
@@ -151,7 +150,7 @@ class Tables:
         return rows.drop("place")
 
     def once(self, table: TableSchema, make: Callable[[DataFrame], T]) -> T:
-        """What ``make`` makes of the rows in force, made once as long as they are in force."""
+        """The result of ``make`` for the rows in force, cached while they are in force."""
         now = self._contents.serial, *self._places(table)
         known = self._made.get(make)
         if known is None or known[0] != now:
@@ -160,11 +159,12 @@ class Tables:
         return made
 
     def staged(self, table: TableSchema, place: str) -> DataFrame:
-        """The rows at a ``place``, in force or not, with those without a day."""
+        """The rows at a ``place``, in force or not, including rows without a day."""
         return self._loaded(table, [place]).drop("place")
 
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
-        """A Connect server looks for the places no sooner than it is asked for the columns."""
+        """The rows at ``places``. A Connect server checks the places only when it is asked for the
+        columns."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
@@ -184,7 +184,7 @@ class Tables:
         return self._contents.stored(table.name, table.within)
 
     def replace(self, table: TableSchema, rows: DataFrame) -> None:
-        """These rows are the table from now on; a reader sees the old or the new."""
+        """Replace all rows of the table; a reader sees the old rows or the new ones."""
         self._check_is_not_added_to(table)
         place = self._other_side(table)
         self._write(table, rows, place)
@@ -198,10 +198,9 @@ class Tables:
         replaced: Mapping[TableSchema, DataFrame],
         **facts: Any,
     ) -> None:
-        """Add rows to some tables, replace others, and keep ``facts``: at one moment, or not.
-
-        What a batch of that name left behind which came to nothing is overwritten; one that was
-        committed must not be committed again.
+        """Add rows to some tables, replace others, and store ``facts``, in one commit. The files
+        of an earlier attempt at the same batch that was not committed are overwritten. A committed
+        batch must not be committed again.
         """
         parts = {table.name: place_of(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
@@ -212,8 +211,8 @@ class Tables:
         self._note({"parts": parts, "places": places, "facts": facts})
 
     def join(self, table: TableSchema, most: int) -> None:
-        """Make one place of those that were added to ``table``, if there are more than ``most``
-        that were not joined yet."""
+        """Merge the places that were added to ``table`` into one, if there are more than ``most``
+        that are not merged yet."""
         added = self._contents.parts.get(table.name, ())
         added = tuple(place for place in added if not name_of(place).startswith(_JOINED))
         if len(added) > most:
@@ -226,8 +225,8 @@ class Tables:
         return next(place for side in _SIDES if (place := place_of(table, side)) != current)
 
     def replace_days(self, table: TableSchema, rows: DataFrame, days: Iterable[object]) -> None:
-        """``rows``, of no other ``days`` (values of the partition), are all that the table has of
-        them from now on; the others stay."""
+        """Replace the rows of ``days`` (values of the partition) by ``rows``, which have only
+        these days; the rows of other days stay."""
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not divided; replace it as a whole")
         self._check_is_not_added_to(table)
@@ -239,9 +238,9 @@ class Tables:
             self.put(table, place, values)
 
     def stage(self, table: TableSchema, make: Callable[[Path | None], DataFrame]) -> str:
-        """The place where the rows are written that ``make`` makes, in force once they are ``put``
-        there. ``make`` gets the place's folder where workers may write to it, too (``DayFiles``);
-        None where Spark alone may."""
+        """Write the rows that ``make`` returns to a new place, and return it; ``put`` puts them in
+        force. ``make`` gets the place's folder if workers may write to it themselves
+        (``DayFiles``), or None if only Spark may."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
@@ -256,8 +255,8 @@ class Tables:
         return folder / place
 
     def put(self, table: TableSchema, place: str, days: Iterable[object]) -> None:
-        """All that the table has of ``days`` is at ``place`` from now on; of a table that was never
-        written, all."""
+        """Replace the rows of ``days`` by those at ``place``; in a table that was never written,
+        all rows."""
         if table.name not in self._contents.places:
             self._note({"places": {table.name: place}})
             return
@@ -299,17 +298,17 @@ class Tables:
             self._publish()
 
     def _publish(self) -> None:
-        """The plain view of what is in force; one that a killed process left behind, too."""
+        """Update the plain view to the files in force, also if a killed process did not."""
         publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:
-        """The first line of the list, before anything lies here that is not known by it."""
+        """Write the first line of the commit log, before any other file is in the folder."""
         if self._written.serial == 0:
             self._written = self._committed({"kind": KIND, "version": VERSION, "format": _FORMAT})
             self._contents = self._contents._replace(serial=self._written.serial)
 
     def _committed(self, change: Mapping[str, Any]) -> CommittedState:
-        """What there is after ``change``, which is the list's next line."""
+        """The state after ``change``, which becomes the next line of the commit log."""
         serial = self._written.serial + 1
         known = {"serial": serial, "written_ns": time.time_ns()}
         self._append(LIST, json.dumps({**known, **change}, sort_keys=True))
@@ -325,7 +324,7 @@ class Tables:
 
 
 def _read_list(session: SparkSession, path: str) -> CommittedState | None:
-    """None where there is no such list."""
+    """The replayed commit log; None if there is none."""
     return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
 
 
@@ -344,7 +343,7 @@ def _rows(session: SparkSession, path: str) -> list[str] | None:
 
 
 def _check_is_empty(session: SparkSession, path: str | Path) -> None:
-    """``InvalidTarget`` where anything lies that is not a folder."""
+    """``InvalidTarget`` if ``path`` has any file."""
     from pyspark.errors import AnalysisException
 
     read = session.read.format("binaryFile").option("recursiveFileLookup", "true")
@@ -359,7 +358,7 @@ def _check_is_empty(session: SparkSession, path: str | Path) -> None:
 
 
 def occupied(path: str | Path, *, by: str) -> InvalidTarget:
-    """What to say where a file lies in what is to be a pipeline's folder, or is it."""
+    """The message about a file in a new pipeline's folder, or in place of the folder."""
     there = "is a file" if by == placed(path) else "holds files that are not a pipeline's"
     return InvalidTarget(
         f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
@@ -368,12 +367,12 @@ def occupied(path: str | Path, *, by: str) -> InvalidTarget:
 
 
 def is_pattern(path: str | Path) -> bool:
-    """Whether Spark takes it for one."""
+    """Whether Spark reads ``path`` as a pattern."""
     return _PATTERN.search(str(path)) is not None
 
 
 def literal(path: str | Path) -> str:
-    """``placed``; ``InvalidRequest`` where Spark would not read what it wrote there."""
+    """``placed``; ``InvalidRequest`` if Spark could not read there what it wrote."""
     if not str(path):
         raise InvalidRequest("a folder is named by nothing: is a variable of the shell empty?")
     place = placed(path)

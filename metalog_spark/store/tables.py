@@ -80,12 +80,12 @@ POSSIBLE: Final = TableSchema(
     " zone STRING",
 )
 """Possible requests: all readings of an ambiguous line except the likeliest, which is in REQUESTS,
-and the readings of a half line.
+and the readings of a line that is cut off.
 
 ``zone`` is set if the line has only one reading, but clocks of that zone showed its time twice:
 ``time`` is the second of the two, and REQUESTS has the first. ``pattern_type`` is PREFIXED if a
-line is cut off within the name: the resource is any whose name begins with ``resource_name``, or
-any that is a beginning of it. ``time`` is null if no time is known.
+line is cut off within the name: the requested name begins with ``resource_name``, or
+``resource_name`` begins with the requested name. ``time`` is null if no time is known.
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
@@ -111,11 +111,11 @@ COVERAGE: Final = TableSchema(
 """Per broker and hour, the number of allowed and of denied lines.
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, and do not make the
-state BOTH; nor does any line in an hour in which a topic deleted others unread. Kafka logs allowed
-requests only at DEBUG: without them, nothing counts as unused. ``controller``: a line that only a
-controller writes made it BOTH. A silence of more than a year has no rows, since a broker's clock
-may have been at 1970 or at 9999. Hours without a row count as NOTHING, and no finding counts them,
-either.
+state BOTH; nor does any line of an hour in which a topic deleted lines before they were read.
+Kafka logs allowed requests only at DEBUG: without them, nothing counts as unused. ``controller``:
+a line that only a controller writes made it BOTH. A gap of more than a year between lines has no
+rows: a broker's clock may have been wrong, for example at 1970 or 9999. Hours without a row count
+as NOTHING, and no finding counts them, either.
 """
 
 DECISIONS: Final = TableSchema(

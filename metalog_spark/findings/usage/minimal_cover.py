@@ -48,8 +48,9 @@ class CoverLimits(NamedTuple):
     slack: float = 0.0
 
     def suffice(self, wanted: int, used: int, known: int) -> bool:
-        """Whether names under a prefix justify it: those ``wanted`` need an ALLOW for the
-        operation, those ``used`` are all on which it was done, the ``known`` are of anybody."""
+        """Whether names under a prefix justify it: ``wanted`` names need an ALLOW for the
+        operation, ``used`` names are all on which the principal did it, ``known`` names are those
+        of all principals."""
         return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
 
 

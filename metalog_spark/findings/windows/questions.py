@@ -55,8 +55,8 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
 
 
 def nearest_allowed(tables: Tables, window: Window, meant: Collection[str]) -> set[str]:
-    """The principals that were allowed something and are one of ``meant``, or nearest to one; a
-    few, whatever number there is."""
+    """The principals that were allowed something and are among ``meant``, or have a similar name;
+    always only a few."""
     allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
     principals = allowed.select("principal").distinct().mapInArrow(_nearing(meant), _PRINCIPAL)
     return {row.principal for row in principals.distinct().collect()}
@@ -84,7 +84,7 @@ class Rules(NamedTuple):
 
     @property
     def opened(self) -> Opened:
-        """Ready to answer; the last few are remembered in each process."""
+        """These rules with an index, ready to answer; each process caches the last few."""
         return _opened(self)
 
 

@@ -64,7 +64,7 @@ class RepeatedHours(NamedTuple):
 
 
 def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHours]:
-    """Those that overlap the window from ``start_us`` to ``end_us``, in order."""
+    """The repeated hours that overlap the window from ``start_us`` to ``end_us``, in order."""
     if not tables.has(POSSIBLE):
         return []
     every = tables.once(POSSIBLE, _found)

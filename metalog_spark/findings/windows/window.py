@@ -304,8 +304,8 @@ def _broken(tables: Tables) -> int:
 
 
 def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
-    """From each broker's hours with an allowed line, with any line, and not expected, out of
-    ``hours``."""
+    """The coverage by all brokers, from three numbers of hours for each: with an allowed line,
+    with any line, and not expected. ``hours`` is the total."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
         (each - allowed, broker)

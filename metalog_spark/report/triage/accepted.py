@@ -153,7 +153,7 @@ def with_accepted(
 
 
 def _without(number: Number, found: dict[str, Marked]) -> Number:
-    """A headline number without ``found`` findings of its section."""
+    """A headline number, reduced by ``found`` findings of its section."""
     accepted = found[number.link].accepted if number.link in ("unused", "exposure") else 0
     if number.value is None or not accepted:
         return number

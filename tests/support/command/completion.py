@@ -20,7 +20,7 @@ case "$3 $4" in
 "@demo topic") printf '%s\\n' payments payouts ;;
 esac; }
 """
-"""In the stead of the command, which a script asks for names of metalog.toml and of a SOURCE."""
+"""Replaces the command, from which a script requests the names in metalog.toml and in a SOURCE."""
 _FISH_NAMES = """function metalog; switch "$argv[3..4]"
 case ""; printf '%s\\n' @prod @demo
 case "@demo question"; printf '%s\\n' topic:payments topic:payouts User:billing

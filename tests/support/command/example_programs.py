@@ -30,7 +30,7 @@ class Example:
         return self._process.stdout.readline().split()
 
     def said(self, first: str) -> list[str]:
-        """The words after ``first`` in the next line that begins with ``first``."""
+        """The rest of the next line that begins with ``first``, as words."""
         while words := self.line():
             if words[0] == first:
                 return words[1:]

@@ -1,6 +1,5 @@
-"""A writer on a disk that fails, and what is there after a crash.
-
-This module must not know at which steps it fails.
+"""Runs a writer on a disk that fails, and checks the log after a crash. This module must not know
+at which steps it fails.
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ def opened(disk: CrashingDisk) -> tuple[WritableDirectoryLog, Loader, int]:
 
 
 def work(disk: CrashingDisk) -> tuple[set[int], set[int]]:
-    """Two writers one after the other, who go on asking whatever fails; the requests that
-    were made and acknowledged."""
+    """Run two writers one after the other; each continues whatever fails. Returns the requests
+    that were made and those that were acknowledged."""
     asked: set[int] = set()
     acknowledged: set[int] = set()
     try:
@@ -88,8 +87,8 @@ def steps() -> int:
 
 
 def crashed_at(fail_at: int, *, tear: bool, seeds: Iterable[int]) -> None:
-    """``AssertionError`` unless after each crash there is what was acknowledged, nothing is half
-    there, and the log can be written on."""
+    """``AssertionError`` unless, after each crash, all acknowledged changes are there, no change
+    is there in part, and a writer can continue the log."""
     disk = CrashingDisk(fresh(), fail_at=fail_at, tear=tear)
     asked, acknowledged = work(disk)
     for seed in seeds:

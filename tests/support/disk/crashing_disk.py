@@ -1,4 +1,4 @@
-"""A disk that forgets what was not synced, as POSIX allows, and fails at a given step.
+"""A disk that loses unsynced data, as POSIX allows, and fails at a chosen step.
 
 It implements ``metalog.files.Files``. A file's bytes are safe once the file was synced, its name
 once its folder was. ``fail_at`` is the number of the step that fails; with ``tear``, a write that

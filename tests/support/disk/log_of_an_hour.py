@@ -1,4 +1,4 @@
-"""A log of the last hour: for examples that look back a day, it is young.
+"""A log that began an hour ago: younger than the day that some examples look back.
 
 This module must not know what a test claims.
 """
@@ -15,7 +15,7 @@ from tests.support.disk.written_log import formatted
 
 
 def an_hour(folder: Path) -> Path:
-    """Write two hundred records of it. The writer's clock sets the times, so the log ends now."""
+    """Write two hundred records. The times are those of the writer's clock, so the log ends now."""
     end_ms = int(time.time() * 1000)
     batches = [batch(0, FeatureLevelRecord("metadata.version", 30), ace(1), ace(2, "u"))]
     batches += [batch(offset, NoOpRecord()) for offset in range(3, 200)]

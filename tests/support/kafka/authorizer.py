@@ -1,4 +1,4 @@
-"""Kafka's own StandardAuthorizer, asked many questions about many sets of ACLs at once.
+"""Kafka's own StandardAuthorizer: many questions about many sets of ACLs in one call.
 
 One Java process answers all of them, since only its start is expensive. If Kafka throws an
 exception, the answer is the name of its class. This module must not know how ours decides.
@@ -50,7 +50,7 @@ class Script:
         self.begin()
 
     def begin(self) -> None:
-        """A world of its own."""
+        """Begin another set of ACLs."""
         self.lines.append("end")
         self._numbers: dict[tuple[str, ...], int] = {}
         self._counts: dict[str, int] = {}

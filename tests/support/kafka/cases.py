@@ -1,4 +1,4 @@
-"""The logs that a real Kafka wrote, each with what Kafka's own tools say is in it.
+"""The logs that a real Kafka wrote, each with its content as Kafka's own tools print it.
 
 A case is a folder with ``log-dir`` and ``expected``. The repository's cases are in
 ``tests/fixtures/kafka``. If the folder ``../shared`` (or ``METALOG_SHARED``) exists, the cases in
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PACKAGES = tuple(sorted(path.parent.name for path in REPOSITORY.glob("*/py.typed")))
-"""All that is ours and installed."""
+"""The packages that this project installs."""
 FIXTURES = REPOSITORY / "tests" / "fixtures"
 SHARED = Path(os.environ.get("METALOG_SHARED", REPOSITORY.parent / "shared"))
 BUILD = REPOSITORY / "build"

@@ -36,7 +36,7 @@ class AuditTopic:
         self._admin.delete_topics([self.name])[self.name].result(60)
 
     def send(self, value: str | None, key: str | None = "b1", **more: Any) -> int:
-        """Send a record to partition 0 unless told otherwise; returns the offset."""
+        """Send a record, by default to partition 0; returns the offset."""
         offsets: list[int] = []
         self._producer.produce(
             self.name,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NODES = (1, 2, 3)
 FOLLOWER, NOBODY = "follower", "nobody"
-"""Users of the SECURE listener; what they may do is for a test to say."""
+"""Users of the SECURE listener; a test gives them permissions."""
 PASSWORDS = {FOLLOWER: "follower=1", NOBODY: "nobody=1"}
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -18,7 +18,7 @@ from tests.support.kafka.tools import KafkaTools, RealKafka
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISM = MECHANISMS[0]
-"""That of the users there are from the start."""
+"""The mechanism of the first users."""
 ADMIN, READER, NOBODY = "admin", "reader", "nobody"
 PASSWORDS = {ADMIN: "adm;in-1", READER: "reader-1", NOBODY: "nobody-1"}
 LOGIN_LIMIT_S = 60.0
@@ -75,7 +75,7 @@ class ScramKafka(NamedTuple):
         return not refused.is_set()
 
     def kafka_acls(self, *arguments: str, settings: Path | None = None) -> str:
-        """Run Kafka's own kafka-acls, as admin unless told otherwise."""
+        """Run Kafka's own kafka-acls, by default as admin."""
         return self.kafka.tools.run(
             "org.apache.kafka.tools.AclCommand",
             "--bootstrap-server", self.kafka.bootstrap,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KAFKA_VERSION = "4.3.1"
 JARS = BUILD / "kafka" / KAFKA_VERSION / "jars"
 NEWEST_KAFKA = "4.4.0"
-"""Without kafka-tools and kafka-shell, which nobody has published."""
+"""The newest release; its kafka-tools and kafka-shell are not published."""
 NEWEST_JARS = BUILD / "kafka" / NEWEST_KAFKA / "jars"
 
 QUICK_START = (
@@ -36,12 +36,12 @@ QUICK_START = (
 )  # fmt: skip
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 NO_CLEANER = {"log.cleaner.enable": "false"}
-"""Which takes 128 MB at each start, and has nothing to compact."""
+"""Switches off the log cleaner, which takes 128 MB at each start and has nothing to compact."""
 CLUSTER_ID = "kraft-metalog-tests-AA"
 START_LIMIT_S = 90.0
 _CHANCE = SystemRandom()
 _NOT_GIVEN = (10_240, 32_768)
-"""Below the ports that Linux takes for the own end of a connection."""
+"""Ports below those that Linux assigns to outgoing connections."""
 
 
 def missing_for_kafka(jars: Path = JARS) -> str | None:

@@ -31,9 +31,10 @@ from tests.support.kafka.cases import FIXTURES, SHARED
 
 BEGINNING = '{"scenario"'
 OF_ONE = {KafkaVersion.V4_3: "decisions.jsonl.gz", KafkaVersion.V4_4: "decisions-4.4.jsonl.gz"}
-"""The questions that one version was asked."""
+"""The questions that were answered by one version."""
 OF_BOTH = "cidr-both.jsonl.gz"
-"""Questions that both were asked; each answer stands under the release that gave it."""
+"""The questions that were answered by both versions; each answer is under the name of its release.
+"""
 RELEASES = {KafkaVersion.V4_3: "4.3.1", KafkaVersion.V4_4: "4.4.0"}
 FAMILIES = (
     "alphabet",

@@ -1,6 +1,5 @@
-"""What a node answers from, without its sockets.
-
-This module must not know what is asked.
+"""The services behind a node's answers, without its sockets. This module must not know the
+requests.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tests.support.disk.written_log import formatted
 def services_of(
     folder: Path, authorizer: StandardAuthorizer | None, listener: Listener
 ) -> Iterator[Services]:
-    """Of a controller whose replica has loaded a fresh log in ``folder``."""
+    """The services of a controller whose replica has loaded a fresh log in ``folder``."""
     formatted(folder)
     publishers = [] if authorizer is None else [authorizer]
     with (

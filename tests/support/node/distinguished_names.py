@@ -12,7 +12,7 @@ TYPES = (
     "0.9.2342.19200300.100.1.1", "0.9.2342.19200300.100.1.25",
     "1.2.840.113549.1.9.1", "2.5.4.5", "2.5.4.46", "1.3.6.1.4.1.99999.1", "2.999.3",
 )  # fmt: skip
-"""Those of RFC 2253, and others."""
+"""The attribute types of RFC 2253, and others."""
 ENCODINGS = {
     12: "utf-8",
     18: "ascii",
@@ -24,7 +24,7 @@ ENCODINGS = {
     28: "utf-32-be",
     30: "utf-16-be",
 }
-"""By the tags of ASN.1's strings."""
+"""The encodings of strings, by their tags in ASN.1."""
 CHARACTERS = "abcXYZ  019,=+<>#;\"\\\0\r\n\t\x7f*/()'-.:?@_\u00e9\u00df\u212a\u20ac\U0001f600"
 
 

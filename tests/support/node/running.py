@@ -23,7 +23,7 @@ BOTH_ROLES = {
     "super.users": "User:ANONYMOUS;User:admin",
     "metadata.max.idle.interval.ms": "0",
 }
-"""Into its log come a test's changes and nothing meanwhile, however long they take."""
+"""The properties of a node with both roles; its log gets no records except a test's changes."""
 
 
 @contextmanager

@@ -17,7 +17,7 @@ def named_in(page: str) -> set[tuple[str, str]]:
 
 
 def missing_of(page: str) -> set[tuple[str, str]]:
-    """What ``page`` names and no file has."""
+    """The files and tests that ``page`` names and that do not exist."""
     named = named_in(page)
     known = {file: names_in(file) for file, _ in named}
     return {(file, name) for file, name in named if name not in known[file]}

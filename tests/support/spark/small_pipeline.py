@@ -1,7 +1,7 @@
 """A pipeline's folder with a few rows, whose decisions come from the spec's linear scan.
 
-Times are hours from midnight of 2026-01-01. Unless told otherwise, brokers log everything, and the
-metadata log begins at a snapshot of the day before.
+Times are hours from midnight of 2026-01-01. By default, brokers log everything, and the metadata
+log begins at a snapshot of the day before.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class World(NamedTuple):
     dark: frozenset[tuple[str, int]] = frozenset()
     """Brokers' hours with denials, and allowed lines that may be forged."""
     led: frozenset[int] | None = None
-    """The hours of the first broker with a controller's lines; None where all have them that are
-    not dark."""
+    """The hours of the first broker with a controller's lines; None: all hours that are not dark.
+    """
     known_from: float = -24
     """The hour of the snapshot."""
 

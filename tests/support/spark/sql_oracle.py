@@ -48,7 +48,7 @@ _IN_BLOCK = f"""
             AND left({_bits(_ADDRESS)}, {_LENGTH}) = left({_bits("r.host")}, {_LENGTH})
         ELSE shiftright({_number(_ADDRESS)}, 32 - {_LENGTH})
             = shiftright({_number("r.host")}, 32 - {_LENGTH}) END, false)"""
-"""Of blocks and addresses whose text needs no care, such as one with a zone does."""
+"""Whether the block contains the address; only for texts without special cases, such as a zone."""
 _MATCHES = f"""
     a.principal IN (r.principal, 'User:*') AND (a.host IN (r.host, '*') OR {_IN_BLOCK}) AND (
         a.operation IN ('ALL', r.operation)
