@@ -171,6 +171,8 @@ def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> 
 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
     """The only record that changes two subjects: it also removes the topic's configuration."""
+    if not delta._reads(_TOPICS):
+        return
     name = delta.opened(_TOPICS).remove(record)
     if delta._reads(_CONFIGS):
         delta.opened(_CONFIGS).remove_topic(name)

@@ -56,8 +56,8 @@ def test_logs_that_kafka_wrote_have_the_same_acls_users_tokens_and_topics(case: 
     assert (part.offset, part.ready, part.snapshot) == (whole.offset, whole.ready, whole.snapshot)
 
 
-def loaded(*batches, strict: bool = True) -> Loader:
-    loader = Loader(selection=AUTHORIZATION, tolerant=not strict)
+def loaded(*batches, strict: bool = True, selection: ImageSelection = AUTHORIZATION) -> Loader:
+    loader = Loader(selection=selection, tolerant=not strict)
     loader.handle(HighWatermark(batches[-1].next_offset))
     for each in batches:
         loader.handle(Appended(each))
@@ -81,17 +81,24 @@ def with_key(value: bytes) -> Batch:
 
 
 @pytest.mark.parametrize(
+    "selection", [AUTHORIZATION, ImageSelection((), partitions=False)], ids=["names", "no topics"]
+)
+@pytest.mark.parametrize(
     "kind",
     [kind for key in METADATA if (kind := message_type(key)) and kind not in MARKERS],
     ids=lambda kind: kind.TYPE_NAME,
 )
-def test_a_record_has_one_effect_however_it_is_written(kind: Any) -> None:
+def test_a_record_has_one_effect_however_it_is_written(
+    kind: Any, selection: ImageSelection
+) -> None:
     fields = {"topic_id": TOPIC.topic_id} if "topic_id" in kind._fields else {}
     value = encode_value(kind(**fields), kind.VERSIONS[-1])
     before = batch(0, TOPIC, ace(1))
-    plain = loaded(before, values(2, value), strict=False).image
-    assert loaded(before, values(2, longer(value)), strict=False).image == plain
-    assert loaded(before, with_key(value), strict=False).image == plain
+    plain, *others = (
+        loaded(before, each, strict=False, selection=selection).image
+        for each in (values(2, value), values(2, longer(value)), with_key(value))
+    )
+    assert others == [plain, plain]
 
 
 def test_a_transaction_of_unread_records_begins_and_ends() -> None:
