@@ -77,9 +77,11 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 
 
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
-    """The state after the commit log of the folder ``path``; None if there is no commit log.
-    ``InvalidSource`` if it is incomplete or of another version. A read during a commit may miss a
-    line, so the commit log is then ``read`` again."""
+    """Replay the commit log of the folder ``path``; None if the folder has none.
+
+    Raises ``InvalidSource`` if a line is missing or another version wrote it. A read during a
+    commit may miss a line, so the commit log is then ``read`` again.
+    """
     try:
         return _replayed(read(), path)
     except InvalidSource:

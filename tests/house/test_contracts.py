@@ -125,8 +125,8 @@ def heights() -> dict[str, tuple[int, ...]]:
 
 
 def test_an_explanation_calls_back_up_in_two_places_only() -> None:
-    """The loader notes records, and the replay reports progress. Values that an iterator yields
-    are no calls."""
+    """The loader notes records, and the replay reports progress. This does not count a lower
+    package that takes values from an iterator of a higher one."""
     height_of = heights()
 
     def caller_of(frame: FrameType) -> FrameType | None:
