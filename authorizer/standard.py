@@ -284,8 +284,7 @@ class StandardAuthorizer(Authorizer):
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Apply all changes of ACLs at once."""
         acls, after = delta.acls, image.acls
-        is_changed = acls is not None and (acls.is_replacement or bool(acls.changes))
-        if acls is not None and is_changed:
+        if acls is not None and (acls.is_replacement or acls.changes):
             is_whole = acls.is_replacement or self._is_index_behind
             if is_whole or len(acls.changes) > len(after) // WORTH_LOADING_ANEW:
                 self._writer.load(acls.in_record_order(after))

@@ -10,7 +10,6 @@ This module must not know requests, nor how long a session is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import attrgetter
 from sys import getsizeof
 from typing import Final, NamedTuple
 
@@ -135,8 +134,7 @@ class SessionCache:
         self._negative_prefixes[prefix] = verdicts
         beginning = slice(len(prefix))
         if beginning not in self._beginnings:
-            listed = [*self._beginnings, beginning]
-            self._beginnings = sorted(listed, key=attrgetter("stop"), reverse=True)
+            self._beginnings = [*self._beginnings, beginning]
         return verdicts
 
     def _negative_prefix(self, name: str) -> str | None:

@@ -89,6 +89,7 @@ def test_stale_deny_after() -> None:
     [
         ("super.user", "super.users"),
         ("Super.Users", "super.users"),
+        ("superuser", "super.users"),
         ("allow.everyone.if.no.acls.found", "allow.everyone.if.no.acl.found"),
         ("controller.listeners.names", "controller.listener.names"),
     ],
@@ -99,7 +100,9 @@ def test_a_slip_in_a_key_is_pointed_out(key: str, meant: str) -> None:
 
 
 def test_kafkas_other_keys_are_left_alone() -> None:
+    three_letters_longer = "allow.everyone.if.no.acl.founders"
     others = ("inter.broker.listener.name", "listeners", "node.id", "authorizer.class.name")
+    others += (three_letters_longer,)
     assert from_properties(dict.fromkeys(others, "x")) == (AuthorizerConfig(), [])
 
 

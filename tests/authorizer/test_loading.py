@@ -133,11 +133,17 @@ def test_another_class_may_decide_otherwise() -> None:
     assert own_keys({KEY: "com.example.Mine"}) == ()
 
 
-def test_an_old_class_that_cannot_be_made_is_named_by_its_key() -> None:
+@pytest.mark.parametrize("name", ["OldNeedsMore", "NeedsMore"])
+def test_a_class_that_cannot_be_made_is_named_by_its_key(name: str) -> None:
     with pytest.raises(ConfigException, match=rf"^{KEY}"):
-        load_authorizer({KEY: f"{__name__}.NeedsMore"}, [])
+        load_authorizer({KEY: f"{__name__}.{name}"}, [])
 
 
-class NeedsMore(SimpleAclAuthorizer):
+class NeedsMore(StandardAuthorizer):
+    def __init__(self, more: str) -> None:
+        super().__init__()
+
+
+class OldNeedsMore(SimpleAclAuthorizer):
     def __init__(self, more: str) -> None:
         super().__init__()

@@ -167,6 +167,7 @@ def test_before_the_initial_load_only_super_users_are_answered() -> None:
 def test_what_is_added_before_the_initial_load_is_listed_and_counts_after_it() -> None:
     authorizer = StandardAuthorizer()
     authorizer.add_acl(_id(1), _acl("pay"))
+    assert authorizer.acls() == (_acl("pay"),)
     authorizer.add_acl(_id(2), _acl("other"))
     authorizer.remove_acl(_id(2))
     assert authorizer.acls() == (_acl("pay"),)
@@ -197,7 +198,10 @@ def test_only_close_fails_the_futures() -> None:
     authorizer.note_staleness(10_000)
     assert not opened["CLIENT"].done()
     authorizer.close()
-    with pytest.raises(AuthorizerNotReady, match="closed"):
+    with pytest.raises(
+        AuthorizerNotReady,
+        match=r"^the authorizer was closed before its initial load was complete$",
+    ):
         opened["CLIENT"].result(timeout=0)
     authorizer.close()
 
@@ -261,7 +265,10 @@ def test_actions_are_on_literal_resources_only() -> None:
 def test_by_resource_type_takes_one_operation_and_one_type(
     operation: Operation, kind: ResourceType
 ) -> None:
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(
+        InvalidRequest,
+        match=f"^{operation.name} on {kind.name}: name one operation and one type$",
+    ):
         StandardAuthorizer.from_acls([]).authorize_by_resource_type(APP, operation, kind)
 
 
@@ -584,8 +591,9 @@ def test_a_decision_by_resource_type_is_audited_as_kafkas(
     """Kafka asks about a resource that it calls hardcode, and logs that."""
     authorizer = StandardAuthorizer.from_acls([_acl("hard")])
     with caplog.at_level(5, logger=LOGGER):
-        result = authorizer.authorize_by_resource_type(APP, operation, ResourceType.TOPIC)
-    [line] = [record for record in caplog.records if record.name == LOGGER]
+        for _ in range(2):
+            result = authorizer.authorize_by_resource_type(APP, operation, ResourceType.TOPIC)
+    line, _ = [record for record in caplog.records if record.name == LOGGER]
     assert (result is ALLOWED, line.levelno) == (rights == "Allowed", level)
     assert line.getMessage().startswith(
         f"Principal = User:app is {rights} operation = {operation.name} from host = 10.0.0.1 on "
@@ -628,6 +636,35 @@ def test_without_a_time_nothing_is_stale_and_with_zero_only_what_is_behind() -> 
     for for_ms, is_open in [(0, True), (1, False), (0, True), (2, False)]:
         authorizer.note_staleness(for_ms)
         assert (not authorizer.shut_by) == is_open
+
+
+def test_a_published_image_is_up_to_date_even_with_the_shortest_time() -> None:
+    authorizer = StandardAuthorizer.configured({"stale.deny.after.ms": "1"})
+    authorizer.complete_initial_load()
+    authorizer.note_staleness(1)
+    assert authorizer.shut_by
+    _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay")))
+    assert authorizer.shut_by == ""
+
+
+def test_the_index_is_not_made_again_for_each_reader() -> None:
+    authorizer = StandardAuthorizer()
+    for change in (
+        lambda: None,
+        lambda: authorizer.load_snapshot({_id(1): _acl("pay")}),
+        lambda: _publish(authorizer, EMPTY, record_of(_id(2), _acl("pay"))),
+        lambda: authorizer.complete_initial_load(),
+        lambda: authorizer.add_acl(_id(3), _acl("other")),
+    ):
+        change()
+        assert authorizer.index is authorizer.index
+
+
+def test_a_new_authorizer_is_shut_and_says_why() -> None:
+    authorizer = StandardAuthorizer()
+    assert authorizer.shut_by == "the ACLs are not loaded up to the high-water mark yet"
+    with pytest.raises(AuthorizerNotReady):
+        authorizer.is_allowed(APP, READ)
 
 
 def test_an_acl_of_no_id_cannot_be_removed() -> None:

@@ -26,6 +26,7 @@ def _under(folder: str, *names: str) -> tuple[str, ...]:
 _DECISIONS: Final = (
     *_under(
         "tests/authorizer",
+        "test_decide",
         "test_vectors",
         "test_index",
         "test_prefixes",
@@ -80,7 +81,12 @@ GROUPS: Final = {
         _under("authorizer/engine", "decision_cache", "session_cache", "remembered"),
         (
             *_DECISIONS,
-            *_under("tests/authorizer", "test_what_a_change_forgets"),
+            *_under(
+                "tests/authorizer",
+                "test_what_a_change_forgets",
+                "test_remembered",
+                "test_session_cache",
+            ),
         ),
         _TOO_DEAR,
     ),
@@ -91,7 +97,7 @@ GROUPS: Final = {
         ),
         _under("tests/authorizer", "test_standard", "test_api", "test_config", "test_loading")
         + _under("tests/metalog_node", "test_gate")
-        + _under("tests/metalog", "test_replica"),
+        + _under("tests/metalog", "test_replica", "test_staleness"),
         (
             "tests/authorizer/test_api.py::test_importing_the_package_loads_no_third_party",
             "tests/authorizer/test_loading.py::test_importing_authorizer_does_not_load_kip_11s",

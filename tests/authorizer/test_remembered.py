@@ -1,0 +1,73 @@
+"""The limits of the cache of sessions: who is admitted, when it is emptied, what a change is noted
+for."""
+
+from __future__ import annotations
+
+import pytest
+
+from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
+from authorizer.engine import remembered
+from authorizer.engine.remembered import MOST_OFTEN, OFTEN, RememberedSessions
+
+APP = ("10.0.0.1", "User:app")
+PAY = Acl(
+    ResourceType.TOPIC,
+    "pay",
+    PatternType.LITERAL,
+    "User:app",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+def _requests_until_often(cache: RememberedSessions[object], identity: tuple[str, ...]) -> int:
+    return next(number for number in range(1_000) if cache.asks_often(identity))
+
+
+def test_a_session_is_admitted_after_its_own_first_requests() -> None:
+    cache = RememberedSessions[object]()
+    for user in range(20):
+        assert _requests_until_often(cache, ("10.0.0.1", f"User:{user}")) == OFTEN
+    assert cache.asks_often(("10.0.0.1", "User:0"))
+
+
+def test_counts_are_halved_after_as_many_requests_as_there_are_counters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remembered, "_COUNTERS", 1)
+    monkeypatch.setattr(remembered, "OFTEN", 2)
+    cache = RememberedSessions[object]()
+    assert [cache.asks_often(APP) for _ in range(5)] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize(("answers", "size"), [(1, 0), (0, 1)])
+def test_what_exceeds_a_limit_empties_the_cache_and_admits_fewer_sessions(
+    answers: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "REMEMBERED", 10)
+    monkeypatch.setattr(remembered, "REMEMBERED_BYTES", 10)
+    cache = RememberedSessions[object]()
+    thresholds = []
+    for time in range(6):
+        cache.bounded = ({1: 1}, {2: 2})
+        cache.count(10 * answers, 10 * size)
+        assert all(cache.bounded)
+        cache.count(answers, size)
+        assert not any(cache.bounded)
+        thresholds.append(_requests_until_often(cache, ("10.0.0.1", f"User:{time}")))
+    assert thresholds == [2 * OFTEN, 4 * OFTEN, 8 * OFTEN, *[MOST_OFTEN] * 3]
+
+
+def test_a_new_cache_can_be_emptied() -> None:
+    RememberedSessions[object]().forget()
+
+
+def test_a_session_learns_of_each_change_once() -> None:
+    cache = RememberedSessions[object]()
+    everybodys = PAY._replace(principal="User:*")
+    cache.note_change(1, [PAY, PAY._replace(principal="User:eve")])
+    cache.note_change(2, [everybodys])
+    assert cache.touching(APP, 0) == [everybodys, PAY]
+    assert cache.touching(APP, 1) == [everybodys]
+    assert cache.touching(APP, 2) == []

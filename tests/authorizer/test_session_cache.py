@@ -1,0 +1,192 @@
+"""The cache of one session: what it answers is what the ACLs say, and what it keeps is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sys import getsizeof
+
+import pytest
+
+from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
+from authorizer.engine import session_cache
+from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES
+from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.index import AclIndex
+from authorizer.engine.remembered import ENTRY_BYTES, RememberedSessions
+from authorizer.engine.session_cache import (
+    LONGEST_REMEMBERED,
+    NAMES_BEFORE_PREFIXES,
+    TYPE_BYTES,
+    SessionAnswers,
+    SessionBasis,
+    bytes_of,
+    verdicts_of,
+    without_matched,
+)
+from authorizer.kafka_version import KafkaVersion
+from metalog.errors import InvalidRequest
+
+TOPIC = ResourceType.TOPIC
+APP = ("10.0.0.1", "User:app")
+READ, WRITE = Operation.READ, Operation.WRITE
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+LONGEST = "n" * LONGEST_REMEMBERED
+
+
+def _acl(
+    name: str,
+    pattern_type: PatternType = LITERAL,
+    operation: Operation = READ,
+    permission: PermissionType = PermissionType.ALLOW,
+) -> Acl:
+    return Acl(TOPIC, name, pattern_type, "User:app", "*", operation, permission)
+
+
+PAY = _acl("pay")
+
+
+def _answers(
+    *acls: Acl, default: bool = False, is_super_user: bool = False
+) -> tuple[SessionAnswers, RememberedSessions[SessionAnswers]]:
+    kept = RememberedSessions[SessionAnswers]()
+    basis = SessionBasis(AclIndex.of(list(acls)), default, KafkaVersion.V4_3, kept)
+    return SessionAnswers(basis, APP, 0, is_super_user=is_super_user), kept
+
+
+def _counted(kept: RememberedSessions[SessionAnswers], ask: Callable[[], object]) -> list[int]:
+    before = kept._answers, kept._bytes
+    ask()
+    return [kept._answers - before[0], kept._bytes - before[1]]
+
+
+def _entry(name: str) -> int:
+    return ENTRY_BYTES + getsizeof(name)
+
+
+def test_a_mask_has_one_shared_tuple() -> None:
+    assert verdicts_of(ALLOWS[READ]) is verdicts_of(ALLOWS[READ])
+
+
+@pytest.mark.parametrize("default", [False, True])
+def test_masks_are_those_of_the_acls_and_the_default_rule(default: bool) -> None:
+    denied = _acl("pa", PREFIXED, WRITE, PermissionType.DENY)
+    cache = _answers(PAY, denied, default=default)[0].of_type(TOPIC)
+    assert cache.masks_on("pay") == (ALLOWS[READ], DENIES[WRITE])
+    assert cache.masks_on("pax") == (0, DENIES[WRITE])
+    assert cache.masks_on("other") == (ALL_OPERATIONS if default else 0, 0)
+
+
+def test_each_entry_is_counted_with_its_text() -> None:
+    nested = [_acl("p", PREFIXED), _acl("po", PREFIXED)]
+    answers, kept = _answers(PAY, *nested)
+    hosts = ("*", APP[0])
+    opened = _counted(kept, lambda: answers.of_type(TOPIC))
+    assert opened == [1, TYPE_BYTES + getsizeof(hosts)]
+    assert _counted(kept, lambda: answers.on(TOPIC, "pox")) == [3, 2 * ENTRY_BYTES + _entry("pox")]
+    assert _counted(kept, lambda: answers.on(TOPIC, "poxy")) == [1, _entry("poxy")]
+    found = answers.on(TOPIC, "pay")
+    remembered = _counted(kept, lambda: answers.remember(TOPIC, "same", found))
+    assert remembered == [1, _entry("same")]
+    assert answers.verdicts[TOPIC] == dict.fromkeys(("pox", "poxy", "pay", "same"), found)
+
+
+def test_what_all_sessions_share_is_counted_once() -> None:
+    context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
+    kept = context._remembered
+    shared = context._combined(TOPIC, "other").size
+    first = _counted(kept, lambda: context.once(APP, TOPIC, "other"))
+    assert first == [2, shared + ENTRY_BYTES + _entry("other") - ENTRY_BYTES]
+    assert _counted(kept, lambda: context.once(APP, TOPIC, "others")) == [1, _entry("others")]
+    assert _counted(kept, lambda: context.session(APP)) == [0, bytes_of(APP)]
+
+
+def test_a_longer_name_than_a_topics_is_not_cached() -> None:
+    for name, is_kept in [(LONGEST, True), (LONGEST + "n", False)]:
+        answers, _ = _answers(PAY)
+        answers.on(TOPIC, name)
+        assert (name in answers.verdicts[TOPIC]) is is_kept
+        answers, _ = _answers(PAY)
+        answers.remember(TOPIC, name, verdicts_of(0))
+        assert (name in answers.verdicts[TOPIC]) is is_kept
+        context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
+        context.once(APP, TOPIC, name)
+        assert (name in context._acls_by_name[TOPIC]) is is_kept
+
+
+@pytest.mark.parametrize("stored", [PAY, _acl("pay", PREFIXED)])
+def test_one_entry_serves_all_names_that_no_pattern_begins_with(stored: Acl) -> None:
+    answers, kept = _answers(stored)
+    for number in range(NAMES_BEFORE_PREFIXES):
+        answers.on(TOPIC, f"{number:04}")
+    assert len(answers.verdicts[TOPIC]) == NAMES_BEFORE_PREFIXES
+    assert _counted(kept, lambda: answers.on(TOPIC, "othe")) == [1, _entry("othe")]
+    assert _counted(kept, lambda: answers.on(TOPIC, "pa"))[0] == 1
+    assert _counted(kept, lambda: answers.on(TOPIC, "none-of-these")) == [1, _entry("none")]
+    for number in range(100):
+        for name in (f"other-{number}", f"none-{number}"):
+            assert _counted(kept, lambda name=name: answers.on(TOPIC, name)) == [0, 0]
+            assert answers.on(TOPIC, name) == verdicts_of(0)
+    assert set(answers.verdicts[TOPIC]) == {
+        *(f"{number:04}" for number in range(NAMES_BEFORE_PREFIXES)),
+        "pa",
+    }
+    assert answers.on(TOPIC, "pay")[READ] is ALLOWED
+
+
+def test_one_entry_serves_all_names_of_a_super_user() -> None:
+    answers, kept = _answers(PAY, is_super_user=True)
+    assert _counted(kept, lambda: answers.on(TOPIC, "any"))[0] == 2
+    for name in ("pay", "other", ""):
+        assert _counted(kept, lambda name=name: answers.on(TOPIC, name)) == [0, 0]
+        assert answers.on(TOPIC, name) == verdicts_of(ALL_OPERATIONS)
+
+
+def test_a_change_drops_all_names_where_there_are_very_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session_cache, "_MOST_KEPT", 2)
+    few = dict.fromkeys(("a", "pay"), verdicts_of(0))
+    assert without_matched(few, [PAY]) == {"a": verdicts_of(0)}
+    assert without_matched(few | {"b": verdicts_of(0)}, [PAY]) == {}
+
+
+def test_sessions_of_one_request_each_are_not_cached() -> None:
+    context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
+    for user in range(50):
+        context.once(("10.0.0.1", f"User:{user}"), TOPIC, "pay")
+    assert context.sessions == {}
+    for _ in range(10):
+        found = context.once(APP, TOPIC, "pay")
+    assert context.sessions[APP].verdicts[TOPIC] == {"pay": found}
+    context.once(("10.0.0.1", "User:eve"), TOPIC, "more")
+    found = context.more(context.sessions[APP], APP, TOPIC, "more")
+    assert context.sessions[APP].verdicts[TOPIC]["more"] == found
+
+
+@pytest.mark.parametrize("super_users", [frozenset[str](), frozenset({"User:app"})])
+def test_any_is_not_the_type_of_a_resource(super_users: frozenset[str]) -> None:
+    config = AuthorizerConfig(super_users)
+    context = DecisionContext(AclIndex.of([PAY]), config, shut_by="")
+    for ask in (
+        lambda: context.once(APP, ResourceType.ANY, "pay"),
+        lambda: context.session(APP).on(ResourceType.ANY, "pay"),
+        lambda: context.decide(APP, READ, ResourceType.ANY, "pay"),
+    ):
+        with pytest.raises(
+            InvalidRequest, match=r"^a resource has one type: name it; ANY is for filters only$"
+        ):
+            ask()
+
+
+def test_a_change_of_acls_does_not_open_the_gate() -> None:
+    index = AclIndex.of([PAY])
+    shut = DecisionContext(index, AuthorizerConfig(), shut_by="too old")
+    assert shut.after(index, [PAY]).shut_by == "too old"
+
+
+def test_a_super_user_is_answered_before_and_after_a_change() -> None:
+    index = AclIndex.of([PAY])
+    context = DecisionContext(index, AuthorizerConfig(frozenset({"User:app"})), shut_by="")
+    for _ in range(3):
+        assert context.once(APP, TOPIC, "pay") == verdicts_of(ALL_OPERATIONS)
+        context = context.after(index, [PAY._replace(principal="User:eve")])
