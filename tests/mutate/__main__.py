@@ -34,9 +34,10 @@ SOURCES = (
 )
 CODE = (*SOURCES, "tests")
 KILLED = {1, 3}
-TIMED_OUT = {-24, 24, 36, 152, 255, -9}
+TIMED_OUT = {-24, 24, 36, 152, -9}
 SURVIVED = {0, 5, 33}
-"""As mutmut counts them: the tests went well, or no test runs the function."""
+"""As mutmut counts them: the tests went well, or no test runs the function. mutmut takes 255 for a
+change that timed out, but so ends a fork that could not run its tests: such a change is left."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
