@@ -210,13 +210,29 @@ def _outcome(folder: Path, group: Group) -> results.Outcome:
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         commit=_git("rev-parse", "--short", "HEAD"),
         code=_sum(f"{module}.py" for module in group.modules),
-        survivors=tuple(sorted(_survivor(folder, key) for key in left)),
+        survivors=tuple(sorted(_survivors(folder, left))),
     )
 
 
-def _survivor(folder: Path, key: str) -> results.Survivor:
-    shown = _mutmut(folder, "show", key).splitlines()
-    body = [line for line in shown if not line.startswith(("---", "+++", "# "))]
+def _survivors(folder: Path, keys: Sequence[str]) -> Iterable[results.Survivor]:
+    lines = (
+        "import sys",
+        "from mutmut.mutation.diff_apply import get_diff_for_mutant",
+        "for key in sys.argv[1:]: print(get_diff_for_mutant(key), end='\\0')",
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", "\n".join(lines), *keys],
+        cwd=folder,
+        env=_environment(folder),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return map(_survivor, keys, done.stdout.split("\0"))
+
+
+def _survivor(key: str, shown: str) -> results.Survivor:
+    body = [line for line in shown.splitlines() if not line.startswith(("---", "+++"))]
     was = " ".join(line[1:].strip() for line in body if line.startswith("-"))
     now = " ".join(line[1:].strip() for line in body if line.startswith("+"))
     function = key.rpartition("__mutmut_")[0].replace("xǁ", "").replace("ǁ", ".")
