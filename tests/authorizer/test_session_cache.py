@@ -9,6 +9,7 @@ import pytest
 
 from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import session_cache
+from authorizer.engine.buckets import FEW
 from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES
 from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
@@ -140,6 +141,14 @@ def test_one_entry_serves_all_names_of_a_super_user() -> None:
     for name in ("pay", "other", ""):
         assert _counted(kept, lambda name=name: answers.on(TOPIC, name)) == [0, 0]
         assert answers.on(TOPIC, name) == verdicts_of(ALL_OPERATIONS)
+
+
+def test_a_deny_among_many_acls_of_a_name_counts_by_type() -> None:
+    others = [PAY._replace(principal=f"User:{number}") for number in range(2 * FEW)]
+    deny = _acl("*", permission=PermissionType.DENY)
+    assert _answers(PAY, *others)[0].is_allowed_on_some(READ, TOPIC)
+    for wildcard in ([], [each._replace(resource_name="*") for each in others]):
+        assert not _answers(PAY, deny, *others, *wildcard)[0].is_allowed_on_some(READ, TOPIC)
 
 
 def test_a_change_drops_all_names_where_there_are_very_many(

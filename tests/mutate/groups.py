@@ -27,6 +27,7 @@ _DECISIONS: Final = (
     *_under(
         "tests/authorizer",
         "test_decide",
+        "test_buckets",
         "test_vectors",
         "test_index",
         "test_prefixes",

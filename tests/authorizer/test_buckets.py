@@ -1,0 +1,107 @@
+"""A bucket of many ACLs answers as one of few ACLs does, and as a list."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
+from authorizer.engine.buckets import FEW, Bucket, FewAcls, ManyAcls, bucket_of, masks_of
+from authorizer.engine.decide import ALLOWS, DENIES, sorted_in_pattern, subject
+from authorizer.kafka_version import KafkaVersion
+
+PRINCIPALS = ("User:*", *(f"User:{number}" for number in range(12)))
+HOSTS = ("*", "10.0.0.1", "10.0.0.2", "10.0.0.0/24", "no/block")
+ALL = [
+    Acl(ResourceType.TOPIC, "pay", PatternType.LITERAL, principal, host, operation, permission)
+    for principal in PRINCIPALS
+    for host in HOSTS
+    for operation in (Operation.READ, Operation.WRITE, Operation.ALL)
+    for permission in (PermissionType.ALLOW, PermissionType.DENY)
+]
+WHO = [
+    subject(host, *principals, kafka=kafka)
+    for host in ("10.0.0.1", "10.0.1.1")
+    for principals in (("User:1",), ("User:2", "User:3"), ("User:nobody",))
+    for kafka in KafkaVersion
+]
+
+
+def _check(bucket: Bucket, acls: list[Acl]) -> None:
+    bucket._check()
+    assert len(bucket) == len(acls)
+    assert sorted(bucket) == sorted(acls)
+    for who in WHO:
+        of_who = [acl for acl in acls if who.matches(acl)]
+        assert sorted(filter(who.matches, bucket.of(who))) == sorted(of_who)
+        if isinstance(bucket, ManyAcls):
+            assert len(bucket.of(who)) == len(of_who)
+        allowed = denied = 0
+        for acl in of_who:
+            if acl.permission_type is PermissionType.ALLOW:
+                allowed |= ALLOWS[acl.operation]
+            else:
+                denied |= DENIES[acl.operation]
+        assert bucket.masks(who) == masks_of(acls, who) == (allowed, denied)
+    for _ in range(2):
+        assert bucket.in_order() == sorted_in_pattern(acls)
+    assert all(acl in bucket for acl in acls)
+    others = [acl._replace(host="10.9.9.9") for acl in acls]
+    assert not any(each in bucket for each in (*others, "User:1", None))
+
+
+@pytest.mark.parametrize("count", [1, 2, FEW, FEW + 1, 200])
+def test_a_bucket_answers_as_a_list(count: int) -> None:
+    acls = random.sample(ALL, count)
+    bucket = bucket_of(list(acls))
+    assert isinstance(bucket, FewAcls if count <= FEW else ManyAcls)
+    _check(bucket, acls)
+
+
+@pytest.mark.parametrize("count", [1, FEW - 1, FEW, 100])
+def test_a_change_makes_another_bucket_and_leaves_the_first(count: int) -> None:
+    chosen = random.sample(ALL, count + 1)
+    acls, more = chosen[:-1], chosen[-1]
+    before = bucket_of(list(acls))
+    _check(before.adding(more), chosen)
+    _check(before, acls)
+    gone = random.choice(acls)
+    after = before.removing(gone)
+    rest = [acl for acl in acls if acl != gone]
+    if after is None:
+        assert not rest
+    else:
+        _check(after, rest)
+    _check(before, acls)
+
+
+def test_many_acls_of_one_principal_go_one_by_one_to_none() -> None:
+    acls = random.sample(ALL, FEW + 1)
+    bucket: Bucket | None = bucket_of(list(acls))
+    while acls:
+        assert bucket is not None
+        assert len(bucket) == len(acls)
+        bucket = bucket.removing(acls.pop())
+    assert bucket is None
+
+
+@pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: FEW + 1]])
+def test_a_small_bucket_with_a_repeated_acl_none_or_too_many_is_found_out(
+    twice: list[Acl],
+) -> None:
+    with pytest.raises(AssertionError, match=r"^an invariant of a small bucket is broken$"):
+        FewAcls(tuple(twice))._check()
+
+
+def test_a_large_bucket_with_a_repeated_or_misplaced_acl_is_found_out() -> None:
+    acls = ALL[: FEW + 1]
+    sound = bucket_of(acls)
+    assert isinstance(sound, ManyAcls)
+    twice = sound.adding(acls[0])
+    (key, found), *_ = sound._by_who.items()
+    misplaced = ManyAcls(sound._by_who.changed({("User:else", key[1]): found}))
+    empty = ManyAcls(sound._by_who.changed({key: ()}))
+    for broken in (twice, misplaced, empty):
+        with pytest.raises(AssertionError, match=r"^an invariant of a large bucket is broken$"):
+            broken._check()
