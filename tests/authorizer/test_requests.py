@@ -20,7 +20,7 @@ from authorizer import (
 from authorizer.api import Action
 from authorizer.interface import AuthorizationResults
 from authorizer.permissions.requests import each_allowed
-from authorizer.permissions.table import APIS
+from authorizer.permissions.table import APIS, CONSUMER, PRODUCER, PermissionStep
 from metalog.errors import InvalidRequest
 
 
@@ -165,3 +165,22 @@ def test_an_authorizer_that_leaves_out_an_answer_allows_nothing() -> None:
     mute.complete_initial_load()
     with pytest.raises(ValueError, match="shorter"):
         each_allowed(mute, RequestContext("User:x", "10.0.0.1"), asked)
+
+
+@pytest.mark.parametrize(
+    ("steps", "some"),
+    [
+        (PRODUCER, {("Metadata", "DESCRIBE TOPIC"), ("Produce", "WRITE TOPIC")}),
+        (CONSUMER, {("JoinGroup", "READ GROUP"), ("Fetch", "READ TOPIC")}),
+    ],
+)
+def test_the_steps_of_a_client_are_requests_with_what_they_need(
+    steps: Sequence[PermissionStep], some: set[tuple[str, str]]
+) -> None:
+    found = {
+        (step.api, f"{each.operation.name} {each.resource_type.name}")
+        for step in steps
+        for each in step.need.one_of
+    }
+    assert some <= found
+    assert {api for api, _ in found} <= {each.name for each in APIS}

@@ -180,10 +180,8 @@ def _common_end(first: Copy, second: Copy) -> int:
     end = min(first.end, second.end)
     lefts = dropwhile(lambda stamp: stamp.next_offset <= start, first.stamps)
     rights = dropwhile(lambda stamp: stamp.next_offset <= start, second.stamps)
-    has_matched = False
     for left, right in zip(lefts, rights, strict=False):
         if left == right:
-            has_matched = True
             continue
         if left.base_offset == right.base_offset and left.epoch == right.epoch:
             raise CorruptLog(
@@ -193,7 +191,7 @@ def _common_end(first: Copy, second: Copy) -> int:
             )
         end = min(left.base_offset, right.base_offset)
         break
-    if not has_matched and end == start and _epochs_differ_before(start, first, second):
+    if end == start and _epochs_differ_before(start, first, second):
         return start - 1
     return end
 

@@ -89,6 +89,30 @@ def test_a_log_that_begins_at_a_snapshot_agrees_below_it() -> None:
     assert agree([copy(1, 4), copy(2, 9, start=6, snap=6)], (1, 2, 3)).holders == (1,)
 
 
+def test_the_order_of_copies_does_not_matter() -> None:
+    assert proven(copy(2, 9, start=6, snap=6), copy(1, 9)) == 9
+    assert agree([copy(2, 9, start=6, snap=6), copy(1, 4)], (1, 2, 3)).holders == (0,)
+
+
+def test_a_proof_says_what_it_rests_on() -> None:
+    archive = copy(None, 9)._replace(name="archive", is_archive=True)
+    for copies, voters, committed, why in (
+        ([copy(1, 9), copy(2, 7)], (1, 2, 3), 7, "2 of 3 voters hold the same up to there"),
+        ([copy(1, 9), copy(2, 7)], (1, 2), 7, "2 of 2 voters hold the same up to there"),
+        (
+            [copy(1, 9), copy(2, 7), copy(3, 8)],
+            (1, 2, 3, 4, 5),
+            7,
+            "3 of 5 voters hold the same up to there",
+        ),
+        ([copy(1, 9, snap=3)], (1, 2, 3), 3, "a snapshot of node-1 ends there"),
+        ([copy(1, 5), archive], (1, 2, 3), 9, "archive is an archive"),
+        ([copy(1, 9)], (1, 2, 3), 0, "these are the folders of less than a majority of the voters"),
+        ([copy(1, 9), copy(2, 9)], (), 0, "the voters are unknown"),
+    ):
+        assert agree(copies, voters)[:2] == (committed, why)
+
+
 def test_other_records_in_one_epoch_are_damage() -> None:
     with pytest.raises(CorruptLog, match="offset 5: node-1 and node-2 hold other records"):
         proven(copy(1, 9), copy(2, 9, forks=(5, 1)))

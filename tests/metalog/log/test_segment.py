@@ -9,7 +9,7 @@ from metalog.log.continuity import Continuity
 from metalog.log.folder import segment
 from metalog.log.folder.layout import segment_name
 from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader
-from metalog.records.batch import Batch, assemble_batch, encode_batch
+from metalog.records.batch import LENGTH_END, MAX_BATCH_SIZE, Batch, assemble_batch, encode_batch
 from metalog.records.record import RawRecord
 from tests.support.disk.memory_disk import MemoryReadable
 from tests.support.kafka.cases import kafka_case
@@ -127,3 +127,54 @@ def test_sectors_that_never_came_to_the_disk_are_a_torn_tail(hole: slice, is_tor
     followed = torn + batch(2, 10)
     with pytest.raises(CorruptLog):
         list(SegmentReader(MemoryReadable(followed), "a.log", Continuity(0), may_be_torn=True))
+
+
+_LENGTH = slice(8, 12)
+
+
+def _torn_size(data: bytes) -> int:
+    """How many bytes are left out as a torn tail; 0 if the file is whole."""
+    reader = SegmentReader(MemoryReadable(data), "a.log", Continuity(0), may_be_torn=True)
+    list(reader)
+    return reader.torn_tail.size if reader.torn_tail else 0
+
+
+def _with_length(data: bytes, at: int, length: int) -> bytes:
+    return data[: at + 8] + length.to_bytes(4) + data[at + 12 :]
+
+
+@pytest.mark.parametrize("followers", [0, 1, 2])
+@pytest.mark.parametrize("bit", range(31))
+def test_no_bit_of_a_length_makes_a_whole_batch_a_torn_one(bit: int, followers: int) -> None:
+    before, last = batch(0, 50), batch(1, 100)
+    behind = b"".join(batch(2 + number, 100) for number in range(followers))
+    length = int.from_bytes(last[_LENGTH]) ^ 1 << bit
+    data = _with_length(before + last + behind, len(before), length)
+    with pytest.raises(CorruptLog) as error:
+        _torn_size(data)
+    assert (error.value.byte, error.value.offset) == (len(before), 1)
+    if LENGTH_END + length > len(data) - len(before) and LENGTH_END + length <= MAX_BATCH_SIZE:
+        assert f"a length of {LENGTH_END + length} bytes is wrong" in str(error.value)
+
+
+@pytest.mark.parametrize("length", [1 << 16, (1 << 20) - 7, 123_456])
+@pytest.mark.parametrize("first", [0, 1, (1 << 40) + 5])
+def test_a_wrong_length_does_not_hide_the_batches_behind_it(first: int, length: int) -> None:
+    """Even where the batch holds the next batch's offset itself, as data."""
+    record = RawRecord(0, 0, 0, None, b"-" * 9 + (first + 2).to_bytes(8) * 3 + b"-" * 9, ())
+    one, two = (assemble_batch(first + each, 1, 1000, [record]) for each in range(2))
+    three = assemble_batch(first + 2, 1, 1000, [record, record._replace(offset_delta=1)])
+    behind = encode_batch(assemble_batch(first + 4, 1, 1000, [record]))
+    start = encode_batch(one)
+    data = b"".join((start, encode_batch(two), encode_batch(three), behind))
+    damaged = MemoryReadable(_with_length(data, len(start), length))
+    with pytest.raises(CorruptLog, match="is wrong: a complete batch begins here") as error:
+        list(SegmentReader(damaged, "a.log", Continuity(first), may_be_torn=True))
+    assert (error.value.byte, error.value.offset) == (len(start), first + 1)
+
+
+def test_a_batch_that_was_cut_is_a_torn_tail_wherever_it_was_cut() -> None:
+    before, last = batch(0, 50), batch(1, 100)
+    for size in range(1, len(last)):
+        assert _torn_size(before + last[:size]) == size
+    assert _torn_size(before + last) == 0
