@@ -8,7 +8,8 @@ import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine.buckets import FEW, Bucket, FewAcls, ManyAcls, bucket_of, masks_of
-from authorizer.engine.decide import ALLOWS, DENIES, sorted_in_pattern, subject
+from authorizer.engine.decide import ALL_OPERATIONS, ALLOWS, DENIES, sorted_in_pattern, subject
+from authorizer.engine.resource_acls import ResourceAcls
 from authorizer.kafka_version import KafkaVersion
 
 PRINCIPALS = ("User:*", *(f"User:{number}" for number in range(12)))
@@ -84,6 +85,29 @@ def test_many_acls_of_one_principal_go_one_by_one_to_none() -> None:
         assert len(bucket) == len(acls)
         bucket = bucket.removing(acls.pop())
     assert bucket is None
+
+
+@pytest.mark.parametrize("counts", [(), (3,), (3, 20), (FEW + 9, 40), (5, FEW + 1, 60)])
+@pytest.mark.parametrize("default", [False, True])
+def test_the_acls_of_several_patterns_are_those_of_one_resource(
+    counts: tuple[int, ...], default: bool
+) -> None:
+    listed = [random.sample(ALL, count) for count in counts]
+    combined = ResourceAcls([bucket_of(list(acls)) for acls in listed], is_default_allow=default)
+    acls = [acl for each in listed for acl in each]
+    for who in WHO:
+        expected = masks_of(acls, who) if acls or not default else (ALL_OPERATIONS, 0)
+        assert combined.masks(who) == expected
+        if combined.principals is not None and combined.principals.isdisjoint(who.principals):
+            assert combined.everybody == expected
+
+
+def test_only_the_principals_of_few_acls_differ_from_everybody() -> None:
+    some = [acl for acl in ALL if acl.principal != "User:*"][:FEW]
+    few = ResourceAcls([bucket_of(some)], is_default_allow=False)
+    assert few.principals == {acl.principal for acl in some}
+    for acls in ([acl for acl in ALL if acl.principal == "User:*"][-3:], ALL[-90:]):
+        assert ResourceAcls([bucket_of(acls)], is_default_allow=False).principals is None
 
 
 @pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: FEW + 1]])

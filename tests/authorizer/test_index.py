@@ -9,10 +9,12 @@ import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import buckets, prefixes
-from authorizer.engine.decide import subject
+from authorizer.engine.decide import concerns, decision_order, subject
+from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
+from metalog.host_block import client_address, host_block
 from metalog.ids import Uuid
 from tests.support.worlds import spec
 
@@ -204,3 +206,73 @@ def test_a_filter_lists_what_it_matches_of_all_in_the_same_order(seed: int) -> N
         )
         listed = [acl for acl in writer.index.acls() if wanted.matches(acl)]
         assert writer.index.acls(wanted) == tuple(listed)
+
+
+def test_the_acls_that_match_a_question_are_those_that_the_scan_finds() -> None:
+    names = ("", "a", "ab", "abc", "b", "*")
+    acls = [
+        Acl(ResourceType.TOPIC, name, pattern_type, principal, host, operation, permission)
+        for name in names
+        for pattern_type in (PatternType.LITERAL, PatternType.PREFIXED)
+        for principal in ("User:a", "User:*")
+        for host in ("*", "10.0.0.0/8")
+        for operation in (Operation.READ, Operation.ALL)
+        for permission in (PermissionType.ALLOW, PermissionType.DENY)
+    ]
+    chosen = random.sample(acls, 60)
+    index = AclIndex.of(chosen)
+    for kafka, name, operation in product(
+        KafkaVersion, ("a", "abcd", "*", "c"), (Operation.READ, Operation.DESCRIBE)
+    ):
+        who = subject("10.1.1.1", "User:a", kafka=kafka)
+        found = index.matching(who, operation, ResourceType.TOPIC, name)
+        assert set(found) == {
+            acl
+            for acl in chosen
+            if _reaches(acl, name) and concerns(acl, operation) and who.matches(acl)
+        }
+        assert found == sorted(found, key=lambda acl: decision_order(acl, name))
+        assert index.matching(who, operation, ResourceType.GROUP, name) == []
+
+
+def _reaches(acl: Acl, name: str) -> bool:
+    if acl.pattern_type is PatternType.PREFIXED:
+        return name.startswith(acl.resource_name)
+    return acl.resource_name in (name, "*")
+
+
+def test_blocks_around_an_address_are_found_from_the_narrowest_on() -> None:
+    hosts = ("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "10.1.2.3/32", "11.0.0.0/8", "::/0")
+    blocks = HostBlocks.of(hosts)
+    address = client_address("10.1.2.4")
+    assert address is not None
+    found = [blocks.narrowest(address)]
+    while found[-1] is not None:
+        found.append(blocks.next_around(found[-1]))
+    assert found == [host_block(host) for host in ("10.1.2.0/24", "10.1.0.0/16", "10.0.0.0/8", "")]
+    nowhere = client_address("12.0.0.1")
+    assert nowhere is not None
+    assert blocks.narrowest(nowhere) is None
+
+
+def test_a_name_is_in_the_part_that_is_replaced_when_it_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prefixes, "CHUNK", 2)
+    acls = [_literal(f"{number:03}") for number in range(0, 60, 2)]
+    names = AclIndex.of(acls).literals(ResourceType.TOPIC).names
+    assert len(names.chunks) > 3
+    for number in range(0, 60, 2):
+        assert f"{number:03}" in names.chunk_of(f"{number:03}")
+
+
+def _literal(name: str) -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        name,
+        PatternType.LITERAL,
+        "User:a",
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
