@@ -200,20 +200,19 @@ class AclIndex:
         bucket: Bucket | None,
         *,
         is_added: bool,
-        names: SortedDict[str, Bucket] | None,
+        is_only: bool,
         blocks: HostBlocks,
     ) -> AclIndex:
         """This index with ``acl`` added or removed; ``bucket`` is its pattern's new bucket.
 
-        ``names`` are all names of the kind if a pattern was added or removed, else None. ``blocks``
-        are all blocks.
+        ``is_only``: its pattern has no other ACL. ``blocks`` are all blocks.
         """
         code, name = acl.resource_type, acl.resource_name
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
         before = kinds[code]
         patterns = PatternBuckets(
             before.buckets.changed({name: bucket}),
-            before.names if names is None else before.names.updated(name, names),
+            before.names.updated(name, is_added=is_added) if is_only else before.names,
         )
         kinds = kinds.copy()
         kinds[code] = patterns
@@ -356,9 +355,8 @@ class IndexWriter:
             return index
         after = bucket_of([acl]) if before is None else before.adding(acl)
         buckets[acl.resource_name] = after
-        names = buckets if before is None else None
         blocks = index.blocks.changed(acl.host, is_added=True)
-        return index.changed(acl, after, is_added=True, names=names, blocks=blocks)
+        return index.changed(acl, after, is_added=True, is_only=before is None, blocks=blocks)
 
     def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
         extra = self._extra_ids.pop(acl, 0)
@@ -372,9 +370,8 @@ class IndexWriter:
             del buckets[acl.resource_name]
         else:
             buckets[acl.resource_name] = after
-        names = buckets if after is None else None
         blocks = index.blocks.changed(acl.host, is_added=False)
-        return index.changed(acl, after, is_added=False, names=names, blocks=blocks)
+        return index.changed(acl, after, is_added=False, is_only=after is None, blocks=blocks)
 
     def _buckets_of(self, acl: Acl) -> SortedDict[str, Bucket]:
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed

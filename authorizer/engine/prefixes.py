@@ -11,15 +11,13 @@ ACLs.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from sortedcontainers import SortedDict
-
-CHUNK: Final = 256
+CHUNK: Final = 128
 
 Value = TypeVar("Value")
 
@@ -99,27 +97,26 @@ class SortedNames:
         """The one of ``chunks`` in which ``name`` is, or would be."""
         return self._chunks[bisect_right(self._firsts, name) - 1]
 
-    def updated(self, name: str, names: SortedDict[str, Any]) -> SortedNames:
-        """The set after ``name`` was added to or removed from ``names``."""
+    def updated(self, name: str, *, is_added: bool) -> SortedNames:
+        """The set with ``name`` added, which is not in it, or removed, which is in it."""
         length, counts = len(name), dict(self._counts)
-        counts[length] = counts.get(length, 0) + (1 if name in names else -1)
+        counts[length] = counts.get(length, 0) + (1 if is_added else -1)
         if not counts[length]:
             del counts[length]
         at = bisect_right(self._firsts, name) - 1
-        start = self._firsts[at]
-        end = self._firsts[at + 1] if at + 1 < len(self._firsts) else None
-        chunk = list(names.irange(start, end, inclusive=(True, False)))
-        if not chunk and len(self._chunks) > 1:
-            firsts = self._firsts[:at] + self._firsts[at + 1 :]
-            chunks = self._chunks[:at] + self._chunks[at + 1 :]
-            return SortedNames(["", *firsts[1:]], chunks, counts)
-        parts = [chunk] if len(chunk) <= 2 * CHUNK else [chunk[:CHUNK], chunk[CHUNK:]]
-        firsts = [start, *(part[0] for part in parts[1:])]
-        return SortedNames(
-            self._firsts[:at] + firsts + self._firsts[at + 1 :],
-            self._chunks[:at] + parts + self._chunks[at + 1 :],
-            counts,
-        )
+        chunk = self._chunks[at].copy()
+        if is_added:
+            insort(chunk, name)
+        else:
+            del chunk[bisect_left(chunk, name)]
+        if 0 < len(chunk) <= 2 * CHUNK:
+            chunks = self._chunks.copy()
+            chunks[at] = chunk
+            return SortedNames(self._firsts, chunks, counts)
+        parts = [part for part in (chunk[:CHUNK], chunk[CHUNK:]) if part]
+        firsts = [*self._firsts[:at], *(part[0] for part in parts), *self._firsts[at + 1 :]]
+        chunks = [*self._chunks[:at], *parts, *self._chunks[at + 1 :]]
+        return SortedNames(["", *firsts[1:]], chunks or [[]], counts)
 
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``; it links to all shorter ones."""
@@ -132,7 +129,12 @@ class SortedNames:
             nearest = self._chunks[at - 1][-1]
         else:
             return None
-        prefix: Prefix | None = self._prefixes.get(nearest) or self._prefix(nearest)
+        prefix = self._prefixes.get(nearest)
+        if prefix is None:
+            shortest = self._lengths[0]
+            if name[:shortest] != nearest[:shortest]:
+                return None
+            prefix = self._prefix(nearest)
         while prefix is not None and not name.startswith(prefix.name):
             prefix = prefix.shorter
         return prefix

@@ -109,7 +109,7 @@ def watched(seed: int, steps: int, reads: int) -> int:
     said = [_said_by(frozenset(image.values())) for image in images]
     authorizer = StandardAuthorizer()
     authorizer.complete_initial_load()
-    published = 0
+    published, is_over = 0, False
     wrong: list[object] = []
     asked = [0] * READERS
     everybody_is_here = threading.Barrier(READERS + 1)
@@ -117,7 +117,7 @@ def watched(seed: int, steps: int, reads: int) -> int:
     def read(reader: int) -> None:
         choose = random.Random(reader)
         everybody_is_here.wait()
-        while published < steps:
+        while not is_over:
             question = int(choose.random() * QUESTIONS)
             first = published
             answer = _ask(authorizer, question)
@@ -139,7 +139,7 @@ def watched(seed: int, steps: int, reads: int) -> int:
             while sum(asked) < number * reads and any(each.is_alive() for each in readers):
                 time.sleep(0)
     finally:
-        published = steps
+        is_over = True
         for reader in readers:
             reader.join()
         sys.setswitchinterval(before)
