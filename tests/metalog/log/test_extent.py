@@ -11,6 +11,7 @@ import pytest
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Loading, Ready, feed
 from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.extent import LogExtent, beyond
 from metalog.log.folder.single_file import SegmentLog
 from metalog.records.batch import Batch
 from metalog_spark.history.archive import Logs
@@ -213,3 +214,20 @@ def test_the_pipeline_knows_nothing_of_what_comes_after(tmp_path: Path) -> None:
     assert isinstance(last, LogHole)
     assert last.is_damage
     assert "to 573, which are missing" in last.why
+
+
+@pytest.mark.parametrize(
+    ("is_certain", "lost"),
+    [(True, "are missing from the log"), (False, "are missing, or never reached the disk")],
+)
+def test_what_a_file_shows_beyond_the_end_is_named_with_what_to_do(
+    is_certain: bool, lost: str
+) -> None:
+    extents = [LogExtent(end, f"{end}.file", is_certain) for end in (7, 9, 8)]
+    extents.append(LogExtent(99, "another", not is_certain))
+    error = beyond(extents, 5, is_certain=is_certain)
+    assert error is not None
+    assert (error.file, error.problem) == ("9.file", f"it shows records 5 to 8, which {lost}")
+    assert error.advice == "take the log from another copy"
+    assert beyond(extents, 9, is_certain=is_certain) is None
+    assert beyond([], 0, is_certain=is_certain) is None

@@ -8,7 +8,7 @@ from metalog.errors import CorruptLog
 from metalog.log.continuity import Continuity
 from metalog.log.folder import segment
 from metalog.log.folder.layout import segment_name
-from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader
+from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader, TornTail
 from metalog.records.batch import LENGTH_END, MAX_BATCH_SIZE, Batch, assemble_batch, encode_batch
 from metalog.records.record import RawRecord
 from tests.support.disk.memory_disk import MemoryReadable
@@ -178,3 +178,9 @@ def test_a_batch_that_was_cut_is_a_torn_tail_wherever_it_was_cut() -> None:
     for size in range(1, len(last)):
         assert _torn_size(before + last[:size]) == size
     assert _torn_size(before + last) == 0
+
+
+def test_a_torn_tail_says_where_it_is_and_how_long() -> None:
+    said = "byte 5: skipped 7 bytes of an incomplete or damaged last batch"
+    assert str(TornTail("a.log", 5, 7, 9)) == f"a.log, offset 9, {said}"
+    assert str(TornTail("a.log", 5, 7, None)) == f"a.log, {said}"

@@ -324,18 +324,11 @@ def test_a_batch_larger_than_kafkas_is_refused_and_nothing_fenced(tmp_path: Path
     log.append(epoch, [(ace(1), 0)])
 
 
-def test_an_older_epoch_and_an_unclaimed_log_are_fenced(tmp_path: Path) -> None:
+def test_an_older_epoch_is_fenced(tmp_path: Path) -> None:
     log = WritableDirectoryLog(formatted(tmp_path / "d"))
-    with pytest.raises(LogFenced, match="not claimed"):
-        log.append(1, [(ace(1), 0)])
     epoch = log.claim()
     with pytest.raises(LogFenced, match="epoch 0 is over"):
         log.append(epoch - 1, [(ace(1), 0)])
-    log.close()
-    with pytest.raises(LogFenced, match="closed"):
-        log.append(epoch, [(ace(1), 0)])
-    with pytest.raises(LogFenced):
-        log.claim()
 
 
 def test_a_failed_write_or_sync_fences_for_good(tmp_path: Path) -> None:
@@ -395,3 +388,25 @@ def test_what_a_killed_writer_left_is_gone_with_the_next_claim(tmp_path: Path) -
     log.claim()
     log.close()
     assert {path.name for path in partition.glob("*part*")} - {"partition.metadata"} == set(KEPT)
+
+
+def test_a_log_is_claimed_once_and_written_until_it_is_closed(tmp_path: Path) -> None:
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    with pytest.raises(LogFenced, match=r": not claimed$"):
+        log.append(1, [(ace(1), 0)])
+    epoch = log.claim()
+    with pytest.raises(LogFenced, match=r": claimed already$"):
+        log.claim()
+    log.poll(0)
+    ends = [log.append(epoch, [(ace(number), 0)]) for number in (1, 2)]
+    events = log.poll(0)
+    assert [event.offset for event in events if isinstance(event, HighWatermark)] == ends
+    appended = [event.batch for event in events if isinstance(event, Appended)]
+    assert [batch.messages() for batch in appended] == [[ace(1)], [ace(2)]]
+    start, end, in_epoch, high_watermark, why = log.bounds()
+    assert (start, end, high_watermark) == (0, ends[-1], ends[-1])
+    assert (in_epoch, why) == (epoch, "written here alone")
+    log.close()
+    for refused in (lambda: log.claim(), lambda: log.append(epoch, [(ace(3), 0)])):
+        with pytest.raises(LogFenced, match=r": closed$"):
+            refused()
