@@ -76,7 +76,7 @@ def parts_in_order(
 
 
 Entropy = Callable[[int], bytes]
-"""A function that returns so many random bytes."""
+"""A source of random bytes: called with a number, it returns that many bytes."""
 
 
 def random_uuid(entropy: Entropy) -> Uuid:

@@ -1,7 +1,7 @@
-"""Formats the folder of a node that is its own quorum, for programs.
+"""Formats the log folder of a new node that is the only voter of its quorum, for programs.
 
-``metalog format`` is kafka-storage's whole interface; both use ``formatting``. This module must
-not know what is written to the log later.
+The verb ``metalog format`` has all options of ``kafka-storage format``; both use ``formatting``.
+This module must not know what is written to the log later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from snapshot.initial_features import initial_features
 
 
 def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_FILES) -> None:
-    """Make ``directory`` the ``metadata.log.dir`` of a new node, which is its own quorum.
+    """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum.
 
     ``metalog.open_writable_log`` opens it then.
 

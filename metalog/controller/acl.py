@@ -40,8 +40,8 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""Each filter lists all its matches, so many filters with the same matches would fill the memory.
-"""
+"""The most ACLs in the answers to one request. Each filter's answer lists all its matches, so many
+filters with the same matches could fill the memory."""
 _TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(

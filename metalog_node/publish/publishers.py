@@ -53,12 +53,12 @@ class CredentialsPublisher:
 
 
 class OutOfTheCollector:
-    """Freezes ACLs that came after the load, so that no full garbage collection walks them.
+    """Calls ``gc.freeze`` for ACLs that came after the load: no full collection visits them then.
 
-    Over 100,000 ACLs such a collection stops every thread for 130 ms (see ``metalog.gc_pause``).
-    Garbage among the new objects is collected first, because frozen garbage is never freed. A
-    connection that closes later is a cycle, which a freeze keeps too. So a freeze waits for many
-    objects: ACLs that come and go never cause it.
+    A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
+    ``metalog.gc_pause``). Frozen garbage is never freed, so garbage is collected before. Objects
+    that refer to each other, as those of an open connection do, could never be freed either. So
+    ``freeze`` is called only when there are many new objects, not for ACLs that come and go.
     """
 
     def __init__(self) -> None:

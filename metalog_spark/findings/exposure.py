@@ -267,7 +267,11 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
             if first is None or second is None:
                 continue
             if principal in (first.principal, second.principal):
-                advice = _PART if first == second else "give the two to two principals"
+                advice = (
+                    _PART
+                    if first == second
+                    else "let two different principals have these two rights"
+                )
                 finding = Finding(Severity.ERROR, said, first, by=second, advice=advice)
                 yield _row("toxic-pair", principal, finding, uses)
 
@@ -320,7 +324,7 @@ def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> It
     for principal in sorted({*config.super_users, *seen}):
         use, data = seen.get(principal, (Use(), 0))
         if data:
-            said = "a super user reads or writes topics, and nothing holds it back"
+            said = "a super user reads or writes topics; no ACL can limit it"
             severity, advice = Severity.WARNING, _OWN_ACLS
         elif use.requests:
             said, severity, advice = "a super user at work", Severity.INFO, _FEW

@@ -251,8 +251,8 @@ def losing(unseen: Iterable[Asker], proposed: Iterable[Acl], config: AuthorizerC
 
 
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
-    """The parts of ``acl`` that let a producer start, each with a rank: a lower one allows less
-    else."""
+    """Narrower ACLs, each of which still lets a producer start, with a rank: an ACL with a lower
+    rank allows less beyond that."""
     if acl.resource_type is ResourceType.CLUSTER:
         yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
         return

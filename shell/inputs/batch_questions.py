@@ -11,16 +11,13 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from shell.arguments.question import read_audit_line, read_request, text_of
 from shell.output.output import Output
 from shell.tasks.questions import ParsedQuestion, QuestionGroup
-
-if TYPE_CHECKING:
-    pass
 
 _NAMED: Final = 20
 _LINES_A_LOOK: Final = 1000
@@ -102,13 +99,13 @@ def read_json_line(text: str) -> ParsedQuestion:
     try:
         request = loads(text, object_pairs_hook=_once)
     except JSONDecodeError as error:
-        raise InvalidRequest(f"no JSON: {error.msg}") from None
+        raise InvalidRequest(f"this is not JSON: {error.msg}") from None
     except (RecursionError, ValueError) as error:
         is_deep = isinstance(error, RecursionError)
         said = "nested too deeply" if is_deep else "a number of too many digits"
-        raise InvalidRequest(f"no JSON: {said}") from None
+        raise InvalidRequest(f"this is not JSON: {said}") from None
     if not isinstance(request, dict):
-        raise InvalidRequest("no JSON object")
+        raise InvalidRequest("this is not a JSON object")
     return read_request(request)
 
 

@@ -315,5 +315,7 @@ def test_what_cannot_be_read_or_held_stops_it(
     with pytest.raises(InvalidTarget, match="more than a node of ZooKeeper holds"):
         opened(url).create([acl("t", f"User:{'x' * 300}{number}") for number in range(3000)])
     client.create("/kafka-acl/Topic/t", b'{"version":1', makepath=True)
-    with pytest.raises(Exception, match=f"{url}/kafka-acl/Topic/t, line 1, column 13: no JSON"):
+    with pytest.raises(
+        Exception, match=f"{url}/kafka-acl/Topic/t, line 1, column 13: this is not JSON"
+    ):
         opened(url).state()

@@ -340,7 +340,7 @@ def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
     done = run("can", "@demo", "--requests", "-", "--json", stdin="\n".join(lines))
     assert done.returncode == 2
     assert [line.count('"ALLOWED"') for line in done.stdout.splitlines()] == [1, 0]
-    assert done.stderr.startswith("metalog: stdin, line 2: no JSON: ")
+    assert done.stderr.startswith("metalog: stdin, line 2: this is not JSON: ")
     assert done.stderr.count("\n") == 1
 
 

@@ -219,7 +219,7 @@ def test_a_number_of_too_many_digits_is_no_question(answer: Any, tmp_path: Path)
     (tmp_path / "asked.jsonl").write_text('{"principal": "User:a", "host": ' + "9" * 5001 + "}\n")
     code, _, err = answer("can", "@demo", "--requests", str(tmp_path / "asked.jsonl"))
     assert code == 2
-    assert "line 1: no JSON: a number of too many digits" in err
+    assert "line 1: this is not JSON: a number of too many digits" in err
 
 
 def test_a_key_of_a_request_in_another_case_is_refused(answer: Any, tmp_path: Path) -> None:

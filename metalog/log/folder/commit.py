@@ -197,6 +197,6 @@ def _common_end(first: Copy, second: Copy) -> int:
 
 
 def _epochs_differ_before(offset: int, first: Copy, second: Copy) -> bool:
-    """Whether one copy has another leader's record there than the other's snapshot."""
+    """Whether the record before ``offset`` has different leader epochs in the two copies."""
     epochs = first.epoch_before(offset), second.epoch_before(offset)
     return None not in epochs and epochs[0] != epochs[1]

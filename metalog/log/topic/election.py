@@ -27,7 +27,8 @@ SESSION_TIMEOUT_MS: Final = 6_000
 """After this time without a sign of the owner its partition goes to another node: the minimum of a
 Kafka broker by default (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
-"""How soon the others learn of it."""
+"""How often a node tells the broker that it is alive. The broker answers with news of the group, so
+this is also how soon a node learns that another one has left."""
 ASIDE_S: Final = 1.0
 """How long a node that resigned leaves the election to the others."""
 _POLL_S: Final = 0.1
@@ -110,7 +111,7 @@ class TopicCandidacy:
             consumer.close()
 
     def _stand_aside(self, consumer: Any) -> None:
-        """Wait so long that the others get the partition."""
+        """Wait until the broker has given the partition to another node."""
         until_s = time.monotonic() + ASIDE_S
         while time.monotonic() < until_s and not self._is_closing.is_set():
             self._poll(consumer)

@@ -32,8 +32,8 @@ MIN_MESSAGE_BYTES: Final = 1_000_000
 MAX_RECORD_BYTES: Final = 900_000
 """The largest value; the rest of the message needs space too."""
 _MARKER: Final = 1
-"""The offset of a transaction's end marker. If the log is longer than the append and this marker
-make it, another writer has claimed it, and its records must not be skipped."""
+"""A transaction's end marker takes one offset. If the log's end is further than the append and its
+marker, another writer has begun, and its records must not be skipped."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",

@@ -23,10 +23,13 @@ _STRICT: Final = ssl.VERIFY_X509_STRICT
 """A check that Python 3.13 switches on: it refuses a CA certificate without key usage. Java accepts
 one."""
 _NO_PKCS12: Final = (
-    "no PKCS12 keystore with a private key and its certificate, or ssl.keystore.password is wrong"
+    "no PKCS12 keystore with a private key and its certificate was found, or"
+    " ssl.keystore.password is wrong"
 )
-_NO_IDENTITY: Final = "no private key with its own certificate in PEM, or ssl.key.password is wrong"
-_NO_CERTIFICATES: Final = "no certificate in PEM"
+_NO_IDENTITY: Final = (
+    "no private key with its certificate in PEM format was found, or ssl.key.password is wrong"
+)
+_NO_CERTIFICATES: Final = "no certificate in PEM format was found"
 
 
 class Security(NamedTuple):

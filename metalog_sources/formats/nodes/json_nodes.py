@@ -149,4 +149,4 @@ class _Reader:
         self.skip()
 
     def _wrong(self, problem: str) -> InvalidRequest:
-        return fault(self.position(), f"no JSON: {problem}")
+        return fault(self.position(), f"this is not JSON: {problem}")

@@ -101,7 +101,7 @@ def test_names_are_checked_unless_told_otherwise() -> None:
                 "ssl.keystore.certificate.chain": "secret",
             },
             "ssl.keystore.*: the certificates or the key cannot be used: no private key with its "
-            "own certificate in PEM, or ssl.key.password is wrong",
+            "certificate in PEM format was found, or ssl.key.password is wrong",
         ),
     ],
 )

@@ -279,11 +279,14 @@ def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
     ("text", "said"),
     [
         (LINE + "\n" + LINE.replace("host", ""), None),
-        (f"{LINE}\n{LINE[:-1]},}}", 'a, line 2, column 93: no JSON: a key is missing, in "quotes"'),
+        (
+            f"{LINE}\n{LINE[:-1]},}}",
+            'a, line 2, column 93: this is not JSON: a key is missing, in "quotes"',
+        ),
         (LINE.replace('"READ"', '"REED"'), "unknown operation 'REED'; did you mean READ?"),
         (LINE.replace('"t"', '"\\ud800"'), "half a surrogate pair"),
-        (LINE.replace('"t"', '"t'), "no JSON: "),
-        (LINE[:-1], "a, line 1, column 92: no JSON: , or } is missing"),
+        (LINE.replace('"t"', '"t'), "this is not JSON: "),
+        (LINE[:-1], "a, line 1, column 92: this is not JSON: , or } is missing"),
         ("[" * 40, "nested more than 32 deep"),
         ('{"version":1,"acls":[]}', "ACLs as ZooKeeper holds them"),
     ],
