@@ -22,9 +22,9 @@ REMEMBERED_BYTES = 1 << 27
 names, and may make them long."""
 ENTRY_BYTES: Final = 110
 """About the bytes of a cached decision without its text, in CPython 3.11."""
-OFTEN = 4
+OFTEN = 8
 """The admission threshold: a session is cached after so many requests, because adding it takes as
-long as so many decisions from the ACLs of a name."""
+long, about, as its cache saves in so many."""
 MOST_OFTEN: Final = 64
 """The highest admission threshold, which doubles each time the cache is emptied: there are then
 more sessions than fit, and those with the most requests should stay."""

@@ -279,18 +279,20 @@ class SessionAnswers:
         self.verdicts: list[dict[str, Verdicts]] = [NO_VERDICTS] * _RESOURCE_TYPES
 
     def on(self, resource_type: ResourceType, name: str) -> Verdicts:
-        return self.of_type(resource_type).on(name)
+        cache = self._caches.get(resource_type) or self._open(resource_type)
+        return cache.on(name)
 
     def of_type(self, resource_type: ResourceType) -> SessionCache:
-        cache = self._caches.get(resource_type)
-        if cache is None:
-            refuse_any(resource_type)
-            basis = self._basis
-            who = basis.acls.with_blocks(subject(*self._identity, kafka=basis.kafka))
-            verdicts = self._names_of(resource_type)
-            cache = SessionCache(basis, resource_type, who, self.is_super_user, verdicts)
-            basis.remembered.count(1, TYPE_BYTES + getsizeof(who.hosts))
-            self._caches[resource_type] = cache
+        return self._caches.get(resource_type) or self._open(resource_type)
+
+    def _open(self, resource_type: ResourceType) -> SessionCache:
+        refuse_any(resource_type)
+        basis = self._basis
+        who = basis.acls.with_blocks(subject(*self._identity, kafka=basis.kafka))
+        verdicts = self._names_of(resource_type)
+        cache = SessionCache(basis, resource_type, who, self.is_super_user, verdicts)
+        basis.remembered.count(1, TYPE_BYTES + getsizeof(who.hosts))
+        self._caches[resource_type] = cache
         return cache
 
     def remember(self, resource_type: ResourceType, name: str, verdicts: Verdicts) -> None:
