@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
 from typing import Final
 
@@ -168,13 +168,16 @@ class AclIndex:
             self._listing = tuple(self._in_listed_buckets(ANY_ACL))
         return self._listing
 
-    def _in_listed_buckets(self, acl_filter: AclFilter) -> list[Acl]:
-        found: list[Acl] = []
+    def buckets_listed(self, acl_filter: AclFilter) -> Iterator[Bucket]:
+        """The buckets that may have an ACL that ``acl_filter`` matches, in the order of a
+        listing."""
         requested = acl_filter.pattern.resource_type
         for resource_type in ResourceType if requested is ResourceType.ANY else (requested,):
-            for bucket in self._listed(resource_type, acl_filter):
-                found += bucket.in_order()
-        return found
+            yield from self._listed(resource_type, acl_filter)
+
+    def _in_listed_buckets(self, acl_filter: AclFilter) -> list[Acl]:
+        buckets = self.buckets_listed(acl_filter)
+        return list(chain.from_iterable(bucket.in_order() for bucket in buckets))
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
         """The buckets that may match, in descending order of names, LITERAL first."""

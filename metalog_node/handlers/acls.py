@@ -90,8 +90,10 @@ def _writer(
     A listing that may have most of the ACLs is joined from cached parts.
     """
     index = services.acl_index
-    if index is None or wanted.pattern.name is not None:
+    if index is None:
         return lambda: listed.written(version, authorizer.acls(wanted))
+    if wanted.pattern.name is not None:
+        return lambda: listed.written_by_name(version, wanted, index())
     listing = listed.Listing(version, wanted)
     return lambda: listing.written(index())
 

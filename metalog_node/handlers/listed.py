@@ -8,7 +8,7 @@ This module must not know the caller, nor how long a response stays valid.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
@@ -54,6 +54,13 @@ def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
     return _pieces(version, len(resources), resources)
 
 
+def written_by_name(version: int, wanted: AclFilter, index: AclIndex) -> list[bytes]:
+    """As ``written``, for a ``wanted`` with a resource name; the ACLs of a resource with many are
+    in any order, because sorting them would block all threads."""
+    part = _part_of(version, wanted, index.buckets_listed(wanted))
+    return _pieces(version, part.resources, [part.data])
+
+
 class _Part(NamedTuple):
     resources: int
     data: bytes
@@ -65,10 +72,9 @@ class Listing:
 
     def __init__(self, version: int, wanted: AclFilter) -> None:
         self._version = version
-        self._wanted = wanted
         resource_type = wanted.pattern.resource_type
         types = list(ResourceType) if resource_type is ResourceType.ANY else [resource_type]
-        self._parts = ListedParts(self._part, types)
+        self._parts = ListedParts(partial(_part_of, version, wanted), types)
 
     def written(self, index: AclIndex) -> list[bytes]:
         """As the function ``written``; the ACLs of a resource with many are in any order."""
@@ -76,15 +82,16 @@ class Listing:
         resources = sum(part.resources for part in parts)
         return _pieces(self._version, resources, [part.data for part in parts])
 
-    def _part(self, buckets: list[Bucket]) -> _Part:
-        written, wanted = [], self._wanted
-        for bucket in buckets:
-            acls: Iterable[Acl] = bucket.in_order() if type(bucket) is FewAcls else bucket
-            if wanted != ANY_ACL:
-                acls = filter(wanted.matches, acls)
-            for _, listed in groupby(acls, _PATTERN_TYPE):
-                written.append(_resource_bytes(self._version, list(listed)))
-        return _Part(len(written), b"".join(written))
+
+def _part_of(version: int, wanted: AclFilter, buckets: Iterable[Bucket]) -> _Part:
+    written = []
+    for bucket in buckets:
+        acls: Iterable[Acl] = bucket.in_order() if type(bucket) is FewAcls else bucket
+        if wanted != ANY_ACL:
+            acls = filter(wanted.matches, acls)
+        for _, listed in groupby(acls, _PATTERN_TYPE):
+            written.append(_resource_bytes(version, list(listed)))
+    return _Part(len(written), b"".join(written))
 
 
 def pattern_type_field(version: int, acl: Acl) -> dict[str, int]:

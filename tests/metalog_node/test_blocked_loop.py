@@ -30,6 +30,7 @@ from metalog_node.node import Node
 from tests.support.disk.written_log import formatted
 from tests.support.node.blocked_loop import ticking
 from tests.support.node.running import BOTH_ROLES
+from tests.support.node.scraping import probing
 from tests.support.wire.hostile_requests import Shape, has_arrays, hostile, request
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
@@ -99,11 +100,15 @@ def sent(address: Address, data: bytes, answers: int) -> int:
 @pytest.mark.parametrize("super_users", ["User:nobody", "User:ANONYMOUS"])
 def test_no_request_of_any_api_holds_the_loop(tmp_path: Path, super_users: str) -> None:
     """For a client without rights, and for one with all rights, which matters only for admitted
-    requests."""
+    requests. The probes answer meanwhile."""
     formatted(tmp_path)
-    properties = {"metadata.log.dir": str(tmp_path), "super.users": super_users}
+    properties = {
+        "metadata.log.dir": str(tmp_path),
+        "super.users": super_users,
+        "metrics.listener": "http://127.0.0.1:0",
+    }
     held, too_long = {}, {}
-    with ticking({**BOTH_ROLES, **properties}) as (node, ticks):
+    with ticking({**BOTH_ROLES, **properties}) as (node, ticks), probing(node.watch_address):
         node.replica.submit_creations(list(map(acl, range(ACLS)))).result(60)
         for listener, key, api in every_api():
             for what, body in hostile(key, api, api.versions.most, data_of(key)):

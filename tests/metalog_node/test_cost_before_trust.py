@@ -1,6 +1,6 @@
-"""The cost of one byte from a client before its login, in memory and log lines, for every API. The
-test counts and does not time: docs/formats/node.md has the bounds, ``test_blocked_loop`` the
-CPU."""
+"""The cost of one byte of a request, in memory, log lines and CPU, for every API: before the login,
+without rights, and with all rights. docs/formats/node.md has the bounds, that of CPU ten times
+what was measured; ``test_blocked_loop`` has the time for which the event loop is blocked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from time import process_time
 from typing import NamedTuple
 
 import pytest
@@ -40,7 +41,7 @@ from tests.support.wire.hostile_requests import hostile
 
 LISTENER = Listener("CLIENT", "127.0.0.1", 9092, SecurityProtocol.PLAINTEXT, False)
 APIS = {**apis_of(is_controllers=True), **apis_of(is_controllers=False)}
-FEW = 300
+FEW, MANY = 300, 3_000
 CREATE_ACLS = 30
 
 
@@ -54,6 +55,8 @@ class Bound(NamedTuple):
     memory_beside: int
     letters_a_byte: int
     letters_beside: int
+    cpu_us_a_byte: int
+    cpu_ms_beside: int
 
     def holds(self, cost: Cost, size: int) -> bool:
         return (
@@ -61,11 +64,15 @@ class Bound(NamedTuple):
             and cost.log <= self.letters_a_byte * size + self.letters_beside
         )
 
+    def holds_cpu(self, cpu_s: float, size: int) -> bool:
+        return cpu_s * 1e6 <= self.cpu_us_a_byte * size + self.cpu_ms_beside * 1_000
+
 
 PAGE = (REPOSITORY / "docs" / "formats" / "node.md").read_text()
 STATED = re.compile(
     r"(\d+) bytes of memory a byte plus (\d+); "
-    r"(\d+) characters in the node's log a byte plus (\d+)"
+    r"(\d+) characters in the node's log a byte plus (\d+); "
+    r"(\d+) µs of CPU a byte plus (\d+) ms"
 )
 [_stated] = STATED.findall(PAGE)
 BOUND = Bound(*map(int, _stated))
@@ -79,14 +86,14 @@ class Letters(logging.Handler):
             self.written += len(record.getMessage()) + 1
 
 
-def small(api: HandledApi) -> HandledApi:
-    return api._replace(most_elements=min(api.most_elements, FEW))
+def small(api: HandledApi, most: int) -> HandledApi:
+    return api._replace(most_elements=min(api.most_elements, most))
 
 
-def bodies(key: int) -> Iterator[tuple[str, bytes]]:
+def bodies(key: int, most: int = FEW) -> Iterator[tuple[str, bytes]]:
     data: dict[str, bytes] = {}
     if key == ENVELOPE:
-        inner = dict(hostile(CREATE_ACLS, small(APIS[CREATE_ACLS]), 3, {}))["many items"]
+        inner = dict(hostile(CREATE_ACLS, small(APIS[CREATE_ACLS], most), 3, {}))["many items"]
         sealed = seal(0, inner, KafkaPrincipal("User", "ANONYMOUS"), bytes([127, 0, 0, 1]))
         data = {
             "request_data": inner,
@@ -94,7 +101,7 @@ def bodies(key: int) -> Iterator[tuple[str, bytes]]:
             "client_host_address": bytes([127, 0, 0, 1]),
         }
     api = APIS[key]
-    for what, body in hostile(key, small(api), api.versions.most, data):
+    for what, body in hostile(key, small(api, most), api.versions.most, data):
         if not what.startswith("too "):
             yield what, body
 
@@ -134,6 +141,24 @@ def test_a_byte_of_any_request_costs_no_more_than_the_page_says(
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("principal", ["User:stranger", "User:admin"])
+def test_a_byte_of_a_long_request_takes_no_more_cpu_than_the_page_says(
+    tmp_path: Path, principal: str
+) -> None:
+    """With so many elements that work in proportion to their square would be far above the
+    bound."""
+    authorizer = StandardAuthorizer.configured({"super.users": "User:admin"})
+    costly = {}
+    with services_of(tmp_path, authorizer, LISTENER) as services:
+        for key in APIS:
+            for what, body in bodies(key, MANY):
+                cpu_s = min(cpu_of(answered, services, key, body, principal) for _ in range(2))
+                if not BOUND.holds_cpu(cpu_s, len(body)):
+                    costly[APIS[key].name, what] = cpu_s * 1e6 / len(body)
+    assert not costly
+
+
+@pytest.mark.once
 def test_a_byte_before_the_login_costs_no_more_than_the_page_says(letters: Letters) -> None:
     """Tries every API, and login requests of the largest size. The reason for a closed connection
     is one line, and ``RefusalLog`` bounds these."""
@@ -150,8 +175,9 @@ def test_a_byte_before_the_login_costs_no_more_than_the_page_says(letters: Lette
                 )
                 received(connected(), frame)
                 cost = measured(letters, received, connected(), frame)
-                if not BOUND.holds(cost, len(frame)):
-                    costly[key, version, body[:1]] = cost
+                cpu_s = min(cpu_of(received, connected(), frame) for _ in range(2))
+                if not (BOUND.holds(cost, len(frame)) and BOUND.holds_cpu(cpu_s, len(frame))):
+                    costly[key, version, body[:1]] = cost, cpu_s
     assert not costly
 
 
@@ -183,6 +209,13 @@ def measured(letters: Letters, work: Callable[..., object], *arguments: object) 
     finally:
         tracemalloc.stop()
     return Cost(peak, letters.written)
+
+
+def cpu_of(work: Callable[..., object], *arguments: object) -> float:
+    """Seconds, of all threads of this process."""
+    started = process_time()
+    work(*arguments)
+    return process_time() - started
 
 
 @pytest.fixture

@@ -1,10 +1,13 @@
 """The effect of a change of ACLs on decisions, without a specification. A further DENY allows
 nothing more. A removed ALLOW allows nothing more, unless resources without ACLs are open. The order
-of loading and other names for principals change nothing."""
+of loading changes nothing, nor do other principals, names of resources or addresses, if the same
+ones are equal, and the same ones prefixes, as before."""
 
 from __future__ import annotations
 
+from ipaddress import AddressValueError, IPv4Address
 from random import Random
+from typing import TypeVar
 
 from authorizer import Acl, Action, PermissionType, RequestContext, StandardAuthorizer
 from authorizer.api import ResourcePattern
@@ -12,7 +15,13 @@ from authorizer.trace import Question
 from tests.prove.promise import Promise
 from tests.support.worlds.small_world import random_acl, random_question
 
+Asked = TypeVar("Asked", Acl, Question)
+
 WORLDS, QUESTIONS, ACLS = 40, 12, 12
+DEFAULT_HOST = "10.0.0.1"
+OTHER_NETWORK = 0xC6_33_64_55
+OTHER_LETTERS = str.maketrans({"a": "é", "b": ".", "A": "a", "-": "😀"})
+"""Each letter has one of its own; ``*``, which has a meaning, keeps its own."""
 OTHER_NAMES = {"User:a": "User:zoë", "User:b": "User:a:b", "Group:a": "Group:b"}
 
 
@@ -37,14 +46,36 @@ def unit(seed: int) -> int:
         shuffled = random.sample(acls, len(acls))
         assert answers(shuffled, asked, everyone=everyone, kafka=kafka) == before, (seed, acls)
 
-        renamed = [each._replace(principal=other(each.principal)) for each in acls]
-        as_others = [each._replace(principal=other(each.principal)) for each in asked]
-        assert answers(renamed, as_others, everyone=everyone, kafka=kafka) == before, (seed, acls)
-    return WORLDS * QUESTIONS * 4
+        for renamed in (with_other_principal, with_other_name, with_other_address):
+            after = answers(
+                list(map(renamed, acls)), list(map(renamed, asked)), everyone=everyone, kafka=kafka
+            )
+            assert after == before, (seed, acls, renamed.__name__)
+    return WORLDS * QUESTIONS * 6
 
 
-def other(principal: str) -> str:
-    return OTHER_NAMES.get(principal, principal)
+def with_other_principal(each: Asked) -> Asked:
+    return each._replace(principal=OTHER_NAMES.get(each.principal, each.principal))
+
+
+def with_other_name(each: Asked) -> Asked:
+    return each._replace(resource_name=each.resource_name.translate(OTHER_LETTERS))
+
+
+def with_other_address(each: Asked) -> Asked:
+    return each._replace(host=moved(each.host or DEFAULT_HOST))
+
+
+def moved(host: str) -> str:
+    """Another network's address or block, if ``host`` is one of IPv4; the bits that a block does
+    not look at stay."""
+    address, slash, length = host.partition("/")
+    try:
+        number = int(IPv4Address(address))
+    except AddressValueError:
+        return host
+    unmasked = 32 - min(int(length or 32), 32)
+    return f"{IPv4Address(number ^ (OTHER_NETWORK >> unmasked << unmasked))}{slash}{length}"
 
 
 def answers(acls: list[Acl], asked: list[Question], *, everyone: bool, kafka: str) -> set[int]:
@@ -56,7 +87,7 @@ def answers(acls: list[Acl], asked: list[Question], *, everyone: bool, kafka: st
 
 def is_allowed(authorizer: StandardAuthorizer, asked: Question) -> bool:
     return authorizer.is_allowed(
-        RequestContext(asked.principal, asked.host or "10.0.0.1"),
+        RequestContext(asked.principal, asked.host or DEFAULT_HOST),
         Action(asked.operation, ResourcePattern(asked.resource_type, asked.resource_name)),
     )
 

@@ -5,7 +5,10 @@ This module must not know what they should say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -31,3 +34,24 @@ def got(address: object, path: str) -> tuple[int, str]:
     except HTTPError as refused:
         with refused:
             return refused.code, refused.read().decode()
+
+
+@contextmanager
+def probing(address: object, every_s: float = 0.05) -> Iterator[None]:
+    """Asks both probes again and again; at the end, each answer must have been that the node is
+    alive and ready."""
+    done = Event()
+
+    def probe() -> list[tuple[int, str]]:
+        answers = []
+        while not done.wait(every_s) or not answers:
+            answers += [got(address, "/healthz"), got(address, "/readyz")]
+        return answers
+
+    with ThreadPoolExecutor(1) as threads:
+        probes = threads.submit(probe)
+        try:
+            yield
+        finally:
+            done.set()
+        assert {status for status, _ in probes.result()} == {200}, probes.result()[-2:]
