@@ -31,7 +31,9 @@ def test_one_additional_principal_is_not_taken_for_a_list_of_letters() -> None:
         RequestContext("User:a", "10.0.0.1", additional_principals="Group:b")
 
 
-@pytest.mark.parametrize("value", [ACTION, CONTEXT, topic("payments")])
+@pytest.mark.parametrize(
+    "value", [ACTION, CONTEXT, topic("payments"), KafkaPrincipal("User", "payments")]
+)
 def test_values_are_compared_by_value_and_pickled(value: object) -> None:
     again = pickle.loads(pickle.dumps(value))
     assert again == value
