@@ -31,6 +31,7 @@ _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
 """The longest password: it fits, with the longest name, into a frame before a login."""
 _SHOWN: Final = 100
+_ABOVE_LONG: Final = 1 << 63
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (
     "ssl.truststore.location",
@@ -164,7 +165,8 @@ def max_connections(properties: LocatedProperties, listener: Listener) -> int | 
 
 
 def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -> int:
-    if not re.fullmatch(r"\s*\+?[0-9]{1,18}\s*", text) or int(text) < least:
+    is_number = re.fullmatch(r"\s*\+?[0-9]{1,19}\s*", text)
+    if is_number is None or not least <= int(text) < _ABOVE_LONG:
         raise properties.wrong(key, f"give a whole number from {least} on")
     return int(text)
 

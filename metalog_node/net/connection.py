@@ -38,7 +38,7 @@ BEFORE_LOGIN_BYTES: Final = 8 << 10
 _HEAD_BYTES: Final = 8
 
 _OF_A_CONNECTION: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
-_ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
+_ILLEGAL_SASL_STATE: Final = KafkaErrorCode(ErrorCode.ILLEGAL_SASL_STATE)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _SHOWN: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
@@ -48,6 +48,8 @@ _STRANGERS: Final = {
 }
 """The messages for other protocols, by their first bytes."""
 _LIFETIME_SINCE: Final = 1
+_MOST_LIFETIME_MS: Final = 10**15
+"""About 30,000 years: no answer tells of a longer session."""
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _NO_SOFTWARE_NAME: Final = "unknown"
 """The software name of a client whose request version has no field for it."""
@@ -188,6 +190,8 @@ class ServerConnection:
             own = {API_VERSIONS: self._spoken[API_VERSIONS]}
             refusal = ErrorCode.UNSUPPORTED_VERSION
             return framed(versions_payload(0, refusal, own, None, head.correlation_id))
+        if self._login is not None:
+            return self._versions_amid_login(head)
         code = self._why_not_sent(read_request(frame).body)
         if code is not ErrorCode.NONE:
             return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
@@ -195,6 +199,15 @@ class ServerConnection:
             head.version, code, self._spoken, self._features(), head.correlation_id
         )
         return framed(payload)
+
+    def _versions_amid_login(self, head: RequestHeader) -> bytes:
+        """As in Kafka, the login has failed: after SaslHandshake only SaslAuthenticate may come."""
+        self.is_over = True
+        self.failed_login = LoginRefused(
+            self._mechanism, "ApiVersions was requested amid the login"
+        )
+        refusal = ErrorCode.ILLEGAL_SASL_STATE
+        return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))
 
     def _why_not_sent(self, body: Body) -> ErrorCode:
         """Which cluster and node the client means is checked as in Kafka 4.4: on brokers'
@@ -253,7 +266,9 @@ class ServerConnection:
             return _answered(request, answer)
         fields: dict[str, object] = {}
         if request.head.version >= _LIFETIME_SINCE and self._login is None:
-            fields["session_lifetime"] = timedelta(milliseconds=self._session_ms())
+            fields["session_lifetime"] = timedelta(
+                milliseconds=min(self._session_ms(), _MOST_LIFETIME_MS)
+            )
         answer = declared(
             error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token, **fields
         )

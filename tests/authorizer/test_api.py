@@ -31,6 +31,12 @@ def test_one_additional_principal_is_not_taken_for_a_list_of_letters() -> None:
         RequestContext("User:a", "10.0.0.1", additional_principals="Group:b")
 
 
+def test_principals_are_equal_by_type_and_name() -> None:
+    principal = KafkaPrincipal("User", "a")
+    assert principal == KafkaPrincipal("User", "a")
+    assert principal not in (KafkaPrincipal("Group", "a"), KafkaPrincipal("User", "b"))
+
+
 @pytest.mark.parametrize(
     "value", [ACTION, CONTEXT, topic("payments"), KafkaPrincipal("User", "payments")]
 )

@@ -217,7 +217,13 @@ def test_a_listeners_own_limits(tmp_path: Path) -> None:
     assert config.max_connections_of == {"SASL_SSL": 3}
     assert config.sasl["SASL_SSL"].sessions_ms == {"SCRAM-SHA-256": 5000, "SCRAM-SHA-512": 7000}
     assert configured(tmp_path).sasl["SASL_SSL"].sessions_ms == {}
-    for wrong in ("connections.max.reauth.ms=-1", f"{own}.max.connections=0"):
+    longest = configured(tmp_path, f"connections.max.reauth.ms={(1 << 63) - 1}")
+    assert set(longest.sasl["SASL_SSL"].sessions_ms.values()) == {(1 << 63) - 1}
+    for wrong in (
+        "connections.max.reauth.ms=-1",
+        f"connections.max.reauth.ms={1 << 63}",
+        f"{own}.max.connections=0",
+    ):
         with pytest.raises(ConfigException, match="give a whole number from"):
             configured(tmp_path, wrong)
 

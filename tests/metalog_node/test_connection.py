@@ -372,6 +372,27 @@ def test_before_its_login_a_client_is_told_versions_whomever_it_means() -> None:
     assert int(read_response(answer[4:], response_type(18, 5)).error_code) == 0
 
 
+@pytest.mark.parametrize(("name", "version"), [("  ", "1"), ("c", ""), ("c", "-1")])
+def test_a_client_with_a_bad_name_of_its_software_can_try_again(name: str, version: str) -> None:
+    """As in Kafka (KIP-511)."""
+    connection = server(with_login=True)
+    body = request_type(18, 4)(client_software_name=name, client_software_version=version)
+    [answer] = connection.receive(framed(write_request(body, 7, "c")))
+    assert isinstance(answer, bytes)
+    told = read_response(answer[4:], response_type(18, 4))
+    assert (int(told.error_code), told.api_keys) == (42, ())
+    session = ClientSession("test", SaslCredentials("PLAIN", NAME, PASSWORD), entropy=os.urandom)
+    joined(session, connection, cut=1 << 20)
+    assert connection.principal == KafkaPrincipal("User", NAME)
+
+
+@pytest.mark.parametrize("version", [2, (1 << 15) - 1])
+def test_an_unknown_version_of_saslhandshake_ends_the_connection(version: int) -> None:
+    asked = b"\x00\x11" + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff\x00\x05PLAIN"
+    with pytest.raises(InvalidRequest, match=f"API 17 is not known in version {version}"):
+        list(server(with_login=True).receive(framed(asked)))
+
+
 @pytest.mark.parametrize("cut", [1, 7, 1 << 20])
 def test_requests_come_out_in_order_with_all_their_bytes(cut: int) -> None:
     connection = server(with_login=False)

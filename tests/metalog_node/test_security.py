@@ -145,6 +145,69 @@ def test_a_client_without_a_certificate_is_refused_where_one_is_required(
         Connection(node.addresses["SSL"], settings)
 
 
+@pytest.mark.parametrize("wish", ["none", "requested"])
+def test_without_a_certificate_a_client_is_anonymous_where_none_is_required(
+    tmp_path: Path, server: Certified, wish: str
+) -> None:
+    formatted(tmp_path)
+    keys = {
+        "listeners": "SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "ssl.keystore.location": str(server.identity),
+        "ssl.truststore.location": str(server.authority),
+        "ssl.client.auth": wish,
+        "super.users": "User:ANONYMOUS",
+    }
+    with running_in(tmp_path, **keys) as node:
+        config = {
+            "bootstrap.servers": str(node.addresses["SSL"]),
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(server.authority),
+        }
+        assert authorized_operations(config) == 7
+
+
+@pytest.mark.parametrize(
+    ("wish", "has_certificate", "is_admitted"),
+    [("requested", False, True), ("required", False, False), ("required", True, True)],
+)
+def test_a_login_needs_a_certificate_too_where_the_listener_requires_one(
+    tmp_path: Path, server: Certified, wish: str, has_certificate: bool, is_admitted: bool
+) -> None:
+    """The principal is the login's, not the certificate's (KIP-684)."""
+    formatted(tmp_path)
+    plain = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    keys = {
+        "listeners": "SASL_SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{plain} user_alice="{PASSWORD}";',
+        "ssl.keystore.location": str(server.identity),
+        "ssl.truststore.location": str(server.authority),
+        "listener.name.sasl_ssl.ssl.client.auth": wish,
+        "super.users": "User:alice",
+    }
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{plain} username="alice" password="{PASSWORD}";',
+        "ssl.truststore.location": str(server.authority),
+        "ssl.truststore.type": "PEM",
+    }
+    if has_certificate:
+        client = certified(server.authority.parent, "/CN=bob")
+        settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(client.identity)}
+    with running_in(tmp_path, **keys) as node:
+        address = node.addresses["SASL_SSL"]
+        if not is_admitted:
+            with pytest.raises(InvalidRequest, match="it may want a certificate of the client"):
+                Connection(address, client_settings(settings))
+            return
+        cluster = ClusterClient([address], client_settings(settings))
+        allowed = cluster.authorized_operations()
+        cluster.close()
+        assert allowed is not None
+        assert Operation.ALTER in allowed
+
+
 def test_certificates_are_read_anew_when_asked(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, server: Certified
 ) -> None:

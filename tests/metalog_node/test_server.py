@@ -35,6 +35,7 @@ from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import REPOSITORY
 from tests.support.node.certificates import Certified, certified
 from tests.support.node.running import BOTH_ROLES, running_in
+from tests.support.node.scraping import scraped
 from tests.support.suite.waiting import eventually
 from tests.support.wire.admin_requests import describe
 
@@ -232,6 +233,34 @@ def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
 
     said_to_idle, answer, rest = asyncio.run(asked_while_it_stops())
     assert (said_to_idle, correlation_of(answer), rest) == (b"", 7, b"")
+
+
+def test_a_disabled_mechanism_is_refused_after_a_pause(serve: Callable[..., Any]) -> None:
+    delay = {"connection.failed.authentication.delay.ms": "400"}
+    with (
+        serve("SASL_PLAINTEXT", **delay) as node,
+        connected(node.addresses["SASL_PLAINTEXT"]) as client,
+    ):
+        hello = request_type(SASL_HANDSHAKE, 1)(mechanism="GSSAPI")
+        began = time.monotonic()
+        client.sendall(framed(write_request(hello, 1, "test")))
+        assert b"SCRAM-SHA-256" in client.recv(4096)
+        assert time.monotonic() - began >= 0.4
+        assert is_hung_up_on(client)
+
+
+def test_who_leaves_before_the_pause_ends_leaves_no_connection(serve: Callable[..., Any]) -> None:
+    delay = {"connection.failed.authentication.delay.ms": "400"}
+    watched = {"metrics.listener": "http://127.0.0.1:0"}
+    with serve("SASL_PLAINTEXT", **delay, **watched) as node:
+        with connected(node.addresses["SASL_PLAINTEXT"]) as client:
+            hello = request_type(SASL_HANDSHAKE, 1)(mechanism="GSSAPI")
+            client.sendall(framed(write_request(hello, 1, "test")))
+        failed = "metalog_authentication_failures_total", "SASL_PLAINTEXT"
+        assert eventually(lambda: scraped(node.watch_address).get(failed))
+        held = "metalog_connections", "SASL_PLAINTEXT"
+        assert eventually(lambda: scraped(node.watch_address)[held] == 0)
+        assert scraped(node.watch_address)[failed] == 1
 
 
 def test_a_refused_login_is_told_after_a_pause(serve: Callable[..., Any]) -> None:

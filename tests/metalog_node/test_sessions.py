@@ -15,7 +15,7 @@ from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import read_response, write_request
 from metalog.wire.schema import request_type, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node.auth.authentication import PLAIN, Logins
+from metalog_node.auth.authentication import PLAIN, LoginRefused, Logins
 from metalog_node.net.connection import QueuedRequest, ServerConnection
 
 HANDSHAKE, VERSIONS, DESCRIBE_ACLS, AUTHENTICATE = 17, 18, 29, 36
@@ -96,6 +96,16 @@ def test_a_login_is_told_how_long_it_holds() -> None:
     assert Client(3_000).log_in(version=0).error_code == 0
 
 
+def test_under_the_longest_limit_a_login_never_ends() -> None:
+    """Kafka takes any long; more than Python's longest timedelta ended every login."""
+    client = Client((1 << 63) - 1)
+    assert client.log_in().session_lifetime > timedelta(days=365_000)
+    client.now += 1e9
+    assert client.describe()
+    assert not client.log_in().error_code
+    assert client.describe()
+
+
 @pytest.mark.parametrize("version", [0, 2])
 def test_after_it_nothing_is_answered(version: int) -> None:
     """Also for a client too old to learn of the limit."""
@@ -153,10 +163,29 @@ def test_within_a_second_or_without_a_limit_nobody_logs_in_again() -> None:
     assert unlimited.describe()
 
 
-def test_amid_another_login_nothing_else_is_answered() -> None:
+@pytest.mark.parametrize("is_first", [True, False])
+def test_amid_a_login_nothing_else_is_answered(is_first: bool) -> None:
     client = Client(3_000)
-    client.log_in()
-    client.now += 2
+    if not is_first:
+        client.log_in()
+        client.now += 2
     client.ask(HANDSHAKE, 1, mechanism=PLAIN)
     with pytest.raises(Malformed, match="before the login"):
         client.describe()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("version", [0, 4])
+def test_versions_amid_a_login_end_it(is_first: bool, version: int) -> None:
+    """As in Kafka: SaslAuthenticate must follow SaslHandshake."""
+    client = Client(3_000)
+    if not is_first:
+        client.log_in()
+        client.now += 2
+    client.ask(HANDSHAKE, 1, mechanism=PLAIN)
+    software = {"client_software_name": "c", "client_software_version": "1"}
+    answer = client.ask(VERSIONS, version, **(software if version else {}))
+    assert answer.error_code == ILLEGAL_SASL_STATE
+    assert not answer.api_keys
+    assert client.server.is_over
+    assert isinstance(client.server.failed_login, LoginRefused)

@@ -295,6 +295,45 @@ def test_the_words_of_a_credential() -> None:
             parse_scram_line(f"SCRAM-SHA-256=[name=a,{bad}]")
 
 
+@pytest.mark.parametrize(
+    ("components", "iterations", "salt", "password"),
+    [
+        ("name=bob,password=my pass", 4096, None, "my pass"),
+        ('name="bob",password="my pass"', 4096, None, "my pass"),
+        ("name=bob,password=my pass,iterations=8192", 8192, None, "my pass"),
+        ('password=my pass,salt="N3E=",name=bob', 4096, b"7q", "my pass"),
+    ],
+)
+def test_the_components_of_a_credential(
+    components: str, iterations: int, salt: bytes | None, password: str
+) -> None:
+    for mechanism in ScramMechanism:
+        user = parse_scram_line(f"{mechanism.mechanism_name}=[{components}]")
+        assert user[:-1] == (mechanism, "bob", iterations, salt, password)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SCRAM-SHA-256",
+        "SCRAM-SHA-UNSUPPORTED=[name=a,password=p]",
+        "SCRAM-SHA-256=name=a,password=p",
+        "SCRAM-SHA-256=[name=a,password=p",
+        "SCRAM-SHA-256=name=a,password=p]",
+        "SCRAM-SHA-256=[password=p]",
+        "SCRAM-SHA-256=[name=a]",
+        "SCRAM-SHA-256=[name,password=p]",
+        'SCRAM-SHA-256=[name="",password=p]',
+        "SCRAM-SHA-256=[name=,password=p]",
+        "SCRAM-SHA-256=[name=a,password=p,unknown=something]",
+        'SCRAM-SHA-256=[name=a,saltedpassword="YCE="]',
+    ],
+)
+def test_what_kafka_refuses_as_a_credential_is_refused(line: str) -> None:
+    with pytest.raises(InvalidRequest):
+        parse_scram_line(line)
+
+
 def test_the_first_folder_holds_the_log_unless_another_is_named() -> None:
     config = node_config({**CONTROLLER, "log.dirs": "/a, /b"}, "f")
     assert config.metadata_dir == Path("/a")

@@ -168,6 +168,18 @@ def test_describing():
     ]
 
 
+@pytest.mark.parametrize("users", [None, []])
+def test_without_names_all_users_are_described(users):
+    found = describe_credentials(with_users("bob", "alice").scram, users)
+    assert list(found) == ["alice", "bob"]
+
+
+def test_no_change_has_no_results():
+    records, results = altered(with_users("alice"))
+    assert not records
+    assert not results
+
+
 def test_no_secret_in_a_repr():
     shown = repr(upsertion("alice"))
     assert "alice" in shown

@@ -155,6 +155,7 @@ def test_a_user_as_kafka_writes_it() -> None:
         (b"salt=", b"pepper="),
         (b",iterations=4096", b""),
         (b"=4096", b"=many"),
+        (b"=4096", b"=4096,a=test"),
         (b"JWNjhlu", b"!!!!"),
     ],
 )
