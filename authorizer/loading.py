@@ -53,7 +53,7 @@ def load_authorizer(
     if name == _IN_ZOOKEEPER:
         raise ConfigException(
             f"{CLASS_NAME}={name} keeps its ACLs in ZooKeeper (KIP-801); "
-            f"set it to {next(iter(OURS))}, which decides as it did"
+            f"set it to {next(iter(OURS))}, which decides like it"
         )
     authorizer = _made(class_named(OURS.get(name, name), CLASS_NAME))
     authorizer.configure(configs)

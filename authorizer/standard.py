@@ -278,7 +278,7 @@ class StandardAuthorizer(Authorizer):
 
     def _acl_mutator(self) -> AclMutator:
         if self._mutator is None:
-            raise NotController("nothing here can change ACLs: no log is open for writing")
+            raise NotController("ACLs cannot be changed here: no log is open for writing")
         return self._mutator
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:

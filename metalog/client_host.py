@@ -54,7 +54,7 @@ def host_text(packed: bytes) -> str:
     if len(packed) == 4:
         return ".".join([str(byte) for byte in packed])
     if len(packed) != 16:
-        raise InvalidRequest(f"an address of {len(packed)} bytes; 4 or 16 are one")
+        raise InvalidRequest(f"an address of {len(packed)} bytes, but an address has 4 or 16")
     return ":".join([f"{packed[at] << 8 | packed[at + 1]:x}" for at in range(0, 16, 2)])
 
 

@@ -33,7 +33,7 @@ def running(
         within_s: how long all listeners may take to open, in seconds.
 
     Raises:
-        LoadTimeout: the time is over; the message says why the log is not loaded yet.
+        LoadTimeout: the time limit passed; the message says why the log is not loaded yet.
         ConfigException: the configuration cannot be used.
         InvalidTarget: the node cannot be the only writer of its folder.
     """

@@ -219,9 +219,9 @@ class _Replay:
         self.doubts: list[LoadDoubt] = []
         self.is_bootstrap = False
 
-    def note_damage(self, error: CorruptLog, left: str = "stands before it") -> None:
-        """Note that ``error`` left only ``left`` to salvage."""
-        self.problems = [f"{without_advice(error)}; salvaged is what {left}"]
+    def note_damage(self, error: CorruptLog, left: str = "the part before it") -> None:
+        """Note that of the log with ``error`` only ``left`` was salvaged."""
+        self.problems = [f"{without_advice(error)}; salvaged: {left}"]
         self.doubts = [LoadDoubt(1, error)]
 
     def run(self, progress: Progress | None) -> Loader:
@@ -254,7 +254,7 @@ class _Replay:
         newest = next((base for base in candidates if base is not None), None)
         if damage is not None and newest is not None and self._salvage:
             fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
-            self.note_damage(fault, "can be read of it")
+            self.note_damage(fault, "its readable part")
             return self._loaded(newest, self._left)
         raise damage or self._nothing_reaches()
 

@@ -174,7 +174,7 @@ def _visible_files(
         elif is_whole:
             raise InvalidSource(
                 f"{path}: deeper than {_DEEPEST} nested folders; name a folder "
-                "further down, or take out the link that leads back"
+                "further down, or remove the link that leads back"
             )
 
 

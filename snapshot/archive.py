@@ -141,8 +141,8 @@ def _check_same_log(
         if is_same_cluster:
             return
         raise InvalidTarget(
-            f"{target}: nothing shows that this is its log, which begins at offset"
-            f" {log.bounds().start} and does not tell the cluster's id; use another folder"
+            f"{target}: it cannot be verified that this is its log, which begins at offset"
+            f" {log.bounds().start} and has no cluster id; use another folder"
         )
     theirs = next(_batches(log, last.base_offset, end), None)
     if theirs is None or batch_bytes(theirs) != batch_bytes(last):

@@ -105,8 +105,8 @@ def initial_features(
     level = wanted.pop(METADATA_VERSION, None)
     if level is not None and release is not None:
         raise InvalidRequest(
-            f"--release-version and --feature {METADATA_VERSION}={level} say it twice; leave"
-            " the second out"
+            f"--release-version and --feature {METADATA_VERSION}={level} set the same"
+            " level; leave the second out"
         )
     if level is None:
         level = (

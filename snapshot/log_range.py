@@ -35,7 +35,6 @@ def read_range(log: OpenedLog, start: int, end: int) -> Iterator[Appended | Gap]
         if reached >= end:
             return
     raise InvalidSource(
-        f"{log.path}: the log was truncated while it was read: what is between offsets "
-        f"{reached} and"
-        f" {end} is not there any more; retry"
+        f"{log.path}: the log was truncated while it was read: the records between offsets "
+        f"{reached} and {end} are gone; retry"
     )

@@ -24,7 +24,7 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     for batch in log.open_snapshot(id):
         if batch.epoch != id.epoch:
             raise CorruptSnapshot(
-                f"epoch {batch.epoch} in a snapshot whose name says {id.epoch}",
+                f"epoch {batch.epoch} in a snapshot of epoch {id.epoch}",
                 file=batch.file,
                 offset=batch.base_offset,
                 byte=batch.position,

@@ -279,9 +279,9 @@ def _unreadable(text: str) -> InvalidRequest:
             "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
         )
     if _member(_OF_OPERATIONS, verdict["operation"]) is None:
-        return InvalidRequest(f"the audit line's operation {verdict['operation']} is not known")
+        return InvalidRequest(f"the audit line's operation {verdict['operation']} is unknown")
     if _member(_OF_TYPES, verdict["type"]) is None:
-        return InvalidRequest(f"the audit line's resource type {verdict['type']} is not known")
+        return InvalidRequest(f"the audit line's resource type {verdict['type']} is unknown")
     return InvalidRequest(
         "the audit line's resource has no pattern type: LITERAL:… or PREFIXED:… was expected"
     )

@@ -160,4 +160,4 @@ def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
             if not isinstance(value, str):
                 raise InvalidRequest(f"row {number} of {name}: {value!r} is not text") from None
             if value not in known.get(name, (value,)):
-                raise InvalidRequest(f"row {number} of {name}: {value!r} is not known") from None
+                raise InvalidRequest(f"row {number} of {name}: {value!r} is unknown") from None

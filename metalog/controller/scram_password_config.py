@@ -55,7 +55,7 @@ def scram_password_config(properties: Mapping[str, object]) -> ScramPasswordConf
     """The settings in ``properties``; ``ConfigException`` names the key that cannot be used."""
     for key in properties:
         if key.startswith(_PREFIX) and key not in KEYS:
-            raise ConfigException(f"{key} is not known; there are {', '.join(KEYS)}")
+            raise ConfigException(f"{key} is unknown; known are {', '.join(KEYS)}")
     iterations = {each: _iterations(properties, key) for each, key in _ITERATIONS.items()}
     enabled = _enabled(properties)
     return ScramPasswordConfig(
@@ -80,7 +80,7 @@ def _enabled(properties: Mapping[str, object]) -> set[ScramMechanism]:
     for name in filter(None, map(str.strip, _text(properties, ENABLED_MECHANISMS).split(","))):
         if name not in _MECHANISMS:
             known = " and ".join(_MECHANISMS)
-            raise ConfigException(f"{ENABLED_MECHANISMS}: {name} is not known; there are {known}")
+            raise ConfigException(f"{ENABLED_MECHANISMS}: {name} is unknown; known are {known}")
         enabled.add(_MECHANISMS[name])
     return enabled
 

@@ -53,10 +53,10 @@ def transaction_batches(
     batches = list(_parted(records))
     if len(batches) > 1 and not has_transactions:
         raise InvalidRequest(
-            f"{counted(len(records), 'record is', 'records are')} more than a batch, and"
+            f"{counted(len(records), 'record does', 'records do')} not fit a batch, and"
             " metadata.version"
             f" {METADATA_VERSIONS.get(metadata_version, metadata_version)} has no transactions;"
-            f" raise it to {METADATA_VERSIONS[TRANSACTIONS_SINCE]}, or ask for less at a time"
+            f" raise it to {METADATA_VERSIONS[TRANSACTIONS_SINCE]}, or make fewer changes at a time"
         )
     return batches
 
@@ -67,14 +67,14 @@ def _parted(records: Records) -> Iterator[Records]:
         needed = len(encode_value(message, version)) + _RECORD_OVERHEAD
         if _BATCH_HEADER + needed > MAX_BATCH_BYTES:
             raise InvalidRequest(
-                f"a record of {needed:,} bytes, more than the {MAX_BATCH_BYTES:,} that Kafka reads"
+                f"a record of {needed:,} bytes; Kafka reads at most {MAX_BATCH_BYTES:,}"
             )
         total += needed
         if total > MAX_TRANSACTION_BYTES:
             raise InvalidRequest(
-                f"{counted(len(records), 'record is', 'records are')} more than the"
-                f" {MAX_TRANSACTION_BYTES:,} bytes of a"
-                " transaction; ask for less at a time"
+                f"{counted(len(records), 'record does', 'records do')} not fit the"
+                f" {MAX_TRANSACTION_BYTES:,} bytes of a transaction;"
+                " make fewer changes at a time"
             )
         if position - start == RECORDS_PER_BATCH or size + needed > MAX_BATCH_BYTES:
             yield records[start:position]

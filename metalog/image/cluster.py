@@ -207,7 +207,7 @@ def _features(
 
 def _change_of(field: str, value: int) -> bool | None:
     if value not in _YES_NO_OR_UNCHANGED:
-        raise CorruptLog(f"has {field} {value}, which is none of -1, 0, 1")
+        raise CorruptLog(f"has {field} {value}, which is not -1, 0 or 1")
     return _YES_NO_OR_UNCHANGED[value]
 
 

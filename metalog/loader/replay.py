@@ -332,8 +332,8 @@ class Loader:
             waiting_bytes += sum(batch.size for batch in self._transaction.batches)
         if waiting_bytes > self._buffer_limit:
             raise CorruptLog(
-                f"{waiting_bytes} bytes wait above the last stable offset, more than the"
-                f" {self._buffer_limit} that may",
+                f"{waiting_bytes} bytes wait above the last stable offset; the limit is"
+                f" {self._buffer_limit}",
                 offset=self._stable.offset,
                 advice="wait for the high-water mark, or raise buffer_limit",
             )

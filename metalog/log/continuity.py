@@ -38,7 +38,7 @@ class Continuity:
     def admit(self, batch: Batch) -> None:
         """Accept ``batch`` as the next one; ``CorruptLog`` if it cannot follow."""
         if batch.base_offset != self.next_offset and self.next_offset is not None:
-            raise _at(batch, f"offset {batch.base_offset} stands where {self.next_offset} must")
+            raise _at(batch, f"offset {batch.base_offset} where {self.next_offset} must")
         if batch.epoch != self.epoch:
             self._check_epoch(batch)
             self._check_checkpoint(batch)

@@ -38,7 +38,7 @@ def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterat
     ended: Batch | None = None
     for batch in batches:
         if epoch is not None and batch.epoch != epoch:
-            raise _fault(f"epoch {batch.epoch} in a snapshot whose name says {epoch}", batch)
+            raise _fault(f"epoch {batch.epoch} in a snapshot of epoch {epoch}", batch)
         _check_sequence(previous, batch)
         if ended is not None:
             raise _fault("records follow the footer of the snapshot", batch)

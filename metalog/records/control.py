@@ -54,7 +54,7 @@ def _why_no_message(key_version: int, kind: int) -> str:
     if key_version < 0:
         return f"a control record whose key has version {key_version}"
     name = _TRANSACTION_MARKERS.get(kind)
-    return f"a transaction marker ({name})" if name else f"control type {kind} is not known"
+    return f"a transaction marker ({name})" if name else f"control type {kind} is unknown"
 
 
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:

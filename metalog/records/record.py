@@ -164,7 +164,7 @@ def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
     end = body + size
     if size < SMALLEST - 1 or end > len(payload):
         left = len(payload) - body
-        raise MalformedRecord(f"a record of {size} bytes where {left} are left", index, at)
+        raise MalformedRecord(f"a record of {size} bytes, but only {left} are left", index, at)
     try:
         record, read_to = _read_body(payload[body:end])
     except UNREADABLE as error:
@@ -202,7 +202,7 @@ def _read_nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
         return None, at
     end = at + size
     if end > len(data):
-        raise ValueError(f"{size} bytes are announced where {len(data) - at} are left")
+        raise ValueError(f"{size} bytes are announced, but only {len(data) - at} are left")
     return data[at:end], end
 
 

@@ -82,7 +82,7 @@ def unseal(envelope: Body) -> Forwarded:
     """
     data = envelope.request_principal
     if data is None or data[:2] != _PRINCIPAL_VERSION:
-        raise PrincipalUnreadable("an Envelope's principal is in no form that is known here")
+        raise PrincipalUnreadable("an Envelope's principal has an unknown form")
     try:
         principal, _ = reader.read(DefaultPrincipalData, data, len(_PRINCIPAL_VERSION))
     except Malformed as error:
@@ -107,5 +107,5 @@ def sealed_answer(version: int, code: ErrorCode, response: bytes | None) -> Body
 def unsealed_answer(envelope: Body) -> ForwardedAnswer:
     code = int(envelope.error_code)
     if code == ErrorCode.NONE and envelope.response_data is None:
-        raise Malformed("an Envelope's answer holds neither an answer nor an error")
+        raise Malformed("the answer to an Envelope has neither a response nor an error")
     return ForwardedAnswer(code, envelope.response_data)

@@ -60,7 +60,7 @@ class FrameReader:
                 raise Malformed(
                     "it is an HTTP server, not a Kafka listener; check the port"
                     if is_http
-                    else f"a frame of {size} bytes, where at most {self.limit} are taken"
+                    else f"a frame of {size} bytes, but at most {self.limit} are accepted"
                 )
             if len(self._buffer) < begin + size:
                 break

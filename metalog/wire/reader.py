@@ -101,7 +101,7 @@ def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int)
     except UNREADABLE as error:
         raise Malformed(f"bytes that are not {declared.__name__}: {error}") from None
     if not 0 <= size <= len(data) - at:
-        raise Malformed(f"{size} items are announced where {len(data) - at} bytes are left")
+        raise Malformed(f"{size} items are announced, but only {len(data) - at} bytes are left")
     Elements(most_elements).take(size)
     return size
 
@@ -192,7 +192,7 @@ def _element_reader(
         name = "bytes"
     found = _FIXED.get(name) or _SIZED.get((name, is_flexible, is_nullable))
     if found is None:
-        raise NotImplementedError(f"a field of type {name} is not read here")
+        raise NotImplementedError(f"a field of type {name} is not supported here")
     return _simple(found)
 
 
@@ -248,7 +248,7 @@ def _slice(data: bytes, at: int, size: int) -> tuple[bytes | None, int]:
     if size == -1:
         return None, at
     if not 0 <= size <= len(data) - at:
-        raise IndexError(f"{size} bytes are announced where {len(data) - at} are left")
+        raise IndexError(f"{size} bytes are announced, but only {len(data) - at} are left")
     return data[at : at + size], at + size
 
 

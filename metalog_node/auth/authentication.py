@@ -126,7 +126,7 @@ class _Plain:
         try:
             authorization_id, user, password = token.decode().split("\0")
         except ValueError:
-            raise LoginRefused(PLAIN, "a token that RFC 4616 does not know") from None
+            raise LoginRefused(PLAIN, "a token that is not valid by RFC 4616") from None
         if authorization_id not in ("", user):
             raise LoginRefused(PLAIN, "the client asks to act as somebody else")
         if _is_too_long(user):
@@ -207,9 +207,9 @@ class _Scram:
         self._next = _nothing_more
         final = read_client_final(message)
         if final.channel_binding != client_first.gs2_header.encode():
-            raise ValueError("its channel binding is not that of its first message")
+            raise ValueError("its channel binding differs from its first message")
         if final.nonce != nonce:
-            raise ValueError("its nonce is not that of the exchange")
+            raise ValueError("its nonce differs from the exchange")
         text = ",".join((client_first.bare, server_first_message, final.without_proof)).encode()
         mechanism, (_, stored_key, server_key, _) = self._mechanism, credential
         is_proven = is_client_proof(mechanism, stored_key, final.proof, text)

@@ -236,7 +236,7 @@ class _Reading:
         if character in _SPECIAL:
             node = _NODES.get(character)
             if node is None:
-                raise InvalidRequest(f"{character} is where a character is expected")
+                raise InvalidRequest(f"{character} where a character is expected")
             return node
         return OneOf(self._cased(character.__eq__))
 

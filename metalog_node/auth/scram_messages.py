@@ -62,7 +62,7 @@ def read_client_first(message: str) -> ClientFirst:
     """
     found = _CLIENT_FIRST.fullmatch(message)
     if found is None:
-        raise ValueError("a first message that RFC 5802 does not know")
+        raise ValueError("a first message that is not valid by RFC 5802")
     extensions = dict(each.split("=", 1) for each in found["extensions"].split(",")[1:])
     return ClientFirst(
         found["gs2"],
@@ -82,7 +82,7 @@ def read_client_final(message: str) -> ClientFinal:
     """
     found = _CLIENT_FINAL.fullmatch(message)
     if found is None:
-        raise ValueError("a final message that RFC 5802 does not know")
+        raise ValueError("a final message that is not valid by RFC 5802")
     binding, proof = b64decode(found["binding"]), b64decode(found["proof"])
     return ClientFinal(binding, found["nonce"], proof, found["bare"])
 

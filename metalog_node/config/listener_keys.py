@@ -153,7 +153,7 @@ def _of_mechanism(
     own = f"listener.name.{name.lower()}.{key}"
     found, text = properties.of_listener(name, key)
     if text is not None and found != own:
-        raise properties.wrong(key, f"Kafka takes it with a listener's name alone; call it {own}")
+        raise properties.wrong(key, f"Kafka reads it only with a listener's name; write {own}")
     return own, text
 
 

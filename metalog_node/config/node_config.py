@@ -235,7 +235,7 @@ class _Reading:
             raise wrong(_CONTROLLER_NAMES, f"none of them is in {LISTENERS}")
         if roles == {"broker"}:
             if has_controllers:
-                raise wrong(LISTENERS, "a broker alone has no listener of controllers")
+                raise wrong(LISTENERS, "a node that is only a broker has no controller listener")
             if is_on_topic and not names:
                 why = "is missing; a broker forwards to that of the active node"
                 raise wrong(_CONTROLLER_NAMES, why)
@@ -251,7 +251,7 @@ class _Reading:
             if others:
                 raise located.wrong(
                     VOTERS,
-                    f"node {others[0]} votes too, and a node here is a quorum of its own; to "
+                    f"node {others[0]} is a voter too, but this node is a quorum of its own; to "
                     "follow that quorum set process.roles=broker",
                 )
             return ()

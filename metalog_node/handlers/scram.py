@@ -69,7 +69,7 @@ def check_salted(services: Services, question: IncomingRequest) -> None:
     """
     if question.request.body.upsertions and not services.passwords.config.takes_salted:
         raise SaltedPasswordsShut(
-            f"This node takes no salted passwords ({SALTED_ENABLE}=false): send the password "
+            f"Salted passwords are disabled ({SALTED_ENABLE}=false): send the password "
             "itself over TLS, by metalog passwd without --iterations"
         )
 

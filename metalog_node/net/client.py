@@ -52,14 +52,14 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
-"""How many bytes are read at once. asyncio buffers up to twice as many, and as many that a slow
-client has not taken yet."""
+"""The number of bytes in one read. asyncio buffers at most twice as many incoming bytes, and as
+many outgoing ones."""
 _PIECE: Final = 256 << 10
-"""How many bytes of a long answer are sent at once."""
+"""The number of bytes in one write of a long answer."""
 _LOGIN_S: Final = 15.0
-"""How long a client may take to log in, however much it sends."""
+"""The time limit of a login in seconds, however much the client sends."""
 _FAREWELL_S: Final = 5.0
-"""How long it may take to receive the last answer."""
+"""The time limit of a client to receive the last answer, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,19 +145,19 @@ class Client:
         self._account_for(reason)
 
     def _account_for(self, reason: str | None) -> None:
-        """Count a failed or unfinished login, and log ``reason``, or that it was not finished."""
+        """Count a failed or unfinished login, and log it with its ``reason``."""
         refused, name = self._connection.failed_login, self._context.listener.name
         if isinstance(refused, LoginRefused):
             self._context.metrics.count_failed_login(name)
             reason = f"login refused: {refused.reason}"
         elif refused is not None:
             self._context.metrics.count_unfinished_login(name)
-            reason = f"login put off: {refused}"
+            reason = f"login delayed: {refused}"
         elif self._connection.is_amid_login or (
             reason is not None and self._connection.principal is None
         ):
             self._context.metrics.count_unfinished_login(name)
-            reason = reason or "it hung up before its login was done"
+            reason = reason or "it disconnected before its login was complete"
         if reason is not None and not self._is_leaving:
             self._context.refusals.note(name, self._host, reason)
 

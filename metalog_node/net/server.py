@@ -164,7 +164,7 @@ class OpenListener:
             _log.debug("%s: %s: gone", name, host)
             return
         self._context.metrics.count_failed_login(name)
-        why = f"no TLS: {_text(error)}" if isinstance(error, OSError) else str(error)
+        why = f"not TLS: {_text(error)}" if isinstance(error, OSError) else str(error)
         self._context.refusals.note(name, host, why)
 
 

@@ -81,7 +81,7 @@ def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise fault(FilePosition(file, line), f"no CSV: {error}") from None
+            raise fault(FilePosition(file, line), f"not CSV: {error}") from None
         if row:
             yield FilePosition(file, line), row
         line = reader.line_num + 1

@@ -113,7 +113,7 @@ def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
 
 def write_json(document: Document) -> str:
     if document.owns:
-        raise InvalidRequest("JSON lines have no place for owns; write YAML")
+        raise InvalidRequest("JSON lines cannot express owns; write YAML")
     lines: list[dict[str, Any]] = []
     for acl, notes, _ in in_order(document.entries):
         kept = {key: note for key, note in zip(NOTE_KEYS, notes, strict=True) if note is not None}

@@ -135,7 +135,7 @@ def _read_acl(node: Node, principal: str) -> list[AclEntry]:
             else _choice(pattern_type, "patternType", _PATTERNS)
         )
     if "operation" in found and "operations" in found:
-        raise fault(node.position, "operation and operations are one thing; give operations")
+        raise fault(node.position, "operation and operations mean the same; keep operations")
     operations = found.get("operations") or _required(found, "operation", node)
     host = text_of(found["host"], "host") if "host" in found else WILDCARD
     permission = PermissionType.ALLOW

@@ -232,7 +232,7 @@ class ClusterStore:
     def _unread(self, unread: Mapping[str, int]) -> tuple[LoadDoubt, ...]:
         return tuple(
             LoadDoubt(
-                number, CorruptLog(f"an ACL cannot be read: {code} is not known", file=self.url)
+                number, CorruptLog(f"an ACL cannot be read: {code} is unknown", file=self.url)
             )
             for code, number in unread.items()
         )

@@ -240,7 +240,7 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
     if version != VERSION:
         raise fault(
             node.position,
-            f"a saved plan of version {version}, and this metalog takes version {VERSION}; make a "
+            f"a saved plan of version {version}, but this metalog reads version {VERSION}; make a "
             "new one with metalog plan --save",
         )
     found = fields_of(node, "a saved plan", (*_SAVED_KEYS, "proof"))
@@ -268,7 +268,7 @@ def _read_proof(node: Node) -> PlanProof:
         )
     cells = whole_number(text_of(found["cells"], "cells"))
     if cells is None:
-        raise fault(found["cells"].position, "cells is a whole number")
+        raise fault(found["cells"].position, "cells must be a whole number")
     claims = tuple(text_of(each, "onlyGain") for each in items_of(found["onlyGain"], "onlyGain"))
     return PlanProof(claims, cells)
 
@@ -276,7 +276,7 @@ def _read_proof(node: Node) -> PlanProof:
 def _read_boolean(node: Node, key: str) -> bool:
     text = text_of(node, key)
     if text not in ("true", "false"):
-        raise fault(node.position, f"{key} is {text}; it is true or false")
+        raise fault(node.position, f"{key} is {text}; write true or false")
     return text == "true"
 
 
@@ -305,7 +305,7 @@ def _read_acl(node: Node) -> Acl:
             PermissionType[words["permissionType"]],
         )
     except KeyError as error:
-        raise fault(node.position, f"no word of Kafka's ACLs: {error}") from None
+        raise fault(node.position, f"not a word of Kafka's ACLs: {error}") from None
 
 
 def _read_step(node: Node) -> PlanStep:

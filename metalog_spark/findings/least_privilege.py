@@ -115,7 +115,7 @@ def least_set(
     seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(
-            f"{seen.text()}, so what was done then is not known; narrow --from and --to, or "
+            f"{seen.text()}, so its requests are unknown; narrow --from and --to, or "
             f"accept it with --tolerate {tolerance(seen.missing)}"
         )
     config, today = used.config, used.today

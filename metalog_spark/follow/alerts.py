@@ -129,7 +129,7 @@ def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool)
         if topic
         else "give what is missing in a file of another name"
     )
-    said = f"{_first(first, lost)}; what was asked then is not known: {advice}"
+    said = f"{_first(first, lost)}; the requests of that time are unknown: {advice}"
     return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
 
 

@@ -48,7 +48,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
     check_it_follows(out, tables.contents, source, audit)
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
         raise InvalidTarget(
-            f"{out}: what was read into it is no longer known, since {_CHECKPOINT} in it is gone;"
+            f"{out}: its {_CHECKPOINT} is gone, so the position in the log is unknown;"
             " use another folder"
         )
     tables.state(**{FOLLOWED: _followed(source, audit)})
@@ -65,7 +65,7 @@ def check_it_follows(out: str, contents: CommittedState, source: str, audit: str
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
     if known is None and contents.places_of(contents.stored(REQUESTS.name, REQUESTS.within)):
-        raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
+        raise InvalidTarget(f"{out}: written by metalog pipeline build; follow into another folder")
     if known is not None and _followed(**known) != _followed(source, audit):
         raise InvalidTarget(
             f"{out}: follows --log {known['log']} --audit {known['audit']};"

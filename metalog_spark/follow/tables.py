@@ -61,9 +61,9 @@ def keep(tables: Tables, configuration: Configuration) -> None:
         [last] = tables.read(DECISIONS).agg(f.unix_micros(f.max("time"))).collect()
         if last[0] is not None and last[0] >= from_us:
             raise InvalidTarget(
-                f"{tables.path}: what was asked up to {time_text(last[0] // 1000)} is decided by"
-                " another --config: give that one, and --config MOMENT=FILE for what took its"
-                " place later, or follow into another folder"
+                f"{tables.path}: requests up to {time_text(last[0] // 1000)} were decided with"
+                " another --config: give that one, and each later one as --config"
+                " MOMENT=FILE, or follow into another folder"
             )
     tables.replace(CONFIGURATION, configuration.rows(tables.session))
 

@@ -197,8 +197,8 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _check_is_the_same(self, known: str) -> None:
         if self._topic.id() != known:
             raise InvalidSource(
-                f"{self._topic.address}: is another topic than the one that was read before by"
-                " that name; use another folder"
+                f"{self._topic.address}: the topic was deleted and created again since the"
+                " last run; use another folder"
             )
 
 

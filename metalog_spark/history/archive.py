@@ -203,7 +203,7 @@ def _named(text: str) -> Sequence[str]:
         return [text]
     if found := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
         return found
-    raise InvalidSource(f"{text}: nothing has a name like that")
+    raise InvalidSource(f"{text}: nothing matches it")
 
 
 def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:

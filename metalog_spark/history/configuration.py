@@ -119,8 +119,8 @@ def read_configuration(
         if from_us in found:
             since = "the beginning" if from_us is None else time_text(from_us // 1000)
             raise InvalidRequest(
-                f"--config {text}: {found[from_us].source} holds from {since} on already;"
-                " write MOMENT=FILE for one that took its place"
+                f"--config {text}: {found[from_us].source} is in force from {since} already;"
+                " write MOMENT=FILE for a later one"
             )
         found[from_us] = ConfigPeriod(from_us, config, str(path))
     if None not in found:
@@ -142,10 +142,10 @@ def _parts(text: str) -> tuple[int | None, Path]:
     try:
         parsed = parse_moment(moment)
     except InvalidMoment as error:
-        raise InvalidRequest(f"--config {text}: {error}, or a FILE that is there") from None
+        raise InvalidRequest(f"--config {text}: {error}, or an existing FILE") from None
     if not isinstance(parsed, AtTime):
         raise InvalidRequest(
-            f"--config {text}: no log says when a configuration came; give a time for {moment},"
+            f"--config {text}: no log has the time of a configuration; write the time {moment}"
             " as @MILLISECONDS or in ISO 8601"
         )
     return parsed.epoch_ms * 1000, Path(file)

@@ -74,8 +74,8 @@ class Options(NamedTuple):
             return archive.end if first == LATEST else archive.start
         if not archive.start <= first <= archive.end:
             raise InvalidRequest(
-                f"{self.source}: the log goes from offset {archive.start} up to"
-                f" {archive.end}, and startingOffset is {first}; give one of it, or {EARLIEST}"
+                f"{self.source}: startingOffset is {first}, but the log has offsets"
+                f" {archive.start} to {archive.end}; give one of them, or {EARLIEST}"
             )
         return first
 
@@ -182,7 +182,7 @@ class MetalogDataSource(DataSource):
     def streamReader(self, schema: StructType) -> LogStreamReader:  # noqa: N802 - Spark's name
         options = read_options(self.options)
         if options.wanted.end != RecordFilter().end:
-            raise InvalidRequest("endingOffset is for batches; a stream goes on")
+            raise InvalidRequest("endingOffset is for batches; a stream has no end")
         return LogStreamReader(options, schema)
 
 
@@ -289,8 +289,9 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         end = self._look().end if self._target is None else self._target
         if end < begin:
             raise InvalidSource(
-                f"{self.options.source}: ends at offset {end}, and was read up to {begin}: what was"
-                " read was never committed, or it is another log; restart the stream"
+                f"{self.options.source}: ends at offset {end}, but was read up to {begin}: some"
+                " records that were read were never committed, or it is another log; restart the"
+                " stream"
             )
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)
@@ -317,7 +318,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         archive = self._logs.look()
         if archive.is_snapshot:
             raise InvalidRequest(
-                f"{self.options.source}: a snapshot does not go on; read it as a batch, or the"
-                " stream of the log that it is of"
+                f"{self.options.source}: a snapshot does not grow; read it as a batch, or"
+                " stream its log"
             )
         return archive

@@ -35,8 +35,8 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
             broker_of(str(file.absolute()), pattern)
             if file.resolve().is_relative_to(own):
                 raise InvalidRequest(
-                    f"--audit names {file}, which is of the pipeline's folder {out};"
-                    " name the logs alone, or build into another folder"
+                    f"--audit names {file}, a file of the pipeline's folder {out};"
+                    " name only the logs, or build into another folder"
                 )
             if not file.stat().st_size:
                 empty[str(file.absolute())] = None

@@ -122,8 +122,8 @@ def _line_of(table: DataFrame, name: str) -> Column:
     if not texts:
         lacking = next(each for each in NEEDED if each not in kinds)
         raise InvalidRequest(
-            f"{name}: a table of neither requests nor lines: it has no column {lacking}, and no"
-            " text"
+            f"{name}: holds neither requests nor audit lines: it has no column {lacking}"
+            " and no text column"
         )
     if _VALUE in texts or len(kinds.keys() - {_BROKER}) == 1:
         return f.col(f"`{_VALUE if _VALUE in texts else texts[0]}`").cast("binary")
@@ -151,4 +151,4 @@ def _broker_around(
     for text in fields:
         if found := pattern.search(text):
             return found[min(pattern.groups, 1)] or broker
-    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker's name in it nor its rows")
+    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker's name in it or its rows")

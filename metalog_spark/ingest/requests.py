@@ -89,7 +89,7 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     session = table.sparkSession
     lacking = [name for name in NEEDED if name not in table.columns]
     if lacking:
-        raise InvalidRequest(f"{path}: no table of requests: it has no column {lacking[0]}")
+        raise InvalidRequest(f"{path}: not a table of requests: it has no column {lacking[0]}")
     _check_has_times(table, path)
     assumed = {"broker": broker, "pattern_type": "LITERAL", "ambiguous": False}
     columns = {
@@ -118,8 +118,8 @@ def _check_has_times(table: DataFrame, path: str) -> None:
     kind = table.schema["time"].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):
         raise InvalidRequest(
-            f"{path}: its column time is {kind}, not a timestamp; write the table anew with one,"
-            " as Spark's timestamp_millis(time) makes it of milliseconds"
+            f"{path}: its column time is {kind}, not a timestamp; convert it, for example"
+            " from milliseconds by Spark's timestamp_millis(time)"
         )
 
 
@@ -169,7 +169,7 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
         return table.select("*") if table.columns else table
     except errors_of_spark() as error:
         said = first_line(error)
-        raise InvalidRequest(f"{path}: no Parquet table can be read there: {said}") from None
+        raise InvalidRequest(f"{path}: cannot be read as a Parquet table: {said}") from None
 
 
 def requests_of(read: DataFrame) -> DataFrame:

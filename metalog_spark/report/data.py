@@ -227,7 +227,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     were = "was" if 1 in (uses.used, uses.grants) else "were"
     used = f"{uses.used:,} of {counted(uses.grants, 'grant')} {were} used"
     if uses.can_go or not uses.unknown:
-        left = f"; of {uses.unknown:,} that is not known" if uses.unknown else ""
+        left = f"; of {uses.unknown:,} that is unknown" if uses.unknown else ""
         return (
             f"{used}; {uses.can_go:,} can go without changing one of {answers}"
             f" {plural(traffic.requests, 'answer')}{left}."

@@ -68,7 +68,7 @@ def page(contents: ReportContents, visible: Callable[[str], str]) -> bytes:
             return made
     raise InvalidRequest(
         f"the report of {contents.team or contents.cluster} is longer than {MAX_BYTES:,} bytes "
-        "however much is left out; build a shorter window"
+        "even without all that can be left out; report a shorter window"
     )
 
 

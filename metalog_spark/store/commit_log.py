@@ -102,8 +102,8 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
     for change in changes:
         if change["serial"] != contents.serial + 1:
             raise InvalidSource(
-                f"{path}/{LIST}: line {contents.serial + 1} is not there, and what it put in force"
-                " is not known: take the folder back whole from a copy, or make another"
+                f"{path}/{LIST}: line {contents.serial + 1} is missing, so its commit is unknown:"
+                " restore the whole folder from a copy, or build another"
             )
         contents = contents.after(change)._replace(serial=change["serial"])
     return contents

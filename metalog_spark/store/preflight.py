@@ -69,7 +69,7 @@ def files_named(audit: str) -> list[Path]:
 def check_is_new(path: str) -> None:
     """``InvalidTarget`` if ``path`` is a file or has files."""
     if next(files_below(Path(literal(path))), None) is not None:
-        raise InvalidTarget(f"{path}: there are files; name a folder that is new or empty")
+        raise InvalidTarget(f"{path}: not empty; name a new or empty folder")
 
 
 @contextmanager
@@ -103,8 +103,8 @@ def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
             raise
         _take_back(made)
         raise InvalidTarget(
-            f"{lock.parent}: no file can be locked there ({error.strerror}), so that two could"
-            " write to it at once; name a folder on another disk, or mount this one with locks"
+            f"{lock.parent}: files cannot be locked there ({error.strerror}), so two programs"
+            " could write to it at once; name a folder on another disk, or mount it with locks"
         ) from None
 
 
@@ -170,8 +170,8 @@ def check_is_table(path: str, option: str) -> None:
     begins = b"" if first is None else _begins(first)
     if begins == _ENCRYPTED:
         raise InvalidRequest(
-            f"{option} {path}: encrypted Parquet, and Spark is given no keys; give them by"
-            " --spark-conf spark.hadoop.parquet.…, or a copy that is not encrypted"
+            f"{option} {path}: encrypted Parquet, and Spark has no keys; give them by"
+            " --spark-conf spark.hadoop.parquet.…, or name a copy that is not encrypted"
         )
     if place.is_file() and begins != _PARQUET:
         raise InvalidRequest(f"{option} {path}: not Parquet; name audit logs by --audit")

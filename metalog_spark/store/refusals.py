@@ -23,7 +23,7 @@ def no_folder(path: str | Path) -> InvalidSource:
 def lacks_table(path: str | Path, name: str) -> InvalidSource:
     """The error for a table that was written and is missing."""
     return InvalidSource(
-        f"{path}: its table {name} is gone; take the folder back whole from a copy, or make another"
+        f"{path}: its table {name} is gone; restore the whole folder from a copy, or make another"
     )
 
 

@@ -228,7 +228,7 @@ class Tables:
         """Replace the rows of ``days`` (values of the partition) by ``rows``, which have only
         these days; the rows of other days stay."""
         if not table.partitions:
-            raise InvalidRequest(f"the table {table.name} is not divided; replace it as a whole")
+            raise InvalidRequest(f"the table {table.name} is not partitioned; replace it whole")
         self._check_is_not_added_to(table)
         if table.name not in self._contents.places:
             self.replace(table, rows)
@@ -374,11 +374,11 @@ def is_pattern(path: str | Path) -> bool:
 def literal(path: str | Path) -> str:
     """``placed``; ``InvalidRequest`` if Spark could not read there what it wrote."""
     if not str(path):
-        raise InvalidRequest("a folder is named by nothing: is a variable of the shell empty?")
+        raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")
     place = placed(path)
     if found := _PATTERN.search(place):
         raise InvalidRequest(
-            f"{place}: Spark takes the {found[0]} in it for part of a pattern;"
+            f"{place}: Spark reads the {found[0]} in it as part of a pattern;"
             " name a folder without * ? [ ] { } or \\"
         )
     return place

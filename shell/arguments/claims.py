@@ -195,7 +195,7 @@ def _principal(text: Text) -> str:
     if name == SUPER_USERS:
         return name
     if name == WILDCARD_PRINCIPAL:
-        raise fault(text.position, f"{name} is not a principal but all of them; write any")
+        raise fault(text.position, f"{name} is every principal, not one; write any")
     try:
         return str(parse_principal(name))
     except InvalidRequest as error:
@@ -226,7 +226,7 @@ def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> No
         listed = ", ".join(map(camel, known))
         raise fault(
             text.position,
-            f"Kafka never asks for {operation.name} on a {kind.name}, but for {listed}",
+            f"Kafka never checks {operation.name} on a {kind.name}, but {listed}",
         )
 
 
@@ -238,7 +238,7 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
     stem = name.removesuffix(WILDCARD)
     if WILDCARD in stem:
         raise fault(
-            text.position, f"{name!r} has a * before its end; a claim is about names that begin so"
+            text.position, f"{name!r} has a * before its end; only its last character may be *"
         )
     if kind is ResourceType.CLUSTER:
         pattern = all_names(kind)

@@ -94,7 +94,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
     if not named:
         raise InvalidRequest(FORM)
     if len(named) > 1:
-        raise InvalidRequest("a question is about one resource; ask about the others by themselves")
+        raise InvalidRequest("a question is about one resource; ask about each one separately")
     return parsed_question(principal, operation, named[0], arguments.host)
 
 
@@ -179,7 +179,7 @@ def _moment(line: str) -> str | None:
 def _standard_input() -> str:
     data = sys.stdin.buffer.read(_MOST_PASTED + 1)
     if len(data) > _MOST_PASTED:
-        raise InvalidRequest("more than an audit line on stdin; give many to --audit -")
+        raise InvalidRequest("more than one audit line on stdin; give several to --audit -")
     return text_of(data)
 
 

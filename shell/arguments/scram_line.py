@@ -68,7 +68,7 @@ def _components(text: str) -> dict[str, str]:
         key, equals, value = component.partition("=")
         if not equals or key not in _KEYS:
             raise InvalidRequest(
-                f"a SCRAM credential is of {', '.join(_KEYS)}, each as KEY=VALUE without a comma"
+                f"a SCRAM credential has {', '.join(_KEYS)}, each as KEY=VALUE without a comma"
             )
         quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
         found[key] = value[1:-1] if quoted else value

@@ -67,7 +67,7 @@ def moves(
         return ()
     if not isinstance(target, LogTarget):
         raise InvalidRequest(
-            f"{arguments.source}: takes no credentials, only a stopped node's folder does; set "
+            f"{arguments.source}: cannot store credentials, only a stopped node's folder can; set "
             "passwords with metalog passwd"
         )
     for user, mechanism, credential in wanted:

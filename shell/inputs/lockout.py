@@ -88,7 +88,7 @@ def _is_last(
         acls = _cluster_acls(target, arguments, output)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"{error}; whether somebody can alter ACLs then is not known, {_ALL_THE_SAME}"
+            f"{error}; so it is unknown whether anybody could alter ACLs, {_ALL_THE_SAME}"
         ) from None
     config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
     could = who_may_alter(acls, config, [f"User:{user}" for user in deletion.users])

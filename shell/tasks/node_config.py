@@ -39,11 +39,11 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
     """
     if "zookeeper.connect" in properties:
         raise InvalidRequest(
-            f"{file}: zookeeper.connect; nodes of Kafka 4 keep their metadata in a log of their own"
+            f"{file}: zookeeper.connect is set; nodes of Kafka 4 keep their metadata in a log"
         )
     roles = frozenset(_words(properties.get("process.roles", "")))
     if not roles:
-        raise InvalidRequest(f"{file}: no process.roles; a node is a broker, a controller or both")
+        raise InvalidRequest(f"{file}: no process.roles; set it to broker, controller or both")
     node_id = whole_number(properties.get("node.id", properties.get("broker.id", "")).strip())
     if node_id is None:
         raise InvalidRequest(f"{file}: node.id must be a number from 0 on")
@@ -89,4 +89,4 @@ def _controller(properties: Mapping[str, str], file: str) -> tuple[str, str, int
         address = named.get(names[0].upper())
         if address is not None:
             return names[0], address.host or "localhost", address.port
-    raise InvalidRequest(f"{file}: listeners has none called {names[0]}")
+    raise InvalidRequest(f"{file}: listeners does not have {names[0]}")

@@ -79,9 +79,7 @@ def run(arguments: Namespace, output: Output) -> int:
         from shell.tasks.known_names import names_in
 
         if arguments.shell != NAMES:
-            raise InvalidRequest(
-                f"{arguments.asked[0]}: completion takes the name of a shell alone"
-            )
+            raise InvalidRequest(f"{arguments.asked[0]}: completion takes only the name of a shell")
 
         source, kind, prefix = (*arguments.asked, "", "")[:3]
         for name in names_in(source, kind, prefix, os.environ):

@@ -112,8 +112,8 @@ def test_what_follows_a_line_of_2_4_may_be_a_part_of_a_name() -> None:
         ("", "not an audit line of Kafka"),
         ("Principal = User:a", "not an audit line of Kafka"),
         ("nothing of the kind", "not an audit line of Kafka"),
-        (KAFKA_4.replace("READ from", "REED from"), "operation REED is not known"),
-        (KAFKA_4.replace("Topic:", "Tpoic:"), "resource type Tpoic is not known"),
+        (KAFKA_4.replace("READ from", "REED from"), "operation REED is unknown"),
+        (KAFKA_4.replace("Topic:", "Tpoic:"), "resource type Tpoic is unknown"),
         (KAFKA_4.replace("Topic:LITERAL:", "Topic:"), "no pattern type"),
     ],
 )

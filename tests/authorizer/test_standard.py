@@ -620,7 +620,7 @@ def test_changes_go_to_the_writer_of_the_log_and_without_one_to_nobody() -> None
         lambda: authorizer.create_acls(ADMIN, acls),
         lambda: authorizer.delete_acls(ADMIN, filters),
     ):
-        with pytest.raises(NotController, match=r"^nothing here can change ACLs: no log is open"):
+        with pytest.raises(NotController, match=r"^ACLs cannot be changed here: no log is open"):
             change()
     writer: Any = Writer()
     authorizer.set_acl_mutator(writer)

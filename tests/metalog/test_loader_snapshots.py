@@ -66,7 +66,7 @@ def test_a_snapshot_holds_no_changes(records: tuple[object, ...]) -> None:
 
 def test_a_snapshot_has_the_epoch_of_its_name() -> None:
     loader = loaded(batch(0, ace(1)), mark=1)
-    with pytest.raises(CorruptSnapshot, match="epoch 1 in a snapshot whose name says 2"):
+    with pytest.raises(CorruptSnapshot, match="epoch 1 in a snapshot of epoch 2"):
         loader.load_snapshot(SnapshotId(10, 2), snapshot(ace(2)))
     assert ids(loader.image) == {1}
 

@@ -188,7 +188,7 @@ def test_the_authorizer_decides_by_what_it_created(tmp_path: Path) -> None:
 
 def test_an_authorizer_without_a_writer_says_so() -> None:
     authorizer = StandardAuthorizer.from_acls([])
-    with pytest.raises(NotController, match="nothing here can change ACLs"):
+    with pytest.raises(NotController, match="ACLs cannot be changed here"):
         authorizer.create_acls(RequestContext("User:a", "h"), [acl("t")])
 
 

@@ -74,7 +74,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("super.users=admin", "super.users: 'admin' has no type"),
         ("zookeeper.connect=zk:2181", "zookeeper.connect: "),
         ("sasl.scram.password.change.SHA256.iterations=1", "iterations=1: give a number"),
-        ("sasl.scram.password.policy=x", "sasl.scram.password.policy is not known"),
+        ("sasl.scram.password.policy=x", "sasl.scram.password.policy is unknown"),
     ],
 )
 def test_an_error_names_the_file_the_line_and_the_key(tmp_path: Path, line: str, said: str) -> None:
@@ -135,7 +135,7 @@ def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, lin
     with pytest.raises(ConfigException) as raised:
         configured(tmp_path, f"sasl.enabled.mechanisms={mechanism}\n{line}")
     assert str(raised.value).endswith(
-        f"line {LINES + 2}: {key}: Kafka takes it with a listener's name alone; "
+        f"line {LINES + 2}: {key}: Kafka reads it only with a listener's name; "
         f"call it listener.name.sasl_ssl.{key}"
     )
 

@@ -197,7 +197,7 @@ def test_an_exchange_that_is_right_lets_in_by_any_salt() -> None:
         (first_message("nobody"), "nobody of that name"),
         (first_message(NAME, authorization="a=bob"), "to act as somebody else"),
         (first_message("n" * (MOST_NAME_BYTES + 1)), "a name of more than 1024 bytes"),
-        (b"n,,m=x,n=a,r=abc", "a first message that RFC 5802 does not know"),
+        (b"n,,m=x,n=a,r=abc", "a first message that is not valid by RFC 5802"),
     ],
 )
 def test_who_is_not_let_in_with_the_right_password(first: bytes, reason: str) -> None:

@@ -93,7 +93,7 @@ def test_a_right_password_is_answered() -> None:
 @pytest.mark.parametrize(
     ("token", "expected"),
     [
-        ("\0alice\0pencil\0", "a token that RFC 4616 does not know"),
+        ("\0alice\0pencil\0", "a token that is not valid by RFC 4616"),
         ("bob\0alice\0pencil", "the client asks to act as somebody else"),
         (f"\0{'a' * (MOST_NAME_BYTES + 1)}\0pencil", "a name of more than 1024 bytes"),
         ("\0alice\0Pencil", "unknown user or wrong password: 'alice'"),
@@ -110,7 +110,7 @@ def test_why_plain_refuses(token: str, expected: str) -> None:
     [
         ("n,a=bob,n=alice,r=abc", "the client asks to act as somebody else (user 'alice')"),
         (f"n,,n={'a' * (MOST_NAME_BYTES + 1)},r=abc", "a name of more than 1024 bytes"),
-        ("what", "a first message that RFC 5802 does not know"),
+        ("what", "a first message that is not valid by RFC 5802"),
     ],
 )
 def test_why_a_first_message_is_refused_and_nothing_follows_it(first: str, expected: str) -> None:
@@ -123,8 +123,8 @@ def test_why_a_first_message_is_refused_and_nothing_follows_it(first: str, expec
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"binding": "y,,"}, "its channel binding is not that of its first message"),
-        ({"nonce": "abc"}, "its nonce is not that of the exchange"),
+        ({"binding": "y,,"}, "its channel binding differs from its first message"),
+        ({"nonce": "abc"}, "its nonce differs from the exchange"),
         ({"salted": bytes(32)}, "wrong password"),
     ],
 )

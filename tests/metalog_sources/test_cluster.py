@@ -146,7 +146,7 @@ def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Pa
             carry_out(store, steps)
     assert asked == ["CreateAcls"] * 2
     assert str(raised.value) == (
-        f"{store.url}: cannot create ACLs: {address}: it hung up; whether it was done is not known;"
+        f"{store.url}: cannot create ACLs: {address}: it hung up; its outcome is unknown;"
         " 500 of 501 changes were made before, perhaps more; run it again to finish"
     )
 
@@ -242,7 +242,7 @@ def test_an_acl_that_cannot_be_read_is_a_doubt(tmp_path: Path, run: Run) -> None
             }.items()
         }
         salvaged = run("can", url, "User:a", "Read", "topic:payments", "--salvage")
-    said = f"{url}: an ACL cannot be read: operation 16 is not known"
+    said = f"{url}: an ACL cannot be read: operation 16 is unknown"
     for verb, done in asked.items():
         assert (done.returncode, done.stdout) == (2, ""), verb
         assert said in done.stderr, verb

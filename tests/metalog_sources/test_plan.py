@@ -143,10 +143,10 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
     [
         (
             '{"metalogPlan":"1","target":"x","before":"","steps":[]}',
-            "p, line 1, column 1: a saved plan of version 1, and this metalog takes version 4; "
+            "p, line 1, column 1: a saved plan of version 1, but this metalog reads version 4; "
             "make a new one with metalog plan --save",
         ),
-        ('{"metalogPlan":"5","more":[]}', "a saved plan of version 5, and this metalog takes"),
+        ('{"metalogPlan":"5","more":[]}', "a saved plan of version 5, but this metalog reads"),
         (HEAD + ',"steps":[]}', "a saved plan has no before"),
         (
             HEAD + ',"proof":{"onlyGain":[],"questions":"1"},"before":[],"steps":[]}',
@@ -154,7 +154,7 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
         ),
         (
             HEAD.replace('"false"', '"no"') + ',"before":[],"steps":[]}',
-            "allowEveryone is no; it is true or false",
+            "allowEveryone is no; write true or false",
         ),
         (f'{HEAD},"before":[],"steps":[{{"change":"ad"}}]}}', "is add or remove, not 'ad'"),
         (f'{HEAD},"before":[],"steps":[{{}}]}}', "a step has no change"),

@@ -323,7 +323,7 @@ class TestDamagedSnapshot:
         folder = trimmed / "__cluster_metadata-0"
         path = folder / snapshot_name(SnapshotId(723, 1))
         path.rename(folder / snapshot_name(SnapshotId(723, 0)))
-        with pytest.raises(CorruptSnapshot, match="epoch 1 in a snapshot whose name says 0"):
+        with pytest.raises(CorruptSnapshot, match="epoch 1 in a snapshot of epoch 0"):
             replayed(trimmed)
 
     def test_a_damaged_bootstrap_cannot_be_salvaged(self, whole: Path) -> None:

@@ -301,7 +301,7 @@ def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
     ("arguments", "said"),
     [
         (["--zone", "Mars"], "'Mars' is not a time zone; write one as in Europe/Berlin, UTC"),
-        (["--broker-from", "b("], "--broker-from b(: no regular expression: missing )"),
+        (["--broker-from", "b("], "--broker-from b(: not a regular expression: missing )"),
         (["--config", "/nowhere"], "/nowhere: cannot be read: No such file or directory"),
         (["--super-users", "root"], "super.users"),
         (["--audit"], "expected at least one argument"),
@@ -322,12 +322,12 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     with on_this_machine():
         spark.range(1).write.parquet(str(tmp_path / "table"))
         said = fault(pipeline, "--requests", tmp_path / "table")
-        assert f"{tmp_path}/table: no table of requests: it has no column time" in said
+        assert f"{tmp_path}/table: not a table of requests: it has no column time" in said
         assert not (tmp_path / "out").exists()
     said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
-    assert "/nowhere: no Parquet table can be read there" in said
+    assert "/nowhere: cannot be read as a Parquet table" in said
     said = fault(pipeline, "--requests", tmp_path / "logs" / "b1.log")
-    assert "b1.log: no Parquet table can be read there: " in said
+    assert "b1.log: cannot be read as a Parquet table: " in said
     assert not (tmp_path / "out").exists()
     said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
     assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs; name another" in said

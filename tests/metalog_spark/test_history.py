@@ -82,7 +82,7 @@ def test_what_of_another_kafka_is_in_it_is_told(tmp_path: Path) -> None:
     whole.segment_path(0).write_bytes(whole.segment_path(0).read_bytes() + unknown)
     [of_version, of_type] = told(tmp_path / "whole").foreign
     assert of_version.startswith("metadata.version 99 is not between 7 and 34")
-    assert of_type.startswith("offset 3: a record was left out: record type 99 is not known")
+    assert of_type.startswith("offset 3: a record was left out: record type 99 is unknown")
     replayed = replay_source(open_source(str(tmp_path / "whole"), environ={}), tolerant=True)
     traces = foreign_traces(replayed.image.features, replayed.skipped)
     assert [of_version, of_type] == [*traces.values()]

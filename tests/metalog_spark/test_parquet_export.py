@@ -65,7 +65,7 @@ def test_an_export_is_written_over_nothing(
 ) -> None:
     (tmp_path / "thesis.txt").write_text("…")
     for out, why in (
-        (tmp_path, "there are files; name a folder that is new or empty"),
+        (tmp_path, "not empty; name a new or empty folder"),
         (Path(tables.path, "x"), "lies in the tables'"),
     ):
         done = run_here(capsys, "pipeline", "export", tables.path, out)

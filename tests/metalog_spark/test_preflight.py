@@ -111,7 +111,7 @@ def test_where_no_file_can_be_locked_nothing_is_written(
         words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", given["NEW"])
         done = run_here(capsys, "pipeline", verb, *words)
         assert (done.returncode, done.stdout) == (2, "")
-        said = f"{given['NEW']}: no file can be locked there (No locks available), so that two"
+        said = f"{given['NEW']}: files cannot be locked there (No locks available), so two"
         assert f"metalog: {said} could write to it at once; name a folder on" in done.stderr
         assert not given["NEW"].exists()
 
@@ -171,7 +171,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
     ("words", "said"),
     [
         ("build --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
-        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing has a name like"),
+        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing matches it"),
         ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("build --log ACLS --audit AUDIT --out NEW", "has only the present state"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no such file, and none"),
@@ -200,7 +200,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
         (
             "build --log LOG --audit BUILT/changes --out BUILT",
-            "which is of the pipeline's folder",
+            "a file of the pipeline's folder",
         ),
         ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),
         (
@@ -227,7 +227,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
             "follow --log LOG --audit AUDIT --out NEW --audit-config c",
             "is not a topic; leave it out",
         ),
-        ("unused TORN", "torn: its table usage is gone; take the folder back whole from a copy"),
+        ("unused TORN", "torn: its table usage is gone; restore the whole folder from a copy"),
         ("report TORN --compare AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),
         (
             "requests TORN --matches orders",
@@ -235,7 +235,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ),
         ("what-if TORN /nowhere", "/nowhere: there is no such file or folder"),
         ("what-if TORN ACLS --super-users root", "super.users: 'root' has no type; write it as"),
-        ("what-if TORN ACLS", "torn: its table usage is gone; take the folder back whole"),
+        ("what-if TORN ACLS", "torn: its table usage is gone; restore the whole folder"),
     ],
 )
 @pytest.mark.usefixtures("no_spark")

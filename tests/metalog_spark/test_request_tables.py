@@ -128,8 +128,8 @@ def test_a_time_that_is_no_timestamp_is_refused(
     with pytest.raises(InvalidRequest) as refused:
         read_table(spark, path)
     assert str(refused.value) == (
-        f"{path}: its column time is {said}, not a timestamp; write the table anew with one,"
-        " as Spark's timestamp_millis(time) makes it of milliseconds"
+        f"{path}: its column time is {said}, not a timestamp; convert it, for example"
+        " from milliseconds by Spark's timestamp_millis(time)"
     )
 
 

@@ -233,7 +233,7 @@ def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) 
     """It may stand for any other; ``test_control_records`` has those that Kafka refuses."""
     record = RawRecord(0, 0, 0, struct.pack(">hh", 0, 99), b"\0\0", ())
     end = append(log_dir, assemble_batch(0, 0, 0, [record], is_control=True))
-    reason = f"offset {end}: a record was left out: control type 99 is not known"
+    reason = f"offset {end}: a record was left out: control type 99 is unknown"
     done = run("can", log_dir, "User:billing", "read", "topic:payments")
     assert (done.returncode, done.stdout) == (2, "")
     assert reason in done.stderr

@@ -214,7 +214,7 @@ def test_with_a_doubt_none_answers(line: str, world: World, run: Run) -> None:
         assert (done.returncode, done.stdout) == (2, ""), (kind, done.stdout)
         last = done.stderr.splitlines()[-1]
         assert last.startswith("metalog: "), kind
-        is_nobodys = f"{source}: not written to, since nothing says who votes" in last
+        is_nobodys = f"{source}: not written to: the voters of its quorum are unknown" in last
         assert is_nobodys or f"{source}/__cluster_metadata-0/{SEGMENT}, offset " in last, kind
         assert fingerprint(source) == before
         assert not world.new.exists()
@@ -314,7 +314,7 @@ def test_what_cannot_say_that_it_lacks_something_is_not_written(
     source = world.doubtful(DOUBTS["an ACL of version 9"])
     done = run("export", source, "--salvage", "-o", format, "--to", world.new)
     assert done.returncode == 2
-    assert "cannot say what is missing" in done.stderr
+    assert "cannot express what is missing" in done.stderr
     assert not world.new.exists()
 
 

@@ -203,7 +203,7 @@ def test_a_snapshot_in_avro_is_a_source(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["acls", str(path)]) == 2
     said = capsys.readouterr().err
     assert f"{path}, byte " in said
-    assert "no whole snapshot in Avro" in said
+    assert "not a whole snapshot in Avro" in said
 
 
 def test_a_checkpoint_of_a_store(tmp_path: Path) -> None:

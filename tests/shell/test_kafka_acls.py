@@ -92,7 +92,7 @@ def test_the_options_of_the_draft(folder: str, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--list"], "which cluster or folder? metalog kafka-acls cluster://HOST:PORT …"),
+        (["--list"], "name a cluster or folder: metalog kafka-acls cluster://HOST:PORT …"),
         (
             ["--list", "--bootstrap-server", "b:9092"],
             "--bootstrap-server is not taken; type metalog kafka-acls cluster://b:9092 …",

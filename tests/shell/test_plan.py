@@ -378,7 +378,7 @@ class TestOwnership:
         )
         assert main(["plan", *files, *SUPER, "-q"]) == 0
         assert capsys.readouterr().err == (
-            "warning: ALLOW User:a WRITE on group g from any host: Kafka never asks for WRITE on a "
+            "warning: ALLOW User:a WRITE on group g from any host: Kafka never checks WRITE on a "
             "group, and kafka-acls refuses it\n"
         )
 

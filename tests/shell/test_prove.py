@@ -150,7 +150,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         (PII.replace("pii-*", "pi i"), "no topic can be called 'pi i'"),
         (
             PII.replace("topic:pii-*", "cluster"),
-            "column 59: Kafka never asks for READ on a CLUSTER",
+            "column 59: Kafka never checks READ on a CLUSTER",
         ),
         (PII.replace("any except [User:x, User:y]", "'User:*'"), "column 19: User:* is not a"),
         (PII.replace("pii-*", "p, host: 10.0.0.0/33"), "'10.0.0.0/33' is neither an address"),

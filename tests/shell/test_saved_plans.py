@@ -111,7 +111,7 @@ def test_a_plan_of_an_older_metalog_is_refused_in_one_line(
     plan.write_text('{"metalogPlan":"1","target":"x","before":"","steps":[\n]}\n')
     assert main(["apply", str(target), str(plan)]) == 2
     assert capsys.readouterr().err == (
-        f"metalog: {plan}, line 1, column 1: a saved plan of version 1, and this metalog takes "
+        f"metalog: {plan}, line 1, column 1: a saved plan of version 1, but this metalog reads "
         "version 4; make a new one with metalog plan --save\n"
     )
 

@@ -56,7 +56,7 @@ def test_what_stands_between_header_and_footer() -> None:
         (batches(HEADER, FOOTER, FOOTER), "follow the footer"),
         (batches(FOOTER, HEADER, DATA), "header"),
         (batches(HEADER, DATA, FOOTER)[:1] + batches(HEADER, DATA, FOOTER)[2:], "offset"),
-        (batches(HEADER, DATA, FOOTER, epoch=2), "epoch 2 in a snapshot whose name says 1"),
+        (batches(HEADER, DATA, FOOTER, epoch=2), "epoch 2 in a snapshot of epoch 1"),
         (batches(HEADER, DATA) + batches(HEADER, DATA, FOOTER, epoch=3)[2:], "epoch 3"),
     ],
 )

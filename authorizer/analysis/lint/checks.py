@@ -84,8 +84,8 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
 
 
 _LAST: Final = (
-    "first add ACLs there for those who need it: without any, allow.everyone.if.no.acl.found lets "
-    "everyone in"
+    "first add ACLs there for those who need it: allow.everyone.if.no.acl.found opens a name "
+    "without ACLs to everyone"
 )
 
 
@@ -110,7 +110,7 @@ def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckRe
 
 
 def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[CheckResult]:
-    """The results without the removals that, all together, would open names to everybody."""
+    """The results without the removals that together would open a name to everybody."""
     findings = [each for result in results for each in result.found or ()]
     removed = {acl: None for each in findings if not each.add for acl in each.remove}
     left = [acl for acl in acls if acl not in removed]

@@ -54,8 +54,8 @@ def simple_acl_config(
         )
     if _text(settings, OPEN_WITHOUT_ACLS).lower() not in ("", "false"):
         raise ConfigException(
-            f"{OPEN_WITHOUT_ACLS}: KIP-11's authorizer denies what has no ACL, always; "
-            f"{ALLOW_EVERYONE} allows what no ACL denies"
+            f"{OPEN_WITHOUT_ACLS}: KIP-11's authorizer always denies a request without an ACL; "
+            f"{ALLOW_EVERYONE} allows every request that no ACL denies"
         )
     todays = dict(settings)
     if not isinstance(todays.get(SUPER_USERS), str | None):

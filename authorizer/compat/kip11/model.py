@@ -103,7 +103,7 @@ class Acl(_Acl):
     ) -> Acl:
         for given in (principals, hosts, operations):
             if isinstance(given, str):
-                raise InvalidRequest(f"an ACL has sets; give {{{given!r}}}")
+                raise InvalidRequest(f"an ACL takes sets; give {{{given!r}}}")
         acl = super().__new__(
             cls,
             frozenset(map(principal_of, principals)),

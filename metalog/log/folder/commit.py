@@ -185,7 +185,7 @@ def _common_end(first: Copy, second: Copy) -> int:
             continue
         if left.base_offset == right.base_offset and left.epoch == right.epoch:
             raise CorruptLog(
-                f"{first.name} and {second.name} hold other records there in the same epoch"
+                f"{first.name} and {second.name} have different records there in the same epoch"
                 f" {left.epoch}; they are not of one quorum, or one of them is damaged",
                 offset=left.base_offset,
             )

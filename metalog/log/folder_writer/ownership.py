@@ -45,26 +45,26 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
             log,
             f"the configuration names the voters {_listed(configured)},"
             f" {log.voters.why} {_listed(voters)}",
-            "configure those that the quorum has",
+            "configure the quorum's voters",
         )
     if not voters:
         raise _refused(
             log,
-            "nothing says who votes in its quorum",
-            "start its node once before, or format it --standalone",
+            "the voters of its quorum are unknown",
+            "start its node once, or format it with --standalone",
         )
     if node not in voters:
         raise _refused(
             log,
             f"node {node} does not vote in its quorum (voters {_listed(voters)}): this is the"
-            " copy of a broker or observer, whose next fetch would take back what is written",
+            " copy of a broker or observer, whose next fetch would remove the new records",
             _INSTEAD,
         )
     if len(voters) > 1:
         raise _refused(
             log,
-            f"node {node} is one of {len(voters)} voters ({_listed(voters)}): what is written"
-            " here would win their next vote and destroy what they committed",
+            f"node {node} is one of {len(voters)} voters ({_listed(voters)}): new"
+            " records here would win their next election and destroy committed ones",
             _INSTEAD,
         )
     quorum = find_quorum(log)
@@ -110,14 +110,14 @@ def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quor
         if voter.voter_directory_id != parse_uuid(properties.directory_id):
             raise _refused(
                 log,
-                f"the voter {voter.voter_id} has another directory than this one,"
+                f"the voter {voter.voter_id} has another directory id than this folder,"
                 f" {properties.directory_id}",
                 _INSTEAD,
             )
 
 
 def _refused(log: DirectoryLog, why: str, instead: str) -> InvalidTarget:
-    return InvalidTarget(f"{log.path}: not written to, since {why}; {instead}")
+    return InvalidTarget(f"{log.path}: not written to: {why}; {instead}")
 
 
 def _listed(voters: Collection[int]) -> str:

@@ -223,8 +223,8 @@ class WritableDirectoryLog:
         log_dir = self._log.folder.log_dir
         if log_dir is None:
             raise InvalidTarget(
-                f"{self.path}: not written to, since no {layout.META_PROPERTIES} says whose"
-                " folder it is; give the metadata.log.dir of the node itself"
+                f"{self.path}: not written to, as its node is unknown without"
+                f" {layout.META_PROPERTIES}; give the metadata.log.dir of the node itself"
             )
         try:
             return self._files.lock(log_dir / layout.LOCK)
@@ -294,13 +294,12 @@ class WritableDirectoryLog:
         if self._fenced is not None or appender is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if epoch != self._epoch:
-            raise LogFenced(f"{self.path}: epoch {epoch} is over, {self._epoch} is written")
+            raise LogFenced(f"{self.path}: epoch {epoch} has ended, it is now {self._epoch}")
         batch = build_batch(self._end, epoch, self._now_ms(), records)
         if batch.size > MAX_BATCH_BYTES:
             raise InvalidRequest(
-                f"{counted(len(records), 'record is', 'records are')} a batch of {batch.size}"
-                " bytes, more than the"
-                f" {MAX_BATCH_BYTES} that Kafka reads; send fewer at a time"
+                f"{counted(len(records), 'record needs', 'records need')} {batch.size} bytes;"
+                f" Kafka reads at most {MAX_BATCH_BYTES} in a batch; send fewer at a time"
             )
         try:
             appender.append(batch)

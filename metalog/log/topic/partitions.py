@@ -1,5 +1,4 @@
-"""A topic with any number of partitions, read by ranges of offsets: lines of logs, not a metadata
-log.
+"""Reads a topic of any number of partitions by ranges of offsets: a topic of audit lines.
 
 It never waits for messages, and distinguishes deleted messages from uncommitted ones. This module
 must not know what a record means.
@@ -47,7 +46,7 @@ class PartitionedTopic:
             raise InvalidSource(f"{self.address}: there is no such topic")
         if _COMPACT in facts.settings.get("cleanup.policy", ""):
             raise InvalidSource(
-                f"{self.address}: the topic is compacted, which removes records; lines are kept by"
+                f"{self.address}: the topic is compacted, which removes records; use"
                 " a topic with cleanup.policy=delete"
             )
 
@@ -66,7 +65,7 @@ class PartitionedTopic:
         return ends
 
     def read(self, partition: int, start: int, end: int) -> Iterator[Stored | Deleted]:
-        """The committed messages from offset ``start`` up to ``end``, which is stable already."""
+        """The committed messages from offset ``start`` up to ``end``, which must be stable."""
         cluster = self._cluster(partition)
         while start < end:
             first = min(cluster.ends().start, end)

@@ -213,8 +213,8 @@ class Assembler:
         if header.follows < last.end:
             raise self._corrupt(
                 message,
-                f"its writer knew the log up to offset {header.follows} only, not to {last.end}:"
-                " two programs wrote",
+                f"its writer knew the log only up to offset {header.follows}, not {last.end}:"
+                " two programs wrote at once",
             )
 
     def _gap_before(self, message: Stored, header: AppendHeader) -> Iterator[Gap]:
@@ -237,8 +237,7 @@ class Assembler:
             read_header(message, self._topic)
             raise self._corrupt(
                 message,
-                f"not record {number} of the append at offset {append.first.offset}, which must"
-                " follow",
+                f"expected record {number} of the append at offset {append.first.offset}",
             )
 
     def _finished(self, append: _Open) -> Batch:
@@ -268,7 +267,7 @@ def _frame_of_avro(schema: bytes, value: bytes, *, is_control: bool) -> bytes:
     try:
         message, version = from_avro(schema, value)
         if isinstance(message, ControlMessage) != is_control:
-            raise ValueError(f"{message.TYPE_NAME} where its key forbids it")
+            raise ValueError(f"{message.TYPE_NAME} does not fit its key")
         if isinstance(message, ControlMessage):
             return encode_control(message, version)[1]
         return encode_value(message, version)

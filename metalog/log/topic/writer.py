@@ -200,15 +200,15 @@ class WritableTopicLog:
         if transactions is None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if epoch != self._epoch:
-            raise LogFenced(f"{self.path}: epoch {epoch} is over, {self._epoch} is written")
+            raise LogFenced(f"{self.path}: epoch {epoch} has ended, it is now {self._epoch}")
         batch = build_batch(self._end, epoch, self._now_ms(), records)
         messages = outgoing(batch, self._values, self._follows)
         largest = max(len(message.value) for message in messages)
         if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
             raise InvalidRequest(
-                f"{counted(len(records), 'record is', 'records are')} {batch.size} bytes, the"
-                f" largest {largest}, more than"
-                f" {MAX_BATCH_BYTES} or {MAX_RECORD_BYTES}; send fewer at a time"
+                f"{counted(len(records), 'record needs', 'records need')} {batch.size} bytes, the"
+                f" largest {largest}; at most {MAX_BATCH_BYTES} fit a batch and"
+                f" {MAX_RECORD_BYTES} a record; send fewer at a time"
             )
         try:
             stable = transactions.send(messages, batch.base_timestamp, self._end)

@@ -90,14 +90,14 @@ def from_avro(fingerprint: bytes, value: bytes) -> tuple[Message | ControlMessag
     """The message and its version; ``ValueError`` says why the value cannot be read."""
     codec = _by_fingerprint().get(fingerprint)
     if codec is None:
-        raise ValueError(f"the Avro schema {fingerprint.hex()} is not known")
+        raise ValueError(f"the Avro schema {fingerprint.hex()} is unknown")
     source = io.BytesIO(value)
     name = f"{codec.type.TYPE_NAME} version {codec.version}"
     try:
         datum = fastavro.schemaless_reader(source, codec.parsed, None)
         message = codec.from_datum(datum)
     except Exception as error:
-        raise ValueError(f"no Avro of {name} ({type(error).__name__})") from None
+        raise ValueError(f"not Avro of {name} ({type(error).__name__})") from None
     if left := len(value) - source.tell():
         raise ValueError(f"{left} bytes follow the Avro of {name}")
     return message, codec.version
@@ -115,7 +115,7 @@ def from_datum(full_name: str, datum: Mapping[str, Any]) -> tuple[Message | Cont
     """The inverse of ``to_datum``; ``ValueError`` if the schema is unknown."""
     codec = _by_full_name().get(full_name)
     if codec is None:
-        raise ValueError(f"the Avro schema {full_name} is not known")
+        raise ValueError(f"the Avro schema {full_name} is unknown")
     return codec.from_datum(datum), codec.version
 
 

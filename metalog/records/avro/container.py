@@ -106,7 +106,7 @@ def _inflated(codec: str, data: bytes, most: int) -> bytes:
     elif codec == "snappy":
         inflated, checksum = inflate("snappy", data[:-4], most), data[-4:]
     else:
-        raise ValueError(f"the codec {codec[:20]!r} is not known")
+        raise ValueError(f"the codec {codec[:20]!r} is unknown")
     if len(inflated) > most:
         raise ValueError(f"it inflates to more than {most:,} bytes")
     if checksum is not None and zlib.crc32(inflated).to_bytes(4, "big") != checksum:

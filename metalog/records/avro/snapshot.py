@@ -92,7 +92,7 @@ def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterato
         raise
     except Exception as error:
         raise CorruptSnapshot(
-            f"no whole snapshot in Avro ({type(error).__name__})",
+            f"not a whole snapshot in Avro ({type(error).__name__})",
             file=name,
             byte=source.position,
             advice=_ADVICE,
@@ -105,7 +105,7 @@ def _batches(source: _In, id: SnapshotId) -> Iterator[Batch]:
     about = {key: int(head.metadata[_KEY + key]) for key in ("endOffset", "epoch")}
     inside = SnapshotId(about["endOffset"], about["epoch"])
     if inside != id:
-        raise _fault(f"the snapshot {inside} in a file whose name says {id}")
+        raise _fault(f"the file's name says snapshot {id}, its content {inside}")
     records = _records(source, head)
     control: list[Any] = []
     messages: Iterator[Any] = iter(())
@@ -126,7 +126,7 @@ def _batches(source: _In, id: SnapshotId) -> Iterator[Batch]:
 def _no_control(records: Iterator[Any]) -> Iterator[Any]:
     for record in records:
         if isinstance(record[0], ControlMessage):
-            raise _fault("a record of the quorum among the metadata")
+            raise _fault("a control record among the metadata records")
         yield record
 
 
@@ -135,7 +135,7 @@ def _check_schema(head: ContainerHeader) -> None:
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
         if ours.get(name) != definition:
-            raise _fault(f"the Avro schema {name} is not known")
+            raise _fault(f"the Avro schema {name} is unknown")
     if head.codec != "null":
         raise _fault(f"it is compressed with {head.codec}; a snapshot is not compressed")
 
@@ -158,7 +158,7 @@ def _definitions(schema: Any) -> dict[str, object]:
             fields = tuple((field["name"], definition(field["type"])) for field in part["fields"])
             found[name] = part["type"], fields
         else:
-            raise _fault(f"the Avro type {part['type']} is in no snapshot")
+            raise _fault(f"a snapshot has no Avro type {part['type']}")
         return name
 
     if not isinstance(schema, list) or not all(isinstance(each, dict) for each in schema):
@@ -194,7 +194,7 @@ def _check_end(end: Mapping[str, Any], count: int, checksum: int) -> None:
     if end["crc32c"] != checksum:
         raise _fault("the checksum of the snapshot is wrong")
     if end["records"] != count:
-        raise _fault(f"{count} records where {end['records']} were written")
+        raise _fault(f"it has {count} records, but its end says {end['records']}")
 
 
 def _fault(problem: str) -> CorruptSnapshot:

@@ -52,7 +52,7 @@ def _gzip(data: bytes, limit: int) -> bytes:
     if len(inflated) > limit:
         raise _too_large(limit)
     if not stream.eof or stream.unused_data:
-        raise ValueError("it ends too soon or goes on after its end")
+        raise ValueError("it ends too early, or bytes follow its end")
     return inflated
 
 
@@ -71,7 +71,7 @@ def _snappy(data: bytes, limit: int) -> bytes:
         size: int = _BLOCK_SIZE.unpack_from(data, at)[0]
         at += _BLOCK_SIZE.size
         if not 0 < size <= len(data) - at:
-            raise ValueError(f"a block of {size} bytes where {len(data) - at} are left")
+            raise ValueError(f"a block of {size} bytes, but only {len(data) - at} are left")
         block = data[at : at + size]
         if len(inflated) + snappy.decompress_raw_len(block) > limit:
             raise _too_large(limit)
@@ -101,7 +101,7 @@ def _into_growing(into: Callable[[bytes, bytearray], int], data: bytes, limit: i
             return bytes(out[: into(data, out)])
         except Exception as error:
             if room >= limit:
-                raise ValueError(f"no frame of at most {limit} bytes: {error}") from None
+                raise ValueError(f"not a frame of at most {limit} bytes: {error}") from None
             room = min(4 * room, limit)
 
 

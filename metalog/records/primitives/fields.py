@@ -90,7 +90,7 @@ def read_nullable_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
         return None, at
     end = at + size - 1
     if end > len(data):
-        raise IndexError(f"{size - 1} bytes are announced where {len(data) - at} are left")
+        raise IndexError(f"{size - 1} bytes are announced, but only {len(data) - at} are left")
     return data[at:end], end
 
 

@@ -253,7 +253,7 @@ class ClusterClient:
                 outcomes = read(connection.ask(body, self._left(begun_s)))
             except (Unreachable, Malformed) as error:
                 self.close()
-                raise OutcomeUnknown(f"{error}; whether it was done is not known") from None
+                raise OutcomeUnknown(f"{error}; its outcome is unknown") from None
             is_refused = {each.code for each in outcomes} == {ErrorCode.NOT_CONTROLLER}
             if not is_refused or time.monotonic() - begun_s > PATIENCE_S:
                 return outcomes

@@ -191,13 +191,13 @@ class _Splitter:
             return (_ONE.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
         if not number & (-1 if code else 0xFF) or number > 0x10FFFF or found["unread"]:
             position = self._lines.position(found.start())
-            raise fault(position, f"{found[0]} is not read in $'…'; write the character itself")
+            raise fault(position, f"{found[0]} is not supported in $'…'; write the character")
         return chr(number).encode("utf-8", "surrogatepass") if code else bytes([number & 0xFF])
 
     def _not_read(self, mark: str) -> InvalidRequest:
-        why = f"{mark} is not read; {_ONE_A_LINE}"
+        why = f"{mark} is not supported; {_ONE_A_LINE}"
         if mark == "\r":
-            why = "a carriage return, which bash takes for part of the word; save it with LF alone"
+            why = "a carriage return, which bash reads as part of the word; save it with LF alone"
         elif mark in _FILE_NAMES:
             why = f"bash may put names of files for a {mark} without quotes; write '{mark}'"
         elif mark in "{~":

@@ -82,14 +82,14 @@ class _Builder:
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         word = None if is_mapping or event.tag is None else self._tags.get(event.tag)
         if event.tag is not None and word is None:
-            raise fault(position, f"the tag {event.tag} is not read; leave it out")
+            raise fault(position, f"the tag {event.tag} is not supported; leave it out")
         if len(self._open) >= MAX_DEPTH:
             raise fault(position, f"nested more than {MAX_DEPTH} deep")
         self._open.append(([], position, is_mapping, event.anchor, word))
 
     def _scalar(self, event: Any, position: FilePosition) -> Text:
         if event.tag not in _PLAIN_TAGS:
-            raise fault(position, f"the tag {event.tag} is not read; leave it out")
+            raise fault(position, f"the tag {event.tag} is not supported; leave it out")
         is_null = event.tag is None and event.implicit[0] and event.value in _NULLS
         return Text(None if is_null else event.value, position)
 

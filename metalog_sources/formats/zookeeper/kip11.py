@@ -55,7 +55,7 @@ def read_kip11(
         raise fault(nodes[0].position, "the ACLs of a resource have a version and acls")
     version = text_of(found["version"], "version")
     if version != str(VERSION):
-        raise fault(found["version"].position, f"version {version} is not known; only {VERSION} is")
+        raise fault(found["version"].position, f"version {version} is unknown; write {VERSION}")
     return [
         entry
         for node in items_of(found["acls"], "acls")
@@ -69,7 +69,7 @@ def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[AclEnt
     for key, value in fields.items():
         singular = _SINGULAR.get(key, key)
         if singular in found:
-            raise fault(value.position, f"{singular} and {key} are one thing; give one")
+            raise fault(value.position, f"{singular} and {key} mean the same; keep one")
         found[singular] = value
     for key in ("principal", "permissionType", "operation", "host"):
         if key not in found:

@@ -56,7 +56,7 @@ def answers_in(tables: Tables, window: Window) -> int:
 def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
-        f" coverage counted {lines:,}: files of it are gone; take the folder back whole from a"
+        f" coverage counted {lines:,}: files of it are gone; restore the whole folder from a"
         " copy, or make another"
     )
 

@@ -200,10 +200,10 @@ def window_of(
         if end is None:
             first, last = (time_text(us // 1000) for us in window)
             raise InvalidMoment(f"--from {first}: the audit logs end at {last}")
-        raise InvalidMoment(f"nothing lies between --from and --to: {window}")
+        raise InvalidMoment(f"the window between --from and --to is empty: {window}")
     if window.end_us <= row["first"] or window.start_us >= last_us:
         whole = Window(row["first"], last_us)
-        raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
+        raise InvalidMoment(f"no audit lines in {window}; the audit logs cover {whole}")
     if (waiting := pending_in(tables)) is not None:
         window = _before(window, waiting.first_us, f"decided yet; {waiting.text()}")
     if (uncounted := uncounted_in(tables)) is not None:

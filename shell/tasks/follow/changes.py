@@ -62,7 +62,7 @@ def follow(
     log = replayed.source.log
     if not isinstance(log, LiveLog):
         raise InvalidSource(
-            f"{replayed.source.text}: nothing is ever added to it; --follow needs the folder "
+            f"{replayed.source.text}: no node appends to it; --follow needs the folder "
             "that a node writes"
         )
     logging.getLogger("metalog").addHandler(logging.NullHandler())

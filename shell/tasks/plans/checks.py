@@ -158,4 +158,4 @@ def _never_asked(step: PlanStep) -> str:
     if operation in supported:
         return ""
     kind = resource_kind(resource_type)
-    return f"Kafka never asks for {operation.name} on a {kind}, and kafka-acls refuses it"
+    return f"Kafka never checks {operation.name} on a {kind}, and kafka-acls refuses it"

@@ -160,7 +160,7 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     name = arguments.wanted[0]
     plan = saved_plan(name)
     if plan is not None and len(arguments.wanted) > 1:
-        raise InvalidRequest(f"{name}: a saved plan is applied alone")
+        raise InvalidRequest(f"{name}: give a saved plan alone")
     if plan is not None and arguments.include_credentials:
         raise InvalidRequest(
             f"{name}: a saved plan has no credentials; apply the files that it was made from"
@@ -193,10 +193,10 @@ def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned
         raise InvalidRequest("nothing was changed")
     state = target.state()
     if state.doubts:
-        raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")
+        raise InvalidRequest("the target has changed meanwhile; nothing was changed: run it again")
     current = frozenset(state.document.acls)
     shown_plan = plan_to_save("", made.current, made.plan, made.config)
-    _refuse_changed(shown_plan, current, made.config, output, "nothing was done, run it again")
+    _refuse_changed(shown_plan, current, made.config, output, "nothing was changed: run it again")
     steps = tuple(remaining(shown_plan, current))
     return made._replace(current=current, plan=made.plan._replace(steps=steps))
 

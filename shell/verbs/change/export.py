@@ -112,7 +112,7 @@ def _export(arguments: Namespace, output: Output) -> int:
     )
     if output.missing and output.format in _WITHOUT_COMMENTS:
         raise InvalidRequest(
-            f"-o {output.format} cannot say what is missing, and would look complete; export "
+            f"-o {output.format} cannot express what is missing, and would look complete; export "
             "-o yaml, delete its lines about what is missing, and export that file"
         )
     if is_snapshot:
@@ -207,7 +207,7 @@ def _check(arguments: Namespace, output: Output) -> None:
         if output.format == "avro" and output.out.isatty():
             raise InvalidRequest("Avro is not for a terminal; give --to FILE")
     if arguments.split and output.format not in _SUFFIXES:
-        raise InvalidRequest(f"-o {output.format} is not split; it is one file")
+        raise InvalidRequest(f"-o {output.format} is one file and cannot be split")
 
 
 def _without_credential(user: ScramUser) -> ScramUser:

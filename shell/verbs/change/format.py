@@ -194,7 +194,7 @@ def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
     given = None if arguments.directory is None else Path(arguments.directory)
     if config is None:
         if given is None:
-            raise InvalidRequest("which folder? give DIR, or --config server.properties")
+            raise InvalidRequest("no folder: give DIR, or --config server.properties")
         node_id = 1 if arguments.node_id is None else arguments.node_id
         if node_id < 0:
             raise InvalidRequest(f"--node-id {node_id}: give a number from 0 on")

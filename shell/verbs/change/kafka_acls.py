@@ -160,10 +160,10 @@ def _check_target(arguments: Namespace) -> None:
     """Refuse kafka-acls' options for the connection, and name the TARGET to use in their place."""
     for option in _ELSEWHERE:
         for value in _value(arguments, option):
-            raise InvalidRequest(f"{option} is not taken; {_instead(option, value)}")
+            raise InvalidRequest(f"{option} is not supported; {_instead(option, value)}")
     if arguments.source is None:
         raise InvalidRequest(
-            "which cluster or folder? metalog kafka-acls cluster://HOST:PORT …, or the folder of "
+            "name a cluster or folder: metalog kafka-acls cluster://HOST:PORT …, or the folder of "
             "a stopped node"
         )
 

@@ -268,7 +268,7 @@ def _only_line(name: str) -> str:
     except UnicodeDecodeError:
         raise InvalidRequest(f"{name}: not UTF-8; nothing was changed") from None
     if len(lines) > 1:
-        raise InvalidRequest(f"{name}: more than one line; a password is the only one")
+        raise InvalidRequest(f"{name}: more than one line; write only the password")
     return lines[0]
 
 

@@ -85,7 +85,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest("--fail-on-broken needs requests: give --audit or --requests FILE")
     made = planned(arguments, output)
     if arguments.save is not None and output.missing:
-        raise InvalidRequest("--save: a plan without the unreadable ACLs is not saved")
+        raise InvalidRequest("--save: a plan that ignores unreadable ACLs cannot be saved")
     limits = limits_of(made.source, arguments)
     refusal, gains = checked(made, limits, made.source.opened)
     audit, groups = _audited(made, arguments, output) if has_requests else (None, ())

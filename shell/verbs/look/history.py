@@ -142,7 +142,7 @@ def run(arguments: Namespace, output: Output) -> int:
     refuse_nothing_proven(replayed, arguments)
     history = history_of(replayed, None if first < 0 else first)
     if history is None:
-        raise InvalidSource(f"{source.text}: too damaged to be followed back; see metalog status")
+        raise InvalidSource(f"{source.text}: too damaged for a history; see metalog status")
     earliest = 0 if asked is not None else first
     doubts = [each for each in history.doubts if not _is_before(each, earliest)]
     refuse_doubts_about(doubts, arguments, output)

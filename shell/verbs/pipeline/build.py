@@ -337,7 +337,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         return None if text is None else re.compile(text)
     except re.error as error:
-        raise InvalidRequest(f"--broker-from {text}: no regular expression: {error}") from None
+        raise InvalidRequest(f"--broker-from {text}: not a regular expression: {error}") from None
 
 
 def _say_left_out(told: FilesRead, damages: Sequence[str], output: Output) -> bool:

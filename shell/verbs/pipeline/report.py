@@ -106,7 +106,7 @@ def _write(arguments: Namespace, output: Output) -> None:
     teams = [] if arguments.owners is None else _teams(Path(arguments.owners))
     out = Path(arguments.out or _DEFAULT)
     if out.suffix not in (".html", ".htm"):
-        raise InvalidRequest(f"--out {arguments.out}: a page; name it {out.stem or 'report'}.html")
+        raise InvalidRequest(f"--out {arguments.out}: not HTML; name it {out.stem or 'page'}.html")
     if not out.parent.is_dir():
         raise InvalidRequest(f"--out {arguments.out}: there is no folder {out.parent}")
     from metalog_spark.report.write import findings_file, write_report

@@ -131,7 +131,7 @@ def _print(
 ) -> None:
     totals = found.totals
     more = f" ({len(accepted):,} more accepted)" if accepted else ""
-    unknown = f"; of {totals.unknown:,} more the use is not known" if totals.unknown else ""
+    unknown = f"; the use of {totals.unknown:,} more is unknown" if totals.unknown else ""
     output.prose(
         f"{totals.used:,} of {counted(totals.grants, 'grant')}"
         f" {plural(totals.used, 'was', 'were')} used; "

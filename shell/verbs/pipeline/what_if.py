@@ -210,7 +210,7 @@ def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
             read_document(text, arguments, output).document for text in arguments.proposed
         )
     if len(arguments.proposed) > 1:
-        raise InvalidRequest(f"{arguments.proposed[0]}: a saved plan is looked at alone")
+        raise InvalidRequest(f"{arguments.proposed[0]}: give a saved plan alone")
     return plan
 
 
@@ -384,9 +384,9 @@ def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) ->
     if seen.ambiguous:
         output.warn(f"{seen.ambiguous_text()}: only the likeliest reading is looked at")
     if seen.without_allowed:
-        output.warn(f"{seen.text()}: what it would break in those hours is not known")
+        output.warn(f"{seen.text()}: what it would break in those hours is unknown")
     if seen.without_controller:
-        output.warn(f"{seen.controllers_text()}: what it would break in those hours is not known")
+        output.warn(f"{seen.controllers_text()}: what it would break in those hours is unknown")
     if lost:
         names = _names(sorted(lost)[:_NAMED], len(lost))
         output.warn(

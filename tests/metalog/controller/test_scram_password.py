@@ -272,11 +272,11 @@ def test_the_configuration() -> None:
         ("change.SHA256.iterations", "4095", "SHA256.iterations=4095: give a number from 4096"),
         ("change.SHA512.iterations", "16385", "to 16384"),
         ("change.SHA512.iterations", "many", "to 16384"),
-        ("change.SHA1.iterations", "4096", "SHA1.iterations is not known"),
-        ("policy.clas", "ours.Policy", "policy.clas is not known; there are sasl[.a-z]*, sasl"),
+        ("change.SHA1.iterations", "4096", "SHA1.iterations is unknown"),
+        ("policy.clas", "ours.Policy", "policy.clas is unknown; known are sasl[.a-z]*, sasl"),
         ("change.SHA256.iterations", "many", "many: give a number from 4096 to 16384$"),
         ("salted.enable", "no", "salted.enable=no: give true or false"),
-        ("salted.enabled", "false", "salted.enabled is not known"),
+        ("salted.enabled", "false", "salted.enabled is unknown"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(key: str, value: str, said: str) -> None:

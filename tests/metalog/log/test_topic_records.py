@@ -134,7 +134,7 @@ def test_avro_that_cannot_be_read_is_a_record_that_cannot_be_read() -> None:
     [found] = batches_of(assembled([message._replace(headers=headers)], end=1))
     [undecodable] = found.messages()
     assert isinstance(undecodable, Undecodable)
-    assert undecodable.reason == "the Avro schema 0000000000000000 is not known"
+    assert undecodable.reason == "the Avro schema 0000000000000000 is unknown"
 
 
 def test_a_reader_that_knows_the_append_before_goes_on_behind_it() -> None:

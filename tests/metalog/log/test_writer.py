@@ -162,7 +162,7 @@ def test_nothing_is_written_where_nothing_says_who_votes(tmp_path: Path) -> None
     folder = formatted(tmp_path / "d", dynamic=False)
     before = contents(folder)
     for voters, why in (
-        (None, "nothing says who votes"),
+        (None, "the voters of its quorum are unknown"),
         ([1, 2], "one of 2 voters"),
         ([7], "node 1 does not vote"),
     ):

@@ -64,7 +64,7 @@ def test_any_reader_of_avro_reads_it_with_the_schema() -> None:
 
 def test_what_cannot_be_read_says_why() -> None:
     fingerprint, value = to_avro(LeaderChangeMessage(0, 7), 0)
-    with pytest.raises(ValueError, match="the Avro schema 0000000000000000 is not known"):
+    with pytest.raises(ValueError, match="the Avro schema 0000000000000000 is unknown"):
         from_avro(bytes(8), value)
     with pytest.raises(ValueError, match="1 bytes follow the Avro of LEADER_CHANGE version 0"):
         from_avro(fingerprint, value + b"\0")

@@ -104,11 +104,11 @@ def test_no_flipped_bit_goes_unseen() -> None:
 
 def test_what_does_not_belong_together_is_refused() -> None:
     whole = written([*ACLS])
-    with pytest.raises(CorruptSnapshot, match="in a file whose name says 0000000000000000072"):
+    with pytest.raises(CorruptSnapshot, match="the file's name says snapshot 0000000000000000072"):
         read(whole, SnapshotId(724, 4))
     with pytest.raises(CorruptSnapshot, match="something follows the end"):
         read(whole + b"\0")
-    with pytest.raises(CorruptSnapshot, match="a record of the quorum among the metadata"):
+    with pytest.raises(CorruptSnapshot, match="a control record among the metadata records"):
         read(written([*ACLS, *VOTERS]))
     out = io.BytesIO()
     fastavro.writer(out, "string", ["hello"])

@@ -117,7 +117,7 @@ def test_a_connection_that_is_forgotten_is_closed() -> None:
     [
         (b"\x15\x03\x03\x00\x02\x02\x50", "it speaks TLS, and wants SSL or SASL_SSL: set security"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP server"),
-        (framed(b"\0\0\0\x09") + b"x", "it answers request 9|answers request 9, which is not its"),
+        (framed(b"\0\0\0\x09") + b"x", "it answers request 9|answers request 9 out of order"),
         (framed(b"\0\0\0\1\0\0\xff\xff\xff\xff\x0f"), "bytes that are not ApiVersionsResponse"),
     ],
 )

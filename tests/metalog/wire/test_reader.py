@@ -184,5 +184,5 @@ def test_items_are_counted_without_being_read(version: int) -> None:
     with pytest.raises(TooManyElements):
         unread(30, version, Shape(items=8), 7).count()
     payload = request(request_type(30, 3), Shape())[:-2] + b"\x09"
-    with pytest.raises(Malformed, match="8 items are announced where 0 bytes are left"):
+    with pytest.raises(Malformed, match="8 items are announced, but only 0 bytes are left"):
         UnreadRequest(read_head(payload), payload, 100).count()

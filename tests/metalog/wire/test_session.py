@@ -188,7 +188,7 @@ def test_an_answer_to_nothing_ends_it() -> None:
     connect(session, peer)
     answered = peer.answer(session.ask(cluster_request())[1])
     session.receive(answered)
-    with pytest.raises(Malformed, match="which is not its turn"):
+    with pytest.raises(Malformed, match="out of order"):
         session.receive(answered)
 
 

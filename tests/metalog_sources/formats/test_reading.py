@@ -175,7 +175,7 @@ MISTAKES = {
     "acls: [": ("a, line 2, column 1: not YAML: did not find expected node content"),
     "a: !!python/object/apply:os.system [x]": (
         "a, line 1, column 4: the tag tag:yaml.org,2002:python/object/apply:os.system is not "
-        "read; leave it out"
+        "supported; leave it out"
     ),
     "a: *b": "a, line 1, column 4: the alias *b has no anchor before it",
     "[" * 5000: "a, line 1, column 33: nested more than 32 deep",
@@ -529,7 +529,7 @@ def test_what_kafka_wrote_to_zookeeper() -> None:
     ("old", "new", "said"),
     [
         ('"version": 1', '"version": 2', "version 2 is not known; only 1 is"),
-        ('"hosts": [ "*" ]', '"hosts": [ "*" ], "host": "*"', "are one thing; give one"),
+        ('"hosts": [ "*" ]', '"hosts": [ "*" ], "host": "*"', "mean the same; keep one"),
         ('"READ", "WRITE"', '"REED"', "node, line 6, column 23: unknown operation 'REED'"),
     ],
 )

@@ -108,7 +108,7 @@ def test_bash_has_the_same_words(tmp_path: Path) -> None:
         ("a $\\\nb", "$ is not read"),
         ("a $((1))", "$ is not read"),
         ('a $"b"', "$ is not read"),
-        ("a $'b\\0c'", "line 1, column 6: \\0 is not read in $'…'"),
+        ("a $'b\\0c'", "line 1, column 6: \\0 is not supported in $'…'"),
         ("a $'\\ud800'", "the escapes in $'…' are not UTF-8"),
     ],
 )

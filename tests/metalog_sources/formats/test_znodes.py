@@ -71,7 +71,7 @@ def test_a_node_as_kafka_writes_it() -> None:
         (NODE.replace(b"Describe", b"Descry", 1), "zk/n, line 1, column 84: unknown operation"),
         (NODE[:-5], "zk/n, line 1, column "),
         (b"\xff", "zk/n: not UTF-8"),
-        (NODE.replace(b'"version":1', b'"version":2'), "version 2 is not known"),
+        (NODE.replace(b'"version":1', b'"version":2'), "version 2 is unknown"),
     ):
         assert said in refused(
             lambda data: znodes.read_acls(data, "zk/n", TOPIC, is_draft=False), data

@@ -284,7 +284,7 @@ def check_decisions_stay_true(
     words = [str(other) if word == str(followed.config) else word for word in followed.words]
     done = run_here(capsys, "pipeline", "follow", *words)
     assert done.returncode == 2
-    assert "what was asked up to 2026-01-01T00:00:55.000Z is decided by another" in done.stderr
+    assert "requests up to 2026-01-01T00:00:55.000Z were decided with another" in done.stderr
     period = ConfigPeriod(time_ms(55) * 1000, AuthorizerConfig(frozenset({"User:bad"})), str(other))
     with pytest.raises(InvalidTarget, match="or follow into another folder"):
         keep(tables, Configuration([DEFAULT_PERIOD, period]))

@@ -348,7 +348,7 @@ def test_what_anybody_may_have_asked_for_is_no_formula_of_a_spreadsheet(
     ("options", "said"),
     [
         (("--section", "may", "--out", "r.html"), "writes no page: leave out --out"),
-        (("--out", "report.txt"), "--out report.txt: a page; name it report.html"),
+        (("--out", "report.txt"), "--out report.txt: not HTML; name it report.html"),
         (("--out", "nowhere/r.html"), "--out nowhere/r.html: there is no folder nowhere"),
         (("--accepted", "README.md"), "README.md, line "),
         (("--since", "README.md"), "README.md: not the findings of a report"),
