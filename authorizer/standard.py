@@ -209,7 +209,7 @@ class StandardAuthorizer(Authorizer):
     def authorize_by_resource_type(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> AuthorizationResult:
-        """``InvalidRequest`` where the operation or the type is ANY or UNKNOWN."""
+        """Raise ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN."""
         if resource_type <= ResourceType.ANY or operation <= Operation.ANY:
             raise InvalidRequest(
                 f"{operation.name} on {resource_type.name}: name one operation and one type"

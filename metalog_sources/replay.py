@@ -240,7 +240,7 @@ class _Replay:
         return loader
 
     def _from_base(self) -> Loader:
-        """A loader at the best whole base; without one, raise the first damage."""
+        """A loader at the best undamaged base; without one, raise the first damage."""
         damage: CorruptLog | InvalidSource | None = None
         candidates = self._candidates()
         for base in candidates:

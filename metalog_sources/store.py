@@ -46,8 +46,8 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """The reasons why no answer about ACLs may be given from it, also those that its files
-        declare. An answer about SCRAM users depends on ``unread_users``, too."""
+        """The reasons why no answer about ACLs may be given from it, including those that its
+        files declare. An answer about SCRAM users depends on ``unread_users``, too."""
         declared = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *declared)
 
@@ -66,8 +66,8 @@ class NarrowStore(Store, Protocol):
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs on resources that one of ``patterns`` matches; of ``principals`` also all other
-        ACLs, and their credentials. Each pattern and principal costs one request."""
+        """The ACLs on resources that one of ``patterns`` matches; for ``principals`` also all
+        their other ACLs and their credentials. Each pattern and principal costs one request."""
         ...
 
 

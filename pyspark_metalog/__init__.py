@@ -1,9 +1,9 @@
 """Lets Spark find the format ``metalog`` by itself: ``spark.read.format("metalog")``.
 
-Spark imports each installed package whose name begins with ``pyspark_``, at its first look for a
-Python data source, and takes the class ``DefaultSource`` in it. If one such import fails, Spark
-has none of them; so nothing but Spark's own class is imported here until the format is used. This
-module must not know how a log is read.
+At its first look-up of a Python data source, Spark imports each installed package whose name begins
+with ``pyspark_``, and takes the class ``DefaultSource`` in it. If one import fails, Spark has no
+source of any package. So this module imports only Spark's own classes until the format is used.
+This module must not know how a log is read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NAME: Final = "metalog"
 
 
 class DefaultSource(DataSource):
-    """The format ``metalog`` of a session that nobody registered it in.
+    """The format ``metalog`` in a session in which ``metalog_spark.register`` was not called.
 
-    Spark lets a source carry out filters only where a setting says so that is off by default, and
-    refuses one that could. So this source reads all records, and Spark filters them;
-    ``metalog_spark.register`` turns the setting on, and takes the source that filters.
+    A source may apply filters only with a setting of Spark that is off by default; without it,
+    Spark refuses a source that can filter. So this source reads all records, and Spark filters
+    them. ``metalog_spark.register`` turns the setting on and registers the source that filters.
     """
 
     @classmethod

@@ -210,8 +210,8 @@ def state_document(
 def refuse_doubts_of(
     replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> None:
-    """``UncertainSource`` if the source has a doubt; with ``--salvage``, the output says what is
-    missing instead.
+    """Raise ``UncertainSource`` if the source has a doubt; with ``--salvage``, the output says what
+    is missing instead.
 
     ``InvalidSource`` if ``--committed`` leaves out the whole log.
     """
@@ -221,9 +221,9 @@ def refuse_doubts_of(
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """``InvalidSource`` if only proven records count (with ``--committed``, or for several folders
-    read as one), and none is proven to be committed: the log is not empty, but nobody can tell
-    which records count."""
+    """Raise ``InvalidSource`` if only proven records count (with ``--committed``, or for several
+    folders read as one), and none is proven to be committed: the log is not empty, but nobody can
+    tell which records count."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:

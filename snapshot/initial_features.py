@@ -80,7 +80,7 @@ def newest_level(*, allows_unstable: bool) -> int:
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
-    """``InvalidRequest`` if ``chosen`` has another kraft.version than the place of the voters
+    """Raise ``InvalidRequest`` if ``chosen`` has another kraft.version than the place of the voters
     implies."""
     follows = int(voters_are_in_log)
     if chosen.get(KRAFT_VERSION, follows) != follows:

@@ -50,12 +50,11 @@ def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 def bases(
     offset: int, bounds: LogBounds, snapshots: Sequence[SnapshotId]
 ) -> list[SnapshotId | None]:
-    """The starting points from which the state at ``offset`` can be rebuilt, the shortest way
-    first.
+    """The starting points from which the state at ``offset`` can be rebuilt, the nearest first.
 
-    Each is a snapshot that ends at or before ``offset``, if the log has all records after it; not
-    the one that formatting wrote, unless the log is empty. None stands for the log alone, if it
-    begins at 0. Empty if no starting point exists.
+    A snapshot is one if it ends at or before ``offset`` and the log has all records after it. The
+    snapshot that formatting wrote is one only for an empty log. None is the beginning of a log
+    that begins at 0. Empty if no starting point exists.
     """
     found: list[SnapshotId | None] = [
         known

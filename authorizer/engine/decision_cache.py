@@ -45,8 +45,8 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 AclsByName = dict[str | Prefix | None, ResourceAcls]
-"""By name: the ACLs whose patterns match it; by prefix: those that match all names that have it as
-their longest prefix and no ACLs of their own."""
+"""The ACLs that match a name with ACLs of its own, by name; those that match any other name, by the
+name's longest prefix in the index."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """What the next context gets after a change: its number, and the remaining cache."""
 _ONE_PRINCIPAL: Final = 2

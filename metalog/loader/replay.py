@@ -233,7 +233,7 @@ class Loader:
                 "the log was truncated below its own high-water mark"
                 f" (offset {self._taken.offset})",
                 offset=offset,
-                advice="it is read anew from its beginning",
+                advice="it is read again from its beginning",
             )
         while self._waiting and self._waiting[-1].next_offset > offset:
             dropped = self._waiting.pop()

@@ -97,7 +97,7 @@ def _decode_any(value: bytes) -> tuple[int, Message | Undecodable]:
 def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Message | Undecodable:
     message_class = message_type(api_key)
     if message_class is None:
-        reason = f"record type {api_key} is not known: the log may be a newer Kafka's"
+        reason = f"record type {api_key} is unknown: the log may be a newer Kafka's"
         return Undecodable(value, reason, api_key, version)
     try:
         message, end = message_class.decode(value, at, version)

@@ -1,4 +1,4 @@
-"""A publisher that only reports when the first image is published, or why none is.
+"""A publisher that only reports that the first image is published, or why it is not.
 
 This module must not know what an image contains.
 """

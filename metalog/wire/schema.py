@@ -31,7 +31,7 @@ class UnsupportedVersion(InvalidRequest):
     code = ErrorCode.UNSUPPORTED_VERSION
 
     def __init__(self, api_key: int, version: int) -> None:
-        super().__init__(f"API {api_key} is not known in version {version}")
+        super().__init__(f"API {api_key} is unknown in version {version}")
         self.api_key = api_key
         self.version = version
 

@@ -87,7 +87,8 @@ class ListenerContext:
 
 
 class Client:
-    """``InvalidRequest`` if no rule matches the name in its certificate."""
+    """Serves one connection. Raises ``InvalidRequest`` if no rule matches its certificate's
+    name."""
 
     def __init__(
         self,

@@ -155,6 +155,6 @@ class Encrypted:
                 self._rest, self._head = int.from_bytes(self._head[1:], "big"), b""
                 if self._rest > HANDSHAKE_BYTES:
                     raise Malformed(
-                        f"not TLS: {self._rest} bytes of a handshake at once, where at most"
-                        f" {HANDSHAKE_BYTES} are taken"
+                        f"not TLS: {self._rest} bytes of a handshake at once, but at most"
+                        f" {HANDSHAKE_BYTES} are accepted"
                     )

@@ -1,8 +1,8 @@
 """Long requests take turns on a few threads: one at a time for each owner.
 
-So an owner with a thousand requests delays only itself: another owner waits for those that are
-being answered, and for one of each other owner. For one event loop. This module must not know who
-an owner is, nor what is requested.
+An owner with a thousand requests delays only itself. A request of another owner waits for the
+running ones, and for at most one of each other owner. For one event loop. This module must not know
+who an owner is, nor what is requested.
 """
 
 from __future__ import annotations

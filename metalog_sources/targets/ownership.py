@@ -21,7 +21,7 @@ class Outside(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """ACLs that two files own: each, pruned alone, removes the other's."""
+    """ACLs that two files own: ``--prune`` with one file alone removes those of the other."""
 
     one: Claim
     other: Claim
@@ -43,7 +43,7 @@ def added_outside(document: Document) -> list[Outside]:
 def owned_twice(document: Document) -> list[Overlap]:
     """Each claim with the first claim of another file that can cover the same ACL.
 
-    Only claims are compared of which one name begins with the other.
+    It compares two claims only if the name of one begins with the name of the other.
     """
     position = {claim: number for number, claim in enumerate(document.claims)}
     first: dict[Claim, Claim] = {}

@@ -66,8 +66,8 @@ class LogTarget(_Target, Protocol):
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
-        """Apply all ``steps`` and these users' credentials, or nothing; nothing if the present
-        ACLs are not ``before``."""
+        """Apply all ``steps`` and these users' credentials, or nothing. If the present ACLs
+        are not ``before``, nothing is applied."""
         ...
 
 
@@ -82,7 +82,7 @@ class LimitedTarget(_Target, Protocol):
 
 @runtime_checkable
 class KafkaTarget(_Target, Protocol):
-    """A target that a Kafka writes, or its log: that Kafka's version decides what it accepts."""
+    """A target whose ACLs a Kafka stores: the version of that Kafka decides what it accepts."""
 
     def acl_creator(self) -> AclCreator: ...
 
@@ -180,7 +180,7 @@ def _resource_of(acl: Acl) -> _Resource:
 
 
 def refuse_unwritable(target: Target, steps: Sequence[PlanStep]) -> None:
-    """``InvalidTarget`` if ``target`` cannot store a step, before the first is applied."""
+    """Raise ``InvalidTarget`` if ``target`` cannot store a step, before the first is applied."""
     for step, why in refused_steps(target, steps):
         raise InvalidTarget(f"cannot {step.change.value} {_text(step.acl)}: {why}")
 

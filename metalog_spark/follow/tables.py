@@ -78,7 +78,7 @@ def _lost(tables: Tables) -> list[Lost]:
     """The time ranges in which an audit topic deleted lines unread.
 
     Lines of one broker are in order in a partition, those of several brokers are not. So a
-    broker's lost lines lie between its last line before the loss and its first behind it. For a
+    broker's lost lines lie between its last line before the loss and its first line after it. For a
     broker without lines, they lie between the latest of these starts and the earliest of these
     ends.
     """

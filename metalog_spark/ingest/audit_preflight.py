@@ -57,7 +57,7 @@ def holds_parquet(audit: str) -> bool:
 
 
 def check_has_line(patterns: Sequence[str]) -> None:
-    """``InvalidRequest`` if no file has an audit line near its beginning."""
+    """Raise ``InvalidRequest`` if no file has an audit line near its beginning."""
     left = _LOOKED_AT
     for file in (file for audit in patterns for file in _files_of(audit)):
         for chunk in _chunks(file):

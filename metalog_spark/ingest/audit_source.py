@@ -80,7 +80,7 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
         if _WITH_A_COLON in str(error):
             name = first_line(error).partition(_WITH_A_COLON)[2]
             raise InvalidRequest(
-                f"{pattern}: no pattern can be matched beside the name {name!r}, as it has a colon:"
+                f"{pattern}: Hadoop cannot match a pattern beside {name!r}, a name with a colon:"
                 f" name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
             ) from None
         if getattr(error, "getCondition", str)() == _NOT_THERE:

@@ -34,7 +34,7 @@ _PASSED_OVER: Final = ("_", ".")
 
 
 def check_can_be_read(path: str) -> None:
-    """``InvalidSource`` if ``path`` is not a whole folder of the pipeline."""
+    """Raise ``InvalidSource`` if ``path`` is not a whole folder of the pipeline."""
     if _contents(Path(literal(path)), path) is not None:
         return
     refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
@@ -67,7 +67,7 @@ def files_named(audit: str) -> list[Path]:
 
 
 def check_is_new(path: str) -> None:
-    """``InvalidTarget`` if ``path`` is a file or has files."""
+    """Raise ``InvalidTarget`` if ``path`` is a file or has files."""
     if next(files_below(Path(literal(path))), None) is not None:
         raise InvalidTarget(f"{path}: not empty; name a new or empty folder")
 
@@ -120,8 +120,8 @@ def _take_back(made: Sequence[Path]) -> None:
 
 
 def check_can_be_followed(audit: str) -> None:
-    """``InvalidRequest`` if no finished logs can appear in the folder ``audit``; a pattern may
-    name folders that are created later."""
+    """Raise ``InvalidRequest`` if no finished logs can appear in the folder ``audit``; a pattern
+    may name folders that are created later."""
     place = Path(audit)
     if place.exists():
         literal(audit)
@@ -135,7 +135,7 @@ def check_can_be_followed(audit: str) -> None:
 
 
 def check_is_outside(out: str, option: str, source: str) -> None:
-    """``InvalidTarget`` if ``out`` is in a folder that ``source`` names: every reader of that
+    """Raise ``InvalidTarget`` if ``out`` is in a folder that ``source`` names: every reader of that
     folder would find foreign files."""
     if not placed(out).startswith("/"):
         return
@@ -161,8 +161,8 @@ def passed_over(audit: str) -> list[Path]:
 
 
 def check_is_table(path: str, option: str) -> None:
-    """``InvalidRequest`` if there is no table, or an unreadable one; for a folder Spark checks the
-    rest."""
+    """Raise ``InvalidRequest`` if there is no table, or an unreadable one; for a folder Spark
+    checks the rest."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"{option} {path}: there is no such file or folder")

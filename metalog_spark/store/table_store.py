@@ -343,7 +343,7 @@ def _rows(session: SparkSession, path: str) -> list[str] | None:
 
 
 def _check_is_empty(session: SparkSession, path: str | Path) -> None:
-    """``InvalidTarget`` if ``path`` has any file."""
+    """Raise ``InvalidTarget`` if ``path`` has any file."""
     from pyspark.errors import AnalysisException
 
     read = session.read.format("binaryFile").option("recursiveFileLookup", "true")

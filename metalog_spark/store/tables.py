@@ -89,7 +89,7 @@ line is cut off within the name: the requested name begins with ``resource_name`
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
-"""The lines that contain nothing usable, whole, and why."""
+"""Whole lines that contain nothing usable, each with the reason."""
 
 FILES: Final = TableSchema(
     "files",

@@ -20,7 +20,7 @@ TWO_GIB = b"\xff\xff\xff\xff\x07"
 @pytest.mark.parametrize("length", [(1 << 31) - 1, 1 << 30, -1, -(1 << 31), 0])
 def test_cve_2023_34455_a_snappy_blocks_length_is_not_trusted(length: int) -> None:
     """Refused before any allocation."""
-    with pytest.raises(ValueError, match=f"a block of {length} bytes where 0 are left"):
+    with pytest.raises(ValueError, match=f"a block of {length} bytes, but only 0 are left"):
         inflate("snappy", XERIAL + struct.pack(">i", length))
 
 

@@ -216,7 +216,7 @@ def test_a_request_that_is_too_large_fails_alone(tmp_path: Path) -> None:
             large = [acl(f"{number:0>32000}") for number in range(300)]
             [huge, *_] = replica.create_acls(WHO, large)
         assert not done(small)
-        with pytest.raises(InvalidRequest, match="more than the 8388608"):
+        with pytest.raises(InvalidRequest, match="at most 8388608"):
             done(huge)
         assert not done(replica.create_acls(WHO, [acl("next")])[0])
 

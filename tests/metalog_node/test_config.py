@@ -56,7 +56,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("listeners=OTHER://:1", "listeners: OTHER has no security protocol"),
         ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is used twice"),
         ("listeners=PLAINTEXT://[::]:1,CONTROLLER://:2", "PLAINTEXT listens on ::, to which no"),
-        ("controller.quorum.voters=1@a:1,2@b:1", "controller.quorum.voters: node 2 votes too"),
+        ("controller.quorum.voters=1@a:1,2@b:1", "controller.quorum.voters: node 2 is a voter too"),
         ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is not ID@HOST:PORT"),
         ("metrics.listener=9404", "metrics.listener: 9404 is not http://HOST:PORT"),
         ("metadata.log.segment.bytes=1", "metadata.log.segment.bytes=1: give a number from"),
@@ -136,7 +136,7 @@ def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, lin
         configured(tmp_path, f"sasl.enabled.mechanisms={mechanism}\n{line}")
     assert str(raised.value).endswith(
         f"line {LINES + 2}: {key}: Kafka reads it only with a listener's name; "
-        f"call it listener.name.sasl_ssl.{key}"
+        f"write listener.name.sasl_ssl.{key}"
     )
 
 
@@ -231,13 +231,13 @@ def test_a_listeners_own_limits(tmp_path: Path) -> None:
 def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) -> None:
     notes = configured(tmp_path, "request.timeout.mss=1\nnum.network.threads=3").notes
     assert notes == (
-        f"{tmp_path}/server.properties, line {LINES + 1}: request.timeout.mss: is not known; "
+        f"{tmp_path}/server.properties, line {LINES + 1}: request.timeout.mss: is unknown; "
         "did you mean request.timeout.ms?",
         "not used here: num.network.threads",
     )
     slip = configured(tmp_path, "ssl.truststore.locaton=/ca.pem").notes
     assert slip[0].endswith(
-        "ssl.truststore.locaton: is not known; did you mean ssl.truststore.location?"
+        "ssl.truststore.locaton: is unknown; did you mean ssl.truststore.location?"
     )
     ignored = "ssl.keystore.password=x\nlistener.name.other.sasl.enabled.mechanisms=PLAIN"
     assert configured(tmp_path, ignored).notes == (

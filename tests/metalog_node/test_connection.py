@@ -429,7 +429,7 @@ def test_an_unknown_version_of_apiversions_is_answered_in_version_0() -> None:
 
 
 def test_an_unknown_api_ends_the_connection() -> None:
-    with pytest.raises(InvalidRequest, match="API 999 is not known in version 0"):
+    with pytest.raises(InvalidRequest, match="API 999 is unknown in version 0"):
         list(server(with_login=False).receive(framed(bytes.fromhex("03e7 0000 00000001 ffff"))))
 
 

@@ -347,7 +347,7 @@ class TestDamagedSnapshot:
         assert replayed(trimmed, at=AtOffset(826)).offset == 826
         salvaged = replayed(trimmed, salvage=True)
         assert salvaged.image == replayed(trimmed, at=AtOffset(826)).image
-        assert "salvaged is what stands before it" in salvaged.problems[0]
+        assert "salvaged: the part before it" in salvaged.problems[0]
 
     def test_salvage_of_a_segment(self, whole: Path) -> None:
         path = whole / "__cluster_metadata-0" / segment_name(0)

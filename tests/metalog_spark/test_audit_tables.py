@@ -148,7 +148,7 @@ def test_hadoops_own_file_systems_are_read(spark: SparkSession, tmp_path: Path) 
         ("x1://bucket/logs", "Spark has no jar for x1://: add the one with Hadoop's file system"),
         ("hdfs://127.0.0.1:1/logs", "cannot be read: .*[Cc]onnection refused"),
         ("hdfs:///logs", "cannot be read: .*Incomplete HDFS URI, no host"),
-        ("table:no.such", r"Spark cannot read it as a table: \[TABLE_OR_VIEW_NOT_FOUND\]"),
+        ("table:no.such", r"Spark reads no table there: \[TABLE_OR_VIEW_NOT_FOUND\]"),
     ],
 )
 def test_a_place_that_spark_does_not_reach_is_one_line(

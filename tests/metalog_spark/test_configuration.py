@@ -91,8 +91,8 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
         ),
         (["50=old.properties"], "--config 50=old.properties: no log has the time of a"),
         (["-6h=old.properties"], "--config -6h=old.properties: no log has the time of a"),
-        (["old.properties"] * 2, "--config old.properties: old.properties holds from the beginn"),
-        (["@1=old.properties"] * 2, "--config @1=old.properties: old.properties holds from 1970-"),
+        (["old.properties"] * 2, "--config old.properties: old.properties is in force from"),
+        (["@1=old.properties"] * 2, "--config @1=old.properties: old.properties is in force from"),
         (["bad.properties"], "bad.properties: super.users: 'admin' has no type; write it as User"),
     ],
 )

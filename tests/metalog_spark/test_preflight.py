@@ -53,14 +53,14 @@ def test_a_folder_is_read_as_spark_reads_it(tmp_path: Path) -> None:
     assert (contents.facts, contents.places_of("usage")) == ({"a": 1}, ["usage/place=b"])
     (tmp_path / "usage" / "place=b").rmdir()
     for check in check_can_be_read, check_can_be_filled:
-        with pytest.raises(InvalidSource, match=f"^{folder}: its table usage is gone; take the"):
+        with pytest.raises(InvalidSource, match=f"^{folder}: its table usage is gone; restore the"):
             check(folder)
 
 
 def test_a_folder_that_is_none_or_not_whole(tmp_path: Path) -> None:
     torn = str(listed(tmp_path / "torn", {}, serials=(1, 3)))
     for check in check_can_be_read, check_can_be_filled:
-        with pytest.raises(InvalidSource, match=f"^{torn}/changes: line 2 is not there"):
+        with pytest.raises(InvalidSource, match=f"^{torn}/changes: line 2 is missing"):
             check(torn)
     (tmp_path / "new" / ".hidden").mkdir(parents=True)
     (tmp_path / "new" / ".hidden" / "file").touch()
@@ -111,7 +111,7 @@ def test_where_no_file_can_be_locked_nothing_is_written(
         words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", given["NEW"])
         done = run_here(capsys, "pipeline", verb, *words)
         assert (done.returncode, done.stdout) == (2, "")
-        said = f"{given['NEW']}: files cannot be locked there (No locks available), so two"
+        said = f"{given['NEW']}: files cannot be locked there (No locks available), so two programs"
         assert f"metalog: {said} could write to it at once; name a folder on" in done.stderr
         assert not given["NEW"].exists()
 

@@ -210,7 +210,7 @@ def test_a_list_that_lost_a_line_is_refused(spark: SparkSession, tmp_path: Path)
     [lost] = (path for path in (tmp_path / "changes").iterdir() if '"serial": 2' in read(path))
     lost.unlink()
     for take in Tables.make, Tables.open:
-        with pytest.raises(InvalidSource, match="changes: line 2 is not there"):
+        with pytest.raises(InvalidSource, match="changes: line 2 is missing"):
             take(spark, tmp_path)
 
 

@@ -95,11 +95,11 @@ def test_the_options_of_the_draft(folder: str, capsys: pytest.CaptureFixture[str
         (["--list"], "name a cluster or folder: metalog kafka-acls cluster://HOST:PORT …"),
         (
             ["--list", "--bootstrap-server", "b:9092"],
-            "--bootstrap-server is not taken; type metalog kafka-acls cluster://b:9092 …",
+            "--bootstrap-server is not supported; type metalog kafka-acls cluster://b:9092 …",
         ),
         (
             ["--list", "--bootstrap-controller", "c:9093"],
-            "--bootstrap-controller is not taken; type metalog kafka-acls cluster://c:9093 …",
+            "--bootstrap-controller is not supported; type metalog kafka-acls cluster://c:9093 …",
         ),
         (
             ["--list", "--authorizer-properties", "zookeeper.connect=z:2181"],

@@ -152,7 +152,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
             PII.replace("topic:pii-*", "cluster"),
             "column 59: Kafka never checks READ on a CLUSTER",
         ),
-        (PII.replace("any except [User:x, User:y]", "'User:*'"), "column 19: User:* is not a"),
+        (PII.replace("any except [User:x, User:y]", "'User:*'"), "column 19: User:* is every"),
         (PII.replace("pii-*", "p, host: 10.0.0.0/33"), "'10.0.0.0/33' is neither an address"),
         ("only: {principals: any, operation: Read, resource: topic:t}", "column 20: only names"),
         ("only: {principals: User:a, operation: Read, resource: any}", "only names resources"),

@@ -93,7 +93,7 @@ def _own_file(path: Path, files: Files) -> dict[str, str]:
         raise ConfigException(f"{CONFIG_PATH}={path}: {why}") from None
     for key in properties:
         if key not in _OWN:
-            _log.warning("%s: %s is not known there; %s is", path, key, ALLOW_EVERYONE)
+            _log.warning("%s: %s is unknown there; %s is supported", path, key, ALLOW_EVERYONE)
     return {key: value for key, value in properties.items() if key in _OWN}
 
 

@@ -40,7 +40,7 @@ class PartitionedTopic:
         return f"PartitionedTopic({self.address})"
 
     def check(self) -> None:
-        """``InvalidSource`` if records may be lost without a trace."""
+        """Raise ``InvalidSource`` if records may be lost without a trace."""
         facts = self._cluster().facts()
         if facts is None:
             raise InvalidSource(f"{self.address}: there is no such topic")

@@ -113,7 +113,7 @@ class ClientSession:
         for frame in self._frames.feed(data):
             correlation_id = correlation_of(frame)
             if not self._waiting or self._waiting[0][0] != correlation_id:
-                raise Malformed(f"the peer answers request {correlation_id}, out of order")
+                raise Malformed(f"the peer answers request {correlation_id} out of order")
             _, declared = self._waiting.popleft()
             if self.is_ready:
                 answers.append(ClientResponse(correlation_id, read_response(frame, declared)))

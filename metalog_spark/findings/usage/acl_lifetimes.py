@@ -87,8 +87,8 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, asked: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """The ACLs that match the question at any time. With ``begins``, the question's name is a
-        beginning: the ACLs that match any name with it, or a name that it begins with."""
+        """The ACLs that match the question at any time. With ``begins``, the question's name is
+        only the beginning of a name, or a name and more: the ACLs that match any of these names."""
         found = self._known.get((asked, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
@@ -102,7 +102,8 @@ class AclLifetimes:
         return matching(self._index, asked, self._kafka)
 
     def _begun(self, asked: RequestKey) -> Iterator[str]:
-        """Names such that each ACL that matches any of the meant names matches one of these."""
+        """Names that stand for all names of ``could_match`` with ``begins``: each ACL that matches
+        one of those matches one of these."""
         *_, kind, begin = asked
         yield begin
         for name in self._names[ResourceType[kind]]:

@@ -1,4 +1,4 @@
-"""The known names of resources, which stay on the workers: only counts of them leave these.
+"""Counts the known names of resources. The names stay on the workers, which return only counts.
 
 A name is known if an allowed request or an ACL names it; denied requests do not count, because
 anybody can invent names for them. This module must not know what is proposed.
@@ -25,7 +25,7 @@ _PLACED: Final = "resource_type STRING, place BIGINT, names BIGINT"
 
 
 def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
-    """``KNOWN``: each name on which something was allowed or that an ACL names, once."""
+    """``KNOWN``: the distinct names of allowed requests and of ACLs."""
     allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
     named = {
         (acl.resource_type.name, acl.resource_name)
@@ -36,7 +36,7 @@ def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
 
 
 def known_under(known: DataFrame) -> DataFrame:
-    """Rows of ``resource_type, prefix, known``, to be added up: how many known names have a prefix
+    """Partial sums ``resource_type, prefix, known``: the number of known names with each prefix
     that ends at a separator."""
     from pyspark.sql import functions as f
 

@@ -65,7 +65,7 @@ def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
         f" {day} that no ACL can decide, as their words are none of Kafka's or they are not for one"
-        " name, so that what they used is not known; build the folder anew, which rejects them and"
+        " name, so that the use of their ACLs is unknown; rebuild the folder: that rejects them and"
         " counts them"
     )
 

@@ -322,7 +322,7 @@ def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowC
 
 
 def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
-    """``InvalidRequest`` if no allowed request was logged."""
+    """Raise ``InvalidRequest`` if no allowed request was logged."""
     if seen.without_allowed == seen.hours:
         raise InvalidRequest(f"no allowed request was logged in {window}: {HOW_TO_LOG}")
 

@@ -131,8 +131,8 @@ def _refuse_changed(
 
 
 def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
-    """``InvalidRequest`` where the plan takes more now than when it was made. That it gives no more
-    than was stated is one of its limits; what else has changed does not matter."""
+    """Raise ``InvalidRequest`` if the plan takes more now than when it was made. That it gives no
+    more than was stated is one of its limits; what else has changed does not matter."""
     planned_sets = plan.before, after(plan.before, plan.steps)
     said = losses_refused(made, planned_sets, made.config)
     if said is not None:

@@ -77,7 +77,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     out = Path(arguments.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InvalidTarget(f"{out}: is there already; name a folder that is new or empty")
+        raise InvalidTarget(f"{out}: is there already; name a new or empty folder")
     check_requests(arguments.requests)
     days = _days(arguments.days)
     with spark_session(arguments, output) as session:

@@ -268,7 +268,7 @@ def test_the_configuration() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("change.enabled.mechanisms", "SCRAM-SHA-256", "there are SHA256 and SHA512"),
+        ("change.enabled.mechanisms", "SCRAM-SHA-256", "known are SHA256 and SHA512"),
         ("change.SHA256.iterations", "4095", "SHA256.iterations=4095: give a number from 4096"),
         ("change.SHA512.iterations", "16385", "to 16384"),
         ("change.SHA512.iterations", "many", "to 16384"),

@@ -67,12 +67,12 @@ def test_before_transactions_one_batch_is_as_good() -> None:
 
 
 def test_a_record_larger_than_a_batch_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="more than the 8,388,608"):
+    with pytest.raises(InvalidRequest, match="at most 8,388,608"):
         transaction_batches(records(1, 8 << 20), "", NEWEST)
 
 
 def test_what_a_reader_could_not_hold_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_TRANSACTION_BYTES <= BUFFER_LIMIT / 2
     monkeypatch.setattr(transaction, "MAX_TRANSACTION_BYTES", 10_000)
-    with pytest.raises(InvalidRequest, match="14 records are more than the 10,000 bytes"):
+    with pytest.raises(InvalidRequest, match="14 records do not fit the 10,000 bytes"):
         transaction_batches(records(*[1000] * 12), "", NEWEST)

@@ -77,8 +77,8 @@ def test_what_was_deleted_is_a_gap_that_lost_something() -> None:
     [
         (2, {"headers": ()}, "a message without the header metalog.append"),
         (2, {"headers": [(APPEND_HEADER, b"\2")]}, "the header metalog.append has an unknown"),
-        (3, {"offset": 4}, "not record 1 of the append at offset 2, which must follow"),
-        (3, {"key": b"\0\0\0\2"}, "not record 1 of the append at offset 2"),
+        (3, {"offset": 4}, "expected record 1 of the append at offset 2"),
+        (3, {"key": b"\0\0\0\2"}, "expected record 1 of the append at offset 2"),
     ],
 )
 def test_a_message_that_does_not_belong_is_named(
@@ -104,7 +104,7 @@ def mixed(encoding: Encoding, at: Batch, follows: int) -> list[Stored]:
         ("avro", batch(5, ace(3)), 4, "a value in avro in a topic of kraft"),
         ("kraft", batch(5, ace(3), epoch=0), 4, "the epoch falls from 1 to 0"),
         ("kraft", batch(5, ace(3), epoch=2), 4, "from 1 to 2 without a leader change"),
-        ("kraft", batch(5, ace(3)), 1, "knew the log up to offset 1 only, not to 4"),
+        ("kraft", batch(5, ace(3)), 1, "knew the log only up to offset 1, not 4"),
     ],
 )
 def test_an_append_that_cannot_follow_is_named(

@@ -319,7 +319,7 @@ def test_a_batch_larger_than_kafkas_is_refused_and_nothing_fenced(tmp_path: Path
     log = WritableDirectoryLog(formatted(tmp_path / "d"))
     epoch = log.claim()
     huge = UserScramCredentialRecord("u", 1, b"s" * (9 << 20), b"", b"", 4096)
-    with pytest.raises(InvalidRequest, match="more than the 8388608"):
+    with pytest.raises(InvalidRequest, match="at most 8388608"):
         log.append(epoch, [(huge, 0)])
     log.append(epoch, [(ace(1), 0)])
 
@@ -327,7 +327,7 @@ def test_a_batch_larger_than_kafkas_is_refused_and_nothing_fenced(tmp_path: Path
 def test_an_older_epoch_is_fenced(tmp_path: Path) -> None:
     log = WritableDirectoryLog(formatted(tmp_path / "d"))
     epoch = log.claim()
-    with pytest.raises(LogFenced, match="epoch 0 is over"):
+    with pytest.raises(LogFenced, match="epoch 0 has ended"):
         log.append(epoch - 1, [(ace(1), 0)])
 
 

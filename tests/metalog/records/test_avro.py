@@ -68,7 +68,7 @@ def test_what_cannot_be_read_says_why() -> None:
         from_avro(bytes(8), value)
     with pytest.raises(ValueError, match="1 bytes follow the Avro of LEADER_CHANGE version 0"):
         from_avro(fingerprint, value + b"\0")
-    with pytest.raises(ValueError, match="no Avro of LEADER_CHANGE version 0"):
+    with pytest.raises(ValueError, match="not Avro of LEADER_CHANGE version 0"):
         from_avro(fingerprint, value[:-1])
 
 

@@ -38,7 +38,7 @@ def test_byte_by_byte_too(payloads: list[bytes]) -> None:
 def test_a_length_is_refused_before_its_bytes_come(length: bytes) -> None:
     reader = FrameReader(limit=40)
     reader.feed(framed(b"first"))
-    with pytest.raises(Malformed, match="at most 40 are taken"):
+    with pytest.raises(Malformed, match="at most 40 are accepted"):
         reader.feed(length)
     assert reader.buffered_bytes == 0
 

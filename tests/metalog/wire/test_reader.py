@@ -142,7 +142,7 @@ def test_a_structure_that_is_left_out_has_its_defaults() -> None:
 
 
 def test_what_nobody_declares_is_named() -> None:
-    with pytest.raises(UnsupportedVersion, match="API 1 is not known in version 99"):
+    with pytest.raises(UnsupportedVersion, match="API 1 is unknown in version 99"):
         request_type(1, 99)
     with pytest.raises(UnsupportedVersion):
         response_type(9999, 0)

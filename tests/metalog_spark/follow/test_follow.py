@@ -317,7 +317,7 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
     nothing = spark.createDataFrame([], REQUESTS.schema)
     done = Progress(batch=0)._asdict()
     tables.commit("batch-0", added={REQUESTS: nothing}, replaced={}, **{FOLLOW: done})
-    with pytest.raises(InvalidTarget, match="checkpoint in it is gone"):
+    with pytest.raises(InvalidTarget, match="checkpoint is gone"):
         follow_tables(spark, str(out), "log", "audit")
     for replaced, days in ((Tables.replace, ()), (Tables.replace_days, ([],))):
         with pytest.raises(InvalidTarget, match="build into a folder of its own"):

@@ -71,7 +71,7 @@ def test_a_file_of_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
         authorizer = initialized(authorizer_config_path=str(file))
     assert authorizer.authorize(Session("user:any", "h"), "READ", PAYMENTS)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{file}: {key} is not known there; allow.everyone is"
+        f"{file}: {key} is unknown there; allow.everyone is supported"
         for key in ("super.users", "allow.everyon")
     ]
     both = {"authorizer.config.path": str(file), "allow.everyone": "false"}

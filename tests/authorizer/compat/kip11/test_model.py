@@ -77,8 +77,8 @@ def test_a_resource_is_no_filter(pattern_type: PatternType | str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda: Acl("user:a", "ALLOW", {"*"}, {"READ"}), "an ACL has sets"),
-        (lambda: Acl({"user:a"}, "ALLOW", "*", {"READ"}), "an ACL has sets"),
+        (lambda: Acl("user:a", "ALLOW", {"*"}, {"READ"}), "an ACL takes sets"),
+        (lambda: Acl({"user:a"}, "ALLOW", "*", {"READ"}), "an ACL takes sets"),
         (lambda: Acl(set(), "ALLOW", {"*"}, {"READ"}), "at least"),
         (lambda: Acl({"user:a"}, "ALLOW", {"*"}, set()), "at least"),
         (lambda: Acl({"alice"}, "ALLOW", {"*"}, {"READ"}), "write it as User:alice"),
