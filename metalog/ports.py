@@ -137,7 +137,7 @@ class LiveLog(Log, Protocol):
 
 
 @runtime_checkable
-class Heard(Protocol):
+class PeerLog(Protocol):
     """A log that comes from a peer, which may go silent without an error."""
 
     @property
@@ -150,7 +150,7 @@ class Heard(Protocol):
 
 
 @runtime_checkable
-class Connected(Protocol):
+class ClosableLog(Protocol):
     """A log that holds a connection."""
 
     def close(self) -> None:

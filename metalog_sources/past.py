@@ -11,7 +11,7 @@ from pathlib import Path
 from metalog.errors import AuthorizerNotReady
 from metalog.image.metadata import MetadataImage
 from metalog.image.selection import AUTHORIZATION
-from metalog.ports import Connected
+from metalog.ports import ClosableLog
 from metalog_sources.certainty import refuse_doubts
 from metalog_sources.moment import parse_moment
 from metalog_sources.replay import replay_source
@@ -55,7 +55,7 @@ def image_at(
     try:
         replayed = replay_source(opened, at=at, selection=None if is_whole else AUTHORIZATION)
     finally:
-        if isinstance(opened.opened, Connected):
+        if isinstance(opened.opened, ClosableLog):
             opened.opened.close()
     refuse_doubts(replayed.doubts, salvage=None)
     if not replayed.ready:

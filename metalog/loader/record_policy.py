@@ -50,7 +50,7 @@ class LoadDoubt(NamedTuple):
         return self.fault.problem
 
 
-class Screen:
+class RecordPolicy:
     def __init__(self, *, tolerant: bool) -> None:
         self._tolerant = tolerant
         self._skipped: dict[str, Skipped] = {}

@@ -32,7 +32,7 @@ from metalog.image.policy import MARKERS, may_be_marker
 from metalog.image.selection import ImageSelection
 from metalog.loader.other_kafka import refuse_other_kafka
 from metalog.loader.publishing import Delivery, PublisherFault
-from metalog.loader.record_policy import LoadDoubt, Screen, Skipped
+from metalog.loader.record_policy import LoadDoubt, RecordPolicy, Skipped
 from metalog.loader.size import Size
 from metalog.loader.snapshot_replay import replay_snapshot
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
@@ -88,7 +88,7 @@ class Loader:
         self.kraft_version = 0
         """The level of the feature kraft.version, which is in control records and in no image."""
         self._delivery = Delivery(publishers)
-        self._screen = Screen(tolerant=tolerant)
+        self._policy = RecordPolicy(tolerant=tolerant)
         self._buffer_limit = buffer_limit
         self._kafka = kafka
         self._leader = Leader(-1, -1)
@@ -142,12 +142,12 @@ class Loader:
     @property
     def skipped(self) -> Mapping[str, Skipped]:
         """The skipped records by type."""
-        return self._screen.skipped
+        return self._policy.skipped
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
         """The faults at which a strict loader stops and which this one counted, by kind."""
-        return self._screen.doubts
+        return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
         """Go back to the last published state. The log's reader reports its own faults
@@ -180,7 +180,7 @@ class Loader:
             elif isinstance(event, Gap):
                 self._pass_gap(event)
             elif isinstance(event, CutShort):
-                self._screen.pass_end(event)
+                self._policy.pass_end(event)
             elif isinstance(event, LeaderChanged):
                 self._leader = Leader(event.leader_id, event.epoch)
             self._take_committed()
@@ -208,7 +208,7 @@ class Loader:
 
     def _replace(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
         delta = MetadataDelta(self.image, is_replacement=True)
-        contents = replay_snapshot(id, batches, delta, self._screen, self._unread)
+        contents = replay_snapshot(id, batches, delta, self._policy, self._unread)
         for each in contents.controls:
             self._take_control(each, id.epoch)
         self._begin_at(Provenance(id.end_offset, id.epoch, contents.timestamp), delta)
@@ -244,8 +244,8 @@ class Loader:
 
     def _pass_gap(self, gap: Gap) -> None:
         if gap.start > self._read:
-            self._screen.pass_gap(Gap(self._read, gap.start, lost=True))
-        self._screen.pass_gap(gap)
+            self._policy.pass_gap(Gap(self._read, gap.start, lost=True))
+        self._policy.pass_gap(gap)
         self._read = max(self._read, gap.end)
 
     def _take_committed(self) -> None:
@@ -275,13 +275,13 @@ class Loader:
         if self._note_records is not None:
             self._note_records(batch, first, parts)
         if batch.is_control:
-            for part in self._screen.readable(batch, parts, first):
+            for part in self._policy.readable(batch, parts, first):
                 self._take_control(part, batch.epoch)
         else:
             self._seen_record = True
             if self._transaction is None and MARKERS.isdisjoint(map(type, parts)):
                 span = range(first, end)
-                self._screen.replay(self._delta, numbered(parts, first), span, [batch])
+                self._policy.replay(self._delta, numbered(parts, first), span, [batch])
             else:
                 self._take_transactions(batch, first, messages_of(parts))
         self._taken = Provenance(end, batch.epoch, batch.max_timestamp)
@@ -300,7 +300,7 @@ class Loader:
                 if transaction is None or may_be_marker(message):
                     run.append((offset, message))
                 else:
-                    transaction.entries.extend(self._screen.kept(offset, message))
+                    transaction.entries.extend(self._policy.kept(offset, message))
             elif kind is BeginTransactionRecord:
                 if transaction is not None:
                     raise _misplaced(batch, f"{kind.__name__} inside a transaction", offset)
@@ -322,7 +322,7 @@ class Loader:
 
     def _replay_run(self, entries: Sequence[tuple[int, Any]], batches: Sequence[Batch]) -> None:
         if entries:
-            self._screen.replay(
+            self._policy.replay(
                 self._delta, entries, range(entries[0][0], entries[-1][0] + 1), batches
             )
 

@@ -14,7 +14,7 @@ from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.policy import MARKERS, name_of
-from metalog.loader.record_policy import Screen
+from metalog.loader.record_policy import RecordPolicy
 from metalog.loader.size import Size
 from metalog.records.acl_fast_decode import numbered
 from metalog.records.batch import Batch
@@ -37,7 +37,7 @@ def replay_snapshot(
     id: SnapshotId,
     batches: Iterable[Batch],
     delta: MetadataDelta,
-    screen: Screen,
+    policy: RecordPolicy,
     unread: UnreadTypes | None = None,
 ) -> SnapshotContents:
     """Apply all records of ``batches`` (with header and footer) to ``delta``, except the types
@@ -60,7 +60,7 @@ def replay_snapshot(
     for batch in check_snapshot(measured(), id.epoch):
         if not batch.is_control:
             has_records = True
-            _replay_batch(delta, batch, screen, unread)
+            _replay_batch(delta, batch, policy, unread)
     timestamp = max(
         (h.last_contained_log_timestamp for h in controls if type(h) is SnapshotHeaderRecord),
         default=NOTHING.timestamp,
@@ -69,7 +69,7 @@ def replay_snapshot(
 
 
 def _replay_batch(
-    delta: MetadataDelta, batch: Batch, screen: Screen, unread: UnreadTypes | None
+    delta: MetadataDelta, batch: Batch, policy: RecordPolicy, unread: UnreadTypes | None
 ) -> None:
     parts = batch.parts(unread)
     for offset, part in numbered(parts, batch.base_offset):
@@ -77,4 +77,4 @@ def _replay_batch(
             problem = f"{name_of(part)} has no place in a snapshot"
             raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
     span = range(batch.base_offset, batch.next_offset)
-    screen.replay(delta, numbered(parts, batch.base_offset), span, [batch])
+    policy.replay(delta, numbered(parts, batch.base_offset), span, [batch])

@@ -38,7 +38,7 @@ class Continuity:
     def admit(self, batch: Batch) -> None:
         """Accept ``batch`` as the next one; ``CorruptLog`` if it cannot follow."""
         if batch.base_offset != self.next_offset and self.next_offset is not None:
-            raise _at(batch, f"offset {batch.base_offset} where {self.next_offset} must")
+            raise _at(batch, f"offset {batch.base_offset} where {self.next_offset} must follow")
         if batch.epoch != self.epoch:
             self._check_epoch(batch)
             self._check_checkpoint(batch)
@@ -72,8 +72,8 @@ class Continuity:
             if batch.epoch > starts[0].epoch:
                 raise _at(
                     batch,
-                    f"epoch {batch.epoch} stands before offset {starts[0].start_offset}, where"
-                    f" leader-epoch-checkpoint has epoch {starts[0].epoch} begin",
+                    f"epoch {batch.epoch} begins before offset {starts[0].start_offset}, but"
+                    f" leader-epoch-checkpoint begins with epoch {starts[0].epoch} there",
                 )
         elif batch.epoch != known:
             raise _at(batch, f"epoch {batch.epoch} where leader-epoch-checkpoint has epoch {known}")

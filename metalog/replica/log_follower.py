@@ -19,7 +19,7 @@ from metalog.errors import ConfigException, MetalogError, Unanswered, forget_fra
 from metalog.gc_pause import gc_paused
 from metalog.loader import Loader, Loading, Ready, Stale, State, feed
 from metalog.loader.other_kafka import ForeignTracesLog
-from metalog.ports import Heard, LiveLog, LoadObserver, Log
+from metalog.ports import LiveLog, LoadObserver, Log, PeerLog
 from metalog.replica.catch_up import catch_up
 from metalog.replica.log_leader import LogLeader
 from metalog.replica.staleness import Staleness
@@ -82,7 +82,7 @@ class LogFollower:
     def silent_for_s(self) -> float | None:
         """Seconds since the log's peer last answered; None for a local log, before the first
         answer, and while this node writes."""
-        is_other = not self._leader.is_active and isinstance(self._log, Heard)
+        is_other = not self._leader.is_active and isinstance(self._log, PeerLog)
         return self._log.silent_for_s if is_other else None  # type: ignore[attr-defined]
 
     @property

@@ -28,7 +28,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, PublisherFault, Ready, Skipped, State
 from metalog.ports import (
     Candidacy,
-    Connected,
+    ClosableLog,
     Gate,
     LoadObserver,
     Log,
@@ -141,7 +141,7 @@ class Replica(Submits):
         )
         self._follower.staleness.close()
         self._leader.close()
-        if not self._leader.is_sole_writer and isinstance(self._source, Connected):
+        if not self._leader.is_sole_writer and isinstance(self._source, ClosableLog):
             self._source.close()
         state = self._loader.state
         forget_frames(None if isinstance(state, Ready) else state.fault)

@@ -13,7 +13,7 @@ from typing import Final
 
 from metalog.errors import UnreadableRecord
 from metalog.image.policy import doubt_about
-from metalog.loader.record_policy import Screen
+from metalog.loader.record_policy import RecordPolicy
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable, decode_value
 from metalog.records.messages import (
@@ -48,7 +48,7 @@ def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
         CorruptLog: Kafka would refuse a record.
     """
     if batch.is_control:
-        deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
+        deque(RecordPolicy(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
         return
     for raw in batch.raw_records(_UNREAD):
         offset = batch.base_offset + raw.offset_delta

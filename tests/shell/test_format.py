@@ -162,7 +162,7 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path, run: Run) 
         ({"node_id": "x"}, [], "node.id must be a number"),
         ({}, ["--standalone", "--node-id", "8"], "has node.id=7"),
         ({}, ["/elsewhere", "--standalone"], "not in /elsewhere"),
-        ({"listeners": "PLAINTEXT://:9092"}, ["--standalone"], "none called C"),
+        ({"listeners": "PLAINTEXT://:9092"}, ["--standalone"], "does not have C"),
         ({"zookeeper_connect": "z:2181"}, [], "zookeeper.connect"),
     ],
 )

@@ -114,7 +114,7 @@ def test_a_proof_says_what_it_rests_on() -> None:
 
 
 def test_other_records_in_one_epoch_are_damage() -> None:
-    with pytest.raises(CorruptLog, match="offset 5: node-1 and node-2 hold other records"):
+    with pytest.raises(CorruptLog, match="offset 5: node-1 and node-2 have different records"):
         proven(copy(1, 9), copy(2, 9, forks=(5, 1)))
 
 

@@ -43,7 +43,7 @@ def test_byte_by_byte() -> None:
     [
         (WHOLE[:-1], "the snapshot ends inside a batch"),
         (WHOLE[:30] + b"\xff" + WHOLE[31:], "checksum"),
-        (WHOLE + WHOLE, "offset 0 stands where 5 must"),
+        (WHOLE + WHOLE, "offset 0 where 5 must follow"),
     ],
 )
 def test_damage_is_named_with_its_place(data: bytes, said: str) -> None:

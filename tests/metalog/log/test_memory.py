@@ -43,5 +43,5 @@ def test_what_lies_below_it_is_in_a_snapshot() -> None:
 
 
 def test_batches_that_do_not_follow_are_refused() -> None:
-    with pytest.raises(CorruptLog, match="offset 0 stands where 4 must"):
+    with pytest.raises(CorruptLog, match="offset 0 where 4 must follow"):
         MemoryLog([FIRST, SECOND, FIRST])

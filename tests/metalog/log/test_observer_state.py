@@ -182,7 +182,7 @@ def test_reading_from_inside_a_batch_gives_it_whole() -> None:
         (records(FIRST)[:-1], "an answer without one whole batch"),
         (records(FIRST)[:-1] + b"\x01", "checksum"),
         (records(SECOND), "the next records begin at offset 1"),
-        (records(FIRST, THIRD), "offset 3 stands where 1 must"),
+        (records(FIRST, THIRD), "offset 3 where 1 must follow"),
         (records(FIRST, batch(1, NOTHING, epoch=2)), "rises from 1 to 2 without a leader change"),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_log_without_its_beginning_begins_with_a_snapshot() -> None:
     offer = answer(9, snapshot=SnapshotId(3, 1))._replace(log_start=2)
     assert follower.read(A, offer) == [SnapshotNeeded(SnapshotId(3, 1)), HighWatermark(9)]
     assert follower.fetch_position == FetchPosition(3, 1, 1, 9)
-    with pytest.raises(CorruptLog, match="offset 5 stands where 3 must"):
+    with pytest.raises(CorruptLog, match="offset 5 where 3 must follow"):
         follower.read(A, answer(9, batch(5, ace(3))))
 
 
