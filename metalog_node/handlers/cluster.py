@@ -53,7 +53,7 @@ def metadata(services: Services, question: IncomingRequest) -> Answer:
     if version >= 2:
         since["cluster_id"] = services.cluster_id
     if 8 <= version <= 10 and body.include_cluster_authorized_operations:
-        since["cluster_authorized_operations"] = authorized_operations(services, question)
+        since["cluster_authorized_operations"] = _shown_operations(services, question)
     if version >= 1:
         since["controller_id"] = services.node_id
     broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)

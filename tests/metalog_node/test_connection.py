@@ -386,6 +386,21 @@ def test_a_client_with_a_bad_name_of_its_software_can_try_again(name: str, versi
     assert connection.principal == KafkaPrincipal("User", NAME)
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_client_of_before_kafka_1_0_logs_in_by_tokens_without_headers(is_right: bool) -> None:
+    """After version 0 of SaslHandshake. To a wrong password the answer is the connection's end."""
+    connection = server(with_login=True)
+    body = request_type(17, 0)(mechanism="PLAIN")
+    [answer] = connection.receive(framed(write_request(body, 7, "c")))
+    assert isinstance(answer, bytes)
+    assert int(read_response(answer[4:], response_type(17, 0)).error_code) == 0
+    token = f"\0{NAME}\0{PASSWORD if is_right else 'pencil?'}".encode()
+    assert list(connection.receive(framed(token))) == [framed(b"") if is_right else b""]
+    assert connection.principal == (KafkaPrincipal("User", NAME) if is_right else None)
+    assert connection.is_over is not is_right
+    assert (connection.failed_login is None) is is_right
+
+
 @pytest.mark.parametrize("version", [2, (1 << 15) - 1])
 def test_an_unknown_version_of_saslhandshake_ends_the_connection(version: int) -> None:
     asked = b"\x00\x11" + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff\x00\x05PLAIN"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from authorizer import RequestContext, StandardAuthorizer
+from authorizer import Operation, RequestContext, StandardAuthorizer
 from authorizer.api import Action
 from authorizer.interface import AuthorizationResults
 from metalog.controller.result import ControllerResult
@@ -37,6 +37,7 @@ from tests.support.wire.hostile_requests import Shape
 from tests.support.wire.hostile_requests import request as hostile
 
 CREATE, DELETE, DESCRIBE, ENVELOPE, METADATA, QUOTAS = 30, 31, 29, 58, 3, 48
+DESCRIBE_CLUSTER = 60
 CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)
 ADMIN, BROKER, NOBODY = "User:admin", "User:broker", "User:nobody"
 ADMIN_PRINCIPAL = KafkaPrincipal("User", "admin")
@@ -313,6 +314,43 @@ def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
         ("a", 1),
         ("b", 1),
     ]
+
+
+def _operations_shown(services: Services, key: int, version: int) -> int:
+    """By a broker's listener, to NOBODY."""
+    fields: dict[str, object] = {"include_cluster_authorized_operations": True}
+    if key == METADATA:
+        fields |= {
+            "topics": (),
+            "allow_auto_topic_creation": False,
+            "include_topic_authorized_operations": False,
+        }
+    elif version >= 1:
+        fields |= {"endpoint_type": 1}
+    if key == DESCRIBE_CLUSTER and version >= 2:
+        fields |= {"include_fenced_brokers": False}
+    context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
+    request = WireRequest(RequestHeader(key, version, 7), "", request_type(key, version)(**fields))
+    listener = CONTROLLER._replace(is_controllers=False)
+    question = IncomingRequest(request, b"", context, listener, False)
+    answered: Any = answer(apis_of(is_controllers=False)[key], services, question)
+    return int(answered.cluster_authorized_operations)
+
+
+@pytest.mark.parametrize(
+    ("key", "version"),
+    [*((METADATA, each) for each in (8, 9, 10)), *((DESCRIBE_CLUSTER, each) for each in (0, 1, 2))],
+)
+def test_the_operations_on_the_cluster_are_shown_to_who_may_describe_it(
+    services: Services, key: int, version: int
+) -> None:
+    assert _operations_shown(services, key, version) == 0
+    on_cluster = {"resource_type": 4, "resource_name": "kafka-cluster", "principal": NOBODY}
+    asked(services, create(creation(**on_cluster, operation=int(Operation.CREATE))))
+    assert _operations_shown(services, key, version) == 0
+    asked(services, create(creation(**on_cluster, operation=int(Operation.ALTER))))
+    shown = {each for each in Operation if _operations_shown(services, key, version) >> each & 1}
+    assert shown == {Operation.CREATE, Operation.ALTER, Operation.DESCRIBE}
 
 
 @pytest.mark.parametrize("key", [CREATE, DELETE])
