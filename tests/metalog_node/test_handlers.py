@@ -33,6 +33,7 @@ from metalog_node.apis import apis_of
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.handlers.request import IncomingRequest, Services, answer
 from tests.support.node.answering import services_of
+from tests.support.wire.admin_requests import alter_users, deletion, upsertion
 from tests.support.wire.hostile_requests import Shape
 from tests.support.wire.hostile_requests import request as hostile
 
@@ -168,6 +169,14 @@ def test_who_may_not_is_told_so_and_nothing_is_changed(services: Services) -> No
     assert codes(asked(services, delete(acl_filter()), NOBODY).filter_results) == [31]
     assert int(asked(services, describe(), NOBODY).error_code) == 31
     assert asked(services, describe()).resources == ()
+
+
+def test_who_may_not_alter_users_has_a_result_for_each(services: Services) -> None:
+    nothing = alter_users()
+    some = alter_users(upsertion("u2", 2), deletions=(deletion("u1"),))
+    assert asked(services, nothing, NOBODY).results == ()
+    told = {each.user: int(each.error_code) for each in asked(services, some, NOBODY).results}
+    assert told == {"u1": 31, "u2": 31}
 
 
 def test_without_an_authorizer_there_are_no_acls(open_services: Services) -> None:

@@ -173,6 +173,21 @@ def test_a_bad_filter_fails_alone():
     assert len(records) == 1
 
 
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (ResourcePatternFilter(pattern_type=PatternType.UNKNOWN), "Unknown patternFilter."),
+        (AccessControlEntryFilter(permission_type=PermissionType.UNKNOWN), "Unknown entryFilter."),
+    ],
+)
+def test_a_filter_with_an_unknown_code_is_refused(bad, message):
+    is_pattern = isinstance(bad, ResourcePatternFilter)
+    wanted = ANY_ACL._replace(**{"pattern" if is_pattern else "entry": bad})
+    records, [result] = delete_acls(created(READ).acls, [wanted])
+    assert not records
+    assert result.error == (ErrorCode.INVALID_REQUEST, message)
+
+
 def test_a_deletion_beyond_the_bound_removes_nothing():
     acls = [read_of(str(number)) for number in range(10_000)]
     image = created(read_of("kept"), image=created(*acls))

@@ -180,6 +180,38 @@ def test_no_change_has_no_results():
     assert not results
 
 
+@pytest.mark.parametrize(
+    ("deletions", "upsertions", "message"),
+    [
+        (["alice", "alice"], [], "A user credential cannot be altered twice in the same request"),
+        ([], ["alice", "alice"], "A user credential cannot be altered twice in the same request"),
+        (["alice"], ["alice"], "A user credential cannot be altered twice in the same request"),
+        (["", ""], [""], "Username must not be empty"),
+    ],
+)
+def test_a_user_has_one_result_however_often_it_is_named(deletions, upsertions, message):
+    records, results = altered(
+        with_users("alice"),
+        deletions=[ScramDeletion(user, 1) for user in deletions],
+        upsertions=list(map(upsertion, upsertions)),
+    )
+    assert not records
+    assert [error.message for error in results.values()] == [message]
+
+
+@pytest.mark.parametrize("unknown", [0, 10])
+def test_one_unknown_mechanism_refuses_all_changes_of_its_user(unknown):
+    """Even where the user is named twice, too."""
+    records, results = altered(
+        with_users("alice"),
+        deletions=[ScramDeletion("alice", unknown), ScramDeletion("alice", 1)],
+        upsertions=[upsertion("bob", mechanism=unknown), upsertion("bob")],
+    )
+    assert not records
+    refusal = ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
+    assert results == {"alice": refusal, "bob": refusal}
+
+
 def test_no_secret_in_a_repr():
     shown = repr(upsertion("alice"))
     assert "alice" in shown
