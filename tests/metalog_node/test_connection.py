@@ -404,7 +404,7 @@ def test_a_client_of_before_kafka_1_0_logs_in_by_tokens_without_headers(is_right
 @pytest.mark.parametrize("version", [2, (1 << 15) - 1])
 def test_an_unknown_version_of_saslhandshake_ends_the_connection(version: int) -> None:
     asked = b"\x00\x11" + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff\x00\x05PLAIN"
-    with pytest.raises(InvalidRequest, match=f"API 17 is not known in version {version}"):
+    with pytest.raises(InvalidRequest, match=f"API 17 is unknown in version {version}"):
         list(server(with_login=True).receive(framed(asked)))
 
 

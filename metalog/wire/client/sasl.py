@@ -143,13 +143,19 @@ class _Scram:
 
 
 def _fields(challenge: bytes, *names: str) -> dict[str, str]:
-    """The attributes of a server's message; the first ones must be ``names`` in this order."""
+    """The attributes of a server's message: ``names`` in this order, then any extensions."""
     parts = [part.partition("=") for part in challenge.decode("utf-8", "replace").split(",")]
     if parts[0][0] == "e":
         raise AuthenticationFailed(f"the server refused the login: {parts[0][2][:100]}")
-    if [name for name, _, _ in parts[: len(names)]] != list(names):
+    extensions = parts[len(names) :]
+    has_names = [name for name, _, _ in parts[: len(names)]] == list(names)
+    if not has_names or not all(_is_extension(name, value) for name, _, value in extensions):
         raise _distrusted("it does not answer as SCRAM asks for")
     return {name: value for name, _, value in parts[: len(names)]}
+
+
+def _is_extension(name: str, value: str) -> bool:
+    return name.isascii() and name.isalpha() and value != "" and "\0" not in value
 
 
 def _decoded(text: str) -> bytes:

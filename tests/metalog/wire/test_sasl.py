@@ -21,6 +21,8 @@ RFC_FINAL = (
     b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
 )
 RFC_VERIFIER = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+EXTENSIONS = ["ext=val1", "first=val1,second=name1 = value ,third=123"]
+BROKEN_EXTENSIONS = ["ext1=value", "ext", "ext=a,b", "ext=,", "ext =value", "=1", "", "é=1"]
 
 
 def rfc_exchange():
@@ -53,12 +55,58 @@ def test_scramp_lets_us_in(mechanism: ScramMechanism, username: str) -> None:
     assert exchange.is_done
 
 
+@pytest.mark.parametrize("extensions", EXTENSIONS)
+def test_a_servers_messages_may_have_extensions(extensions: str) -> None:
+    """They are signed, too, so the verifier is not that of the RFC's example."""
+    exchange = rfc_exchange()
+    final = exchange.answer(RFC_CHALLENGE + b"," + extensions.encode())
+    assert final is not None
+    assert final.partition(b",p=")[0] == RFC_FINAL.partition(b",p=")[0]
+    assert final != RFC_FINAL
+    exchange = rfc_exchange()
+    exchange.answer(RFC_CHALLENGE)
+    assert exchange.answer(RFC_VERIFIER + b"," + extensions.encode()) is None
+    assert exchange.is_done
+
+
+@pytest.mark.parametrize("extensions", BROKEN_EXTENSIONS)
+def test_a_server_with_broken_extensions_is_refused(extensions: str) -> None:
+    with pytest.raises(AuthenticationFailed, match="not answer as SCRAM asks"):
+        rfc_exchange().answer(RFC_CHALLENGE + b"," + extensions.encode())
+    exchange = rfc_exchange()
+    exchange.answer(RFC_CHALLENGE)
+    with pytest.raises(AuthenticationFailed, match="not answer as SCRAM asks"):
+        exchange.answer(RFC_VERIFIER + b"," + extensions.encode())
+    assert not exchange.is_done
+
+
+@pytest.mark.parametrize("last", [b"e=other-error", b"e=other-error,x=1"])
+def test_a_server_may_refuse_with_its_last_message(last: bytes) -> None:
+    exchange = rfc_exchange()
+    exchange.answer(RFC_CHALLENGE)
+    with pytest.raises(AuthenticationFailed, match=r"^the server refused the login: other-error$"):
+        exchange.answer(last)
+    assert not exchange.is_done
+
+
+@pytest.mark.parametrize("last", [b"v=1=23", b"v=", b"x=y", b"", b"m=x,v=AAAA"])
+def test_a_last_message_that_is_none_is_refused(last: bytes) -> None:
+    exchange = rfc_exchange()
+    exchange.answer(RFC_CHALLENGE)
+    with pytest.raises(AuthenticationFailed, match="the server cannot be trusted"):
+        exchange.answer(last)
+    assert not exchange.is_done
+
+
 @pytest.mark.parametrize(
     ("challenge", "said"),
     [
         (RFC_CHALLENGE.replace(b"r=r", b"r=R"), "not a continuation of ours"),
         (b"r=rOprNGfwEbeRWgbNEkqO,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "not a continuation"),
         (RFC_CHALLENGE.replace(b"i=4096", b"i=4095"), "4095 iterations"),
+        (RFC_CHALLENGE.replace(b"i=4096", b"i=0"), "0 iterations"),
+        (RFC_CHALLENGE.replace(b",s=", b",invalid,s="), "not answer as SCRAM asks"),
+        (RFC_CHALLENGE.replace(b"W22ZaJ0SNY7soEsUEjb6gQ==", b"=123"), "not answer as SCRAM asks"),
         (RFC_CHALLENGE.replace(b"i=4096", b"i=99999999"), "99999999 iterations"),
         (RFC_CHALLENGE.replace(b"i=4096", b"i=x"), "x iterations"),
         (RFC_CHALLENGE.replace(b"W22", b"!!!"), "not answer as SCRAM asks"),
