@@ -37,24 +37,24 @@ from metalog_node import (
 def passing_on(upstream):
     """The APIs that are forwarded to the broker if the authorizer allows them."""
 
-    def by_topic(services, question):
-        names = {*topics_of(question)}
-        allowed = may_all(services, question, topics_of(question))
+    def by_topic(services, incoming):
+        names = {*topics_of(incoming)}
+        allowed = may_all(services, incoming, topics_of(incoming))
         if allowed == names:
-            return upstream.ask(question)
-        refusal = denied(only(question, names - allowed))
+            return upstream.ask(incoming)
+        refusal = denied(only(incoming, names - allowed))
         if not allowed:
             return refusal
         return upstream.ask_and(
-            only(question, allowed), lambda answer: joined(question, refusal, answer)
+            only(incoming, allowed), lambda answer: joined(incoming, refusal, answer)
         )
 
-    def metadata(services, question):
-        here, asked = services.addresses[question.listener.name], question.request.body.topics
+    def metadata(services, incoming):
+        here, asked = services.addresses[incoming.listener.name], incoming.request.body.topics
 
         def with_proxy(told):
             names = [topic.name for topic in told.topics]
-            allowed = may_all(services, question, names, log_denied=asked is not None)
+            allowed = may_all(services, incoming, names, log_denied=asked is not None)
 
             def shown(topic):
                 if topic.name in allowed:
@@ -69,7 +69,7 @@ def passing_on(upstream):
                 topics=tuple(filter(None, map(shown, told.topics))),
             )
 
-        return upstream.ask_and(question, with_proxy)
+        return upstream.ask_and(incoming, with_proxy)
 
     [described] = metadata_api(tuple).values()
     apis = {METADATA: described._replace(handle=metadata)}

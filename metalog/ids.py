@@ -58,10 +58,11 @@ def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
 def parts_in_order(
     entries: Iterable[tuple[Uuid, V]], at: int = 0
 ) -> Iterator[tuple[list[Uuid], list[V]]]:
-    """Yields ``entries`` in parts, ids and values apart: the ids of a part are below the next's.
+    """Yields ``entries`` in parts, each with its ids and its values. All ids of a part are below
+    those of the next part.
 
-    A part is in no order. The caller sorts a part at a time: to sort 500,000 at once stops every
-    thread for more than a second. All ids are equal before the byte at ``at``.
+    A part itself is not sorted; the caller sorts one part at a time, because sorting 500,000 ids
+    at once stops every thread for more than a second. All ids are equal before the byte ``at``.
     """
     parts: list[tuple[list[Uuid], list[V]]] = [([], []) for _ in range(256)]
     for uuid, value in entries:

@@ -112,8 +112,8 @@ _SHAPES: Final = {
 def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
     """Produce, Fetch or ListOffsets, by its ``key``, for ``Node``'s ``apis``."""
 
-    def handle(services: Services, question: IncomingRequest) -> Answer:
-        return _on_the_loop(_answer(services, question, outcome))
+    def handle(services: Services, incoming: IncomingRequest) -> Answer:
+        return _on_the_loop(_answer(services, incoming, outcome))
 
     shape = _SHAPES[key]
     return {
@@ -121,19 +121,19 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
     }
 
 
-async def _answer(services: Services, question: IncomingRequest, outcome: Outcome) -> Body:
-    allowed = await _may_apart(services, question, _references(question))
+async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcome) -> Body:
+    allowed = await _may_apart(services, incoming, _references(incoming))
 
     def result_of(topic: str, part: Any) -> Mapping[str, Any]:
         return outcome(topic, part) if topic in allowed else _DENIED
 
-    if question.request.head.api_key != FETCH:
-        return await _answered_in_slices(question, result_of)
+    if incoming.request.head.api_key != FETCH:
+        return await _answered_in_slices(incoming, result_of)
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + question.request.body.max_wait.total_seconds()
+    deadline = loop.time() + incoming.request.body.max_wait.total_seconds()
     while True:
         began = loop.time()
-        answer = await _answered_in_slices(question, result_of)
+        answer = await _answered_in_slices(incoming, result_of)
         parts = (part for topic in answer.responses for part in topic.partitions)
         now = loop.time()
         if now >= deadline or any(part.records or part.error_code for part in parts):
@@ -145,78 +145,78 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]
     """Metadata for a node that is the only broker, and leads all ``topics``, each with one
     partition."""
 
-    async def answer(services: Services, question: IncomingRequest) -> Body:
-        known, requested = topics(), question.request.body.topics
+    async def answer(services: Services, incoming: IncomingRequest) -> Body:
+        known, requested = topics(), incoming.request.body.topics
         names = (
             sorted(known)
             if requested is None
             else list(dict.fromkeys(each.name for each in requested))
         )
-        allowed = await _may_apart(services, question, names, log_denied=requested is not None)
+        allowed = await _may_apart(services, incoming, names, log_denied=requested is not None)
         outcomes: list[tuple[str, Mapping[str, Any] | None]] = []
         for name in names:
             if name in allowed:
                 outcomes.append((name, None if name in known else UNKNOWN_TOPIC))
             elif requested is not None:
                 outcomes.append((name, _DENIED))
-        return await asyncio.to_thread(_metadata, services, question, outcomes)
+        return await asyncio.to_thread(_metadata, services, incoming, outcomes)
 
-    def handle(services: Services, question: IncomingRequest) -> Answer:
-        return _on_the_loop(answer(services, question))
+    def handle(services: Services, incoming: IncomingRequest) -> Answer:
+        return _on_the_loop(answer(services, incoming))
 
     versions = VersionRange(_METADATA_VERSION, _METADATA_VERSION)
     return {METADATA: HandledApi("Metadata", versions, handle, _metadata_refused)}
 
 
-def topics_of(question: IncomingRequest) -> list[str]:
+def topics_of(incoming: IncomingRequest) -> list[str]:
     """The names of the topics in a Produce, Fetch or ListOffsets request."""
-    shape = _SHAPES[question.request.head.api_key]
-    return [getattr(each, shape.topic) for each in getattr(question.request.body, shape.topics)]
+    shape = _SHAPES[incoming.request.head.api_key]
+    return [getattr(each, shape.topic) for each in getattr(incoming.request.body, shape.topics)]
 
 
-def _references(question: IncomingRequest) -> list[str]:
+def _references(incoming: IncomingRequest) -> list[str]:
     """The same names, once for each reference that Kafka counts: each partition, except in
     ListOffsets."""
-    shape = _shape(question)
-    if question.request.head.api_key == LIST_OFFSETS:
-        return topics_of(question)
+    shape = _shape(incoming)
+    if incoming.request.head.api_key == LIST_OFFSETS:
+        return topics_of(incoming)
     return [
         getattr(topic, shape.topic)
-        for topic in _topics(question)
+        for topic in _topics(incoming)
         for _ in getattr(topic, shape.partitions)
     ]
 
 
-def only(question: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
-    """The request in ``question``, restricted to ``topics``."""
-    shape, body = _SHAPES[question.request.head.api_key], question.request.body
+def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
+    """The request in ``incoming``, restricted to ``topics``."""
+    shape, body = _SHAPES[incoming.request.head.api_key], incoming.request.body
     kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
-    head, client_id = question.request.head, question.request.client_id
+    head, client_id = incoming.request.head, incoming.request.client_id
     request = WireRequest(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
     payload = write_request(request.body, head.correlation_id, client_id)
-    return question._replace(request=request, payload=payload)
+    return incoming._replace(request=request, payload=payload)
 
 
-def joined(question: IncomingRequest, *answers: Body) -> Body:
+def joined(incoming: IncomingRequest, *answers: Body) -> Body:
     """Join several answers to one: all topics, and the other fields of the last answer."""
-    results = _SHAPES[question.request.head.api_key].results
+    results = _SHAPES[incoming.request.head.api_key].results
     parts = [part for answer in answers for part in getattr(answer, results)]
     joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
     return joined_body
 
 
-def denied(question: IncomingRequest) -> Body:
+def denied(incoming: IncomingRequest) -> Body:
     """The answer that refuses each topic."""
-    return answered(question, lambda topic, part: _DENIED)
+    return answered(incoming, lambda topic, part: _DENIED)
 
 
-def may(services: Services, question: IncomingRequest, topic: str) -> bool:
+def may(services: Services, incoming: IncomingRequest, topic: str) -> bool:
     """Whether the request is authorized for ``topic``."""
-    return bool(may_all(services, question, [topic]))
+    return bool(may_all(services, incoming, [topic]))
 
 
 def may_all(
-    services: Services, question: IncomingRequest, topics: Iterable[str], *, log_denied: bool = True
+    services: Services, incoming: IncomingRequest, topics: Iterable[str], *, log_denied: bool = True
 ) -> set[str]:
     """The topics among ``topics`` for which the request is authorized.
 
@@ -226,10 +226,10 @@ def may_all(
     names = list(dict.fromkeys(named))
     if services.authorizer is None:
         return set(names)
-    needed = actions(question.context.request_name, topics=named)
+    needed = actions(incoming.context.request_name, topics=named)
     if not log_denied:
         needed = [(_silent(action),) for (action,) in needed]
-    allowed = each_allowed(services.authorizer, question.context, needed)
+    allowed = each_allowed(services.authorizer, incoming.context, needed)
     return {name for name, is_allowed in zip(names, allowed, strict=True) if is_allowed}
 
 
@@ -240,35 +240,35 @@ def _silent(action: Action) -> Action:
     )
 
 
-def answered(question: IncomingRequest, outcome: Outcome) -> Body:
+def answered(incoming: IncomingRequest, outcome: Outcome) -> Body:
     """The answer with ``outcome`` for each partition."""
-    results = [_topic_result(question, topic, outcome) for topic in _topics(question)]
-    return _whole(question, results)
+    results = [_topic_result(incoming, topic, outcome) for topic in _topics(incoming)]
+    return _whole(incoming, results)
 
 
-async def _answered_in_slices(question: IncomingRequest, outcome: Outcome) -> Body:
+async def _answered_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Body:
     """The same, in slices that let the event loop serve others."""
     results, done = [], 0
-    for topic in _topics(question):
-        results.append(_topic_result(question, topic, outcome))
-        done += 1 + len(getattr(topic, _shape(question).partitions))
+    for topic in _topics(incoming):
+        results.append(_topic_result(incoming, topic, outcome))
+        done += 1 + len(getattr(topic, _shape(incoming).partitions))
         if done >= _SLICE:
             done = 0
             await asyncio.sleep(0)
-    return _whole(question, results)
+    return _whole(incoming, results)
 
 
-def _shape(question: IncomingRequest) -> _Shape:
-    return _SHAPES[question.request.head.api_key]
+def _shape(incoming: IncomingRequest) -> _Shape:
+    return _SHAPES[incoming.request.head.api_key]
 
 
-def _topics(question: IncomingRequest) -> Iterable[Any]:
-    topics: Iterable[Any] = getattr(question.request.body, _shape(question).topics)
+def _topics(incoming: IncomingRequest) -> Iterable[Any]:
+    topics: Iterable[Any] = getattr(incoming.request.body, _shape(incoming).topics)
     return topics
 
 
-def _topic_result(question: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
-    head, shape = question.request.head, _shape(question)
+def _topic_result(incoming: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
+    head, shape = incoming.request.head, _shape(incoming)
     kio = response_parts(head.api_key, head.version)
     name = getattr(topic, shape.topic)
     parts = [
@@ -281,21 +281,21 @@ def _topic_result(question: IncomingRequest, topic: Any, outcome: Outcome) -> An
     return getattr(kio, shape.result_type)(**{shape.topic: name, shape.parts: tuple(parts)})
 
 
-def _whole(question: IncomingRequest, results: list[Any]) -> Body:
-    head, shape = question.request.head, _shape(question)
+def _whole(incoming: IncomingRequest, results: list[Any]) -> Body:
+    head, shape = incoming.request.head, _shape(incoming)
     whole = getattr(response_parts(head.api_key, head.version), f"{shape.name}Response")
     return whole(throttle_time=_NO_TIME, **{shape.results: tuple(results)}, **shape.around)
 
 
 async def _may_apart(
     services: Services,
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     topics: Collection[str],
     *,
     log_denied: bool = True,
 ) -> Collection[str]:
     """``may_all``, on a thread if there are many."""
-    ask = partial(may_all, services, question, topics, log_denied=log_denied)
+    ask = partial(may_all, services, incoming, topics, log_denied=log_denied)
     return await asyncio.to_thread(ask) if len(topics) > _SLICE else ask()
 
 
@@ -303,19 +303,19 @@ def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:
     return asyncio.run_coroutine_threadsafe(answer, asyncio.get_running_loop())
 
 
-def refused(question: IncomingRequest, error: ApiError) -> Body:
+def refused(incoming: IncomingRequest, error: ApiError) -> Body:
     """The answer with ``error`` for each partition."""
     code = {"error_code": error_fields(error)["error_code"]}
-    return answered(question, lambda topic, part: code)
+    return answered(incoming, lambda topic, part: code)
 
 
 def _metadata(
     services: Services,
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     outcomes: list[tuple[str, Mapping[str, Any] | None]],
 ) -> Body:
     kio = response_parts(METADATA, _METADATA_VERSION)
-    node, here = services.node_id, services.addresses[question.listener.name]
+    node, here = services.node_id, services.addresses[incoming.listener.name]
     partition = kio.MetadataResponsePartition(
         error_code=_NONE,
         partition_index=0,
@@ -337,7 +337,7 @@ def _metadata(
     )
 
 
-def _metadata_refused(question: IncomingRequest, error: ApiError) -> Body:
+def _metadata_refused(incoming: IncomingRequest, error: ApiError) -> Body:
     kio = response_parts(METADATA, _METADATA_VERSION)
     code = error_fields(error)["error_code"]
     return kio.MetadataResponse(
@@ -345,6 +345,6 @@ def _metadata_refused(question: IncomingRequest, error: ApiError) -> Body:
         brokers=(),
         topics=tuple(
             kio.MetadataResponseTopic(name=each.name, partitions=(), error_code=code)
-            for each in question.request.body.topics or ()
+            for each in incoming.request.body.topics or ()
         ),
     )

@@ -38,32 +38,32 @@ class Upstream:
         self._lock = threading.Lock()
         self._idle: list[socket.socket] = []
 
-    def ask(self, question: IncomingRequest) -> Future[bytes]:
+    def ask(self, incoming: IncomingRequest) -> Future[bytes]:
         """Forward a request.
 
         Args:
-            question: the request, as a handler of a ``HandledApi`` gets it.
+            incoming: the request, as a handler of a ``HandledApi`` gets it.
 
         Returns:
             A future of the response's bytes, which a handler may return. Its exception is an
             ``OSError`` if the broker does not answer.
         """
-        return self._threads.submit(self._ask, question.payload)
+        return self._threads.submit(self._ask, incoming.payload)
 
-    def ask_and(self, question: IncomingRequest, then: Callable[[Body], R]) -> Future[R]:
+    def ask_and(self, incoming: IncomingRequest, then: Callable[[Body], R]) -> Future[R]:
         """Forward a request, and convert the response.
 
         Args:
-            question: the request, as a handler of a ``HandledApi`` gets it.
+            incoming: the request, as a handler of a ``HandledApi`` gets it.
             then: a function of kio's response; it is called on a thread of its own.
 
         Returns:
             A future of what ``then`` returns.
         """
-        head = question.request.head
+        head = incoming.request.head
 
         def converted() -> R:
-            answer = self._ask(question.payload)
+            answer = self._ask(incoming.payload)
             return then(read_response(answer, response_type(head.api_key, head.version)))
 
         return self._threads.submit(converted)

@@ -46,7 +46,7 @@ class SnapshotGenerator:
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Count the new records, and write a snapshot of ``image`` if one is due."""
         if isinstance(manifest, SnapshotManifest):
-            self._begin_anew()
+            self._restart()
             return
         self._bytes += manifest.size
         self._records += manifest.records
@@ -56,9 +56,9 @@ class SnapshotGenerator:
             or _passed(self._now_ms() - self._since_ms, self._max_ms)
         ):
             self.written = self._write(image)
-            self._begin_anew()
+            self._restart()
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         self._bytes = self._records = 0
         self._since_ms = self._now_ms()
 

@@ -68,20 +68,20 @@ def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
     usable = [level for level in matching if level <= newest_of_all]
     if not usable or usable[-1] < OLDEST_METADATA_VERSION:
         raise InvalidRequest(
-            f"unknown release version {release!r}; it is one of {METADATA_VERSIONS[7]} to"
+            f"unknown release version {release!r}; use {METADATA_VERSIONS[7]} to"
             f" {METADATA_VERSIONS[newest]}"
         )
     return usable[-1]
 
 
 def newest_level(*, allows_unstable: bool) -> int:
-    """The newest metadata.version: released, or known to Kafka 4.4 at all."""
+    """The newest released metadata.version; with ``allows_unstable``, the newest of Kafka 4.4."""
     return max(METADATA_VERSIONS) if allows_unstable else LATEST_METADATA_VERSION
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
-    """Raise ``InvalidRequest`` if ``chosen`` has another kraft.version than the place of the voters
-    implies."""
+    """Raise ``InvalidRequest`` if the kraft.version in ``chosen`` does not fit the place of the
+    voters."""
     follows = int(voters_are_in_log)
     if chosen.get(KRAFT_VERSION, follows) != follows:
         named = "the log" if voters_are_in_log else "controller.quorum.voters, not by the log"
@@ -126,7 +126,7 @@ def _others(metadata_version: int, wanted: Mapping[str, int]) -> Iterator[tuple[
     for name in wanted:
         if name not in FEATURES:
             raise InvalidRequest(
-                f"unknown feature {name!r}; there are {', '.join((METADATA_VERSION, *FEATURES))}"
+                f"unknown feature {name!r}; known are {', '.join((METADATA_VERSION, *FEATURES))}"
             )
     for name, levels in FEATURES.items():
         default = max(each.level for each in levels if each.since <= metadata_version)

@@ -46,7 +46,7 @@ from metalog_node.handlers.request import (
     IncomingRequest,
     SecurityDisabled,
     Services,
-    ask,
+    authorize_cluster,
     error_fields,
     item_count,
     outcome_fields,
@@ -61,16 +61,16 @@ _FEW: Final = 200
 """Writing this many ACLs takes as long as starting a thread."""
 
 
-def describe(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.DESCRIBE)
-    _check_filter(question.request.body)
-    wanted = _filter_of(question.request.body)
+def describe(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.DESCRIBE)
+    _check_filter(incoming.request.body)
+    wanted = _filter_of(incoming.request.body)
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured on the broker")
-    authorizer, version = services.authorizer, question.request.head.version
+    authorizer, version = services.authorizer, incoming.request.head.version
     if services.listings is None or authorizer.acl_count() <= _FEW:
         return listed.described(version, authorizer.acls(wanted))
-    correlation_id = question.request.head.correlation_id.to_bytes(4, "big", signed=True)
+    correlation_id = incoming.request.head.correlation_id.to_bytes(4, "big", signed=True)
     written = services.listings.written(
         (DESCRIBE_ACLS, version, wanted), lambda: _writer(services, authorizer, version, wanted)
     )
@@ -98,47 +98,47 @@ def _writer(
     return lambda: listing.written(index())
 
 
-def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
-    return listed.not_described(question.request.head.version, error)
+def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
+    return listed.not_described(incoming.request.head.version, error)
 
 
-def create(services: Services, question: IncomingRequest) -> Answer:
-    _may_alter(services, question)
-    creations = question.request.body.creations
+def create(services: Services, incoming: IncomingRequest) -> Answer:
+    _may_alter(services, incoming)
+    creations = incoming.request.body.creations
     for each in creations:
         _check_creation(each)
     acls = list(map(_acl_of, creations))
     if any(map(_is_for_filters, acls)):
-        return _created(question, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
+        return _created(incoming, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
     done = services.replica.submit_creations(acls)
-    return DeferredResponse(done, lambda created: _created(question, created.result()))
+    return DeferredResponse(done, lambda created: _created(incoming, created.result()))
 
 
-def refuse_create(question: IncomingRequest, error: ApiError) -> Body:
-    return _created(question, [error] * item_count(question, "creations"))
+def refuse_create(incoming: IncomingRequest, error: ApiError) -> Body:
+    return _created(incoming, [error] * item_count(incoming, "creations"))
 
 
-def delete(services: Services, question: IncomingRequest) -> Answer:
-    _may_alter(services, question)
-    filters = question.request.body.filters
+def delete(services: Services, incoming: IncomingRequest) -> Answer:
+    _may_alter(services, incoming)
+    filters = incoming.request.body.filters
     for each in filters:
         _check_filter(each)
     done = services.replica.submit_deletions(list(map(_filter_of, filters)))
-    return DeferredResponse(done, lambda deleted: _deleted(question, deleted.result()))
+    return DeferredResponse(done, lambda deleted: _deleted(incoming, deleted.result()))
 
 
-def refuse_delete(question: IncomingRequest, error: ApiError) -> Body:
-    return _deleted(question, [AclDeleteResult(error)] * item_count(question, "filters"))
+def refuse_delete(incoming: IncomingRequest, error: ApiError) -> Body:
+    return _deleted(incoming, [AclDeleteResult(error)] * item_count(incoming, "filters"))
 
 
-def _may_alter(services: Services, question: IncomingRequest) -> None:
-    ask(services, question, Operation.ALTER)
+def _may_alter(services: Services, incoming: IncomingRequest) -> None:
+    authorize_cluster(services, incoming, Operation.ALTER)
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured.")
 
 
-def _created(question: IncomingRequest, errors: Sequence[ApiError]) -> Body:
-    parts = response_parts(CREATE_ACLS, question.request.head.version)
+def _created(incoming: IncomingRequest, errors: Sequence[ApiError]) -> Body:
+    parts = response_parts(CREATE_ACLS, incoming.request.head.version)
     results = {
         error: parts.AclCreationResult(**outcome_fields(error)) for error in dict.fromkeys(errors)
     }
@@ -147,8 +147,8 @@ def _created(question: IncomingRequest, errors: Sequence[ApiError]) -> Body:
     )
 
 
-def _deleted(question: IncomingRequest, results: Sequence[AclDeleteResult]) -> Body:
-    version = question.request.head.version
+def _deleted(incoming: IncomingRequest, results: Sequence[AclDeleteResult]) -> Body:
+    version = incoming.request.head.version
     return response_parts(DELETE_ACLS, version).DeleteAclsResponse(
         throttle_time=NO_THROTTLING,
         filter_results=tuple(_filter_result(version, result) for result in results),

@@ -23,7 +23,7 @@ from metalog_node.handlers.request import (
     IncomingRequest,
     Services,
     allowed_topics,
-    ask,
+    authorize_cluster,
     authorized_operations,
     error_fields,
 )
@@ -38,40 +38,40 @@ _IDS_ALONE_SINCE: Final = 12
 _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
-def metadata(services: Services, question: IncomingRequest) -> Answer:
-    version = question.request.head.version
-    body = question.request.body
+def metadata(services: Services, incoming: IncomingRequest) -> Answer:
+    version = incoming.request.head.version
+    body = incoming.request.body
     topics = body.topics or ()
     if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(each.topic_id for each in topics):
         return _only_topics(
-            question,
+            incoming,
             [(KafkaErrorCode.invalid_request, each.name or "", each.topic_id) for each in topics],
         )
     parts = response_parts(METADATA, version)
-    here = services.addresses[question.listener.name]
+    here = services.addresses[incoming.listener.name]
     since: dict[str, Any] = {}
     if version >= 2:
         since["cluster_id"] = services.cluster_id
     if 8 <= version <= 10 and body.include_cluster_authorized_operations:
-        since["cluster_authorized_operations"] = _shown_operations(services, question)
+        since["cluster_authorized_operations"] = _shown_operations(services, incoming)
     if version >= 1:
         since["controller_id"] = services.node_id
     broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)
-    error = _outcomes(services, question, {each.name for each in topics})
+    error = _outcomes(services, incoming, {each.name for each in topics})
     named = dict.fromkeys((each.name, getattr(each, "topic_id", None)) for each in topics)
     outcomes = [(error[name], name, topic_id) for name, topic_id in named]
-    return _metadata(question, (broker,), outcomes, KafkaErrorCode.none, since)
+    return _metadata(incoming, (broker,), outcomes, KafkaErrorCode.none, since)
 
 
 def _outcomes(
-    services: Services, question: IncomingRequest, topics: set[str | None]
+    services: Services, incoming: IncomingRequest, topics: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
     """Each named topic's error, once per name, as in Kafka. No topic exists, but only clients that
     may describe the topic learn that."""
     names = sorted(name for name in topics if name is not None)
     outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
     try:
-        allowed = allowed_topics(services, question, Operation.DESCRIBE, names)
+        allowed = allowed_topics(services, incoming, Operation.DESCRIBE, names)
     except AuthorizerNotReady:
         return outcomes | dict.fromkeys(names, KafkaErrorCode.leader_not_available)
     for name in names:
@@ -85,13 +85,13 @@ def _outcomes(
 
 
 def _metadata(
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     brokers: tuple[Any, ...],
     topics: list[tuple[KafkaErrorCode, str | None, Any]],
     error: KafkaErrorCode,
     since: dict[str, Any],
 ) -> Body:
-    version = question.request.head.version
+    version = incoming.request.head.version
     parts = response_parts(METADATA, version)
     if version >= 3:
         since["throttle_time"] = NO_THROTTLING
@@ -113,27 +113,27 @@ def _metadata(
 
 
 def _only_topics(
-    question: IncomingRequest, topics: list[tuple[KafkaErrorCode, str | None, Any]]
+    incoming: IncomingRequest, topics: list[tuple[KafkaErrorCode, str | None, Any]]
 ) -> Body:
-    return _metadata(question, (), topics, KafkaErrorCode.none, {})
+    return _metadata(incoming, (), topics, KafkaErrorCode.none, {})
 
 
-def refuse_metadata(question: IncomingRequest, error: ApiError) -> Body:
+def refuse_metadata(incoming: IncomingRequest, error: ApiError) -> Body:
     """A response with ``error``. Before version 13 it has no field for an error but in each
     topic."""
     code = error_fields(error)["error_code"]
-    named = question.request.body.topics or ()
+    named = incoming.request.body.topics or ()
     topics = [(code, each.name, getattr(each, "topic_id", None)) for each in named]
-    return _metadata(question, (), topics, code, {})
+    return _metadata(incoming, (), topics, code, {})
 
 
-def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
-    version = question.request.head.version
-    body = question.request.body
+def describe_cluster(services: Services, incoming: IncomingRequest) -> Answer:
+    version = incoming.request.head.version
+    body = incoming.request.body
     parts = response_parts(DESCRIBE_CLUSTER, version)
     served = _BROKERS
-    if question.listener.is_controllers:
-        ask(services, question, Operation.ALTER)
+    if incoming.listener.is_controllers:
+        authorize_cluster(services, incoming, Operation.ALTER)
         served = _CONTROLLERS
     wanted = body.endpoint_type if version >= 1 else _BROKERS
     if wanted != served:
@@ -147,8 +147,8 @@ def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
         )
     fields: dict[str, Any] = {"endpoint_type": wanted} if version >= 1 else {}
     if body.include_cluster_authorized_operations:
-        fields["cluster_authorized_operations"] = _shown_operations(services, question)
-    here = services.addresses[question.listener.name]
+        fields["cluster_authorized_operations"] = _shown_operations(services, incoming)
+    here = services.addresses[incoming.listener.name]
     since = {"is_fenced": False} if version >= 2 else {}
     broker = parts.DescribeClusterBroker(
         broker_id=services.node_id, host=here.host, port=here.port, **since
@@ -164,12 +164,12 @@ def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
     )
 
 
-def _shown_operations(services: Services, question: IncomingRequest) -> int:
+def _shown_operations(services: Services, incoming: IncomingRequest) -> int:
     """The authorized operations, or 0 for a client that may not describe the cluster."""
     if services.authorizer is not None:
-        operations = authorized_operations(services, question)
+        operations = authorized_operations(services, incoming)
         return operations if operations & (1 << Operation.DESCRIBE) else 0
-    return authorized_operations(services, question)
+    return authorized_operations(services, incoming)
 
 
 def _mismatch(version: int, served: int, wanted: int) -> tuple[KafkaErrorCode, str]:
@@ -184,8 +184,8 @@ def _mismatch(version: int, served: int, wanted: int) -> tuple[KafkaErrorCode, s
     return code if version else KafkaErrorCode.invalid_request, why
 
 
-def refuse_cluster(question: IncomingRequest, error: ApiError) -> Body:
-    parts = response_parts(DESCRIBE_CLUSTER, question.request.head.version)
+def refuse_cluster(incoming: IncomingRequest, error: ApiError) -> Body:
+    parts = response_parts(DESCRIBE_CLUSTER, incoming.request.head.version)
     return parts.DescribeClusterResponse(
         throttle_time=NO_THROTTLING, **error_fields(error), cluster_id="", brokers=()
     )

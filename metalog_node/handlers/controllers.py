@@ -24,23 +24,23 @@ from metalog_node.handlers.request import (
     HandledApi,
     IncomingRequest,
     Services,
-    ask,
+    authorize_cluster,
 )
 
 
-def unregister(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.ALTER)
+def unregister(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.ALTER)
     change = partial(
         unregister_controller,
-        controller_id=question.request.body.controller_id,
+        controller_id=incoming.request.body.controller_id,
         active_id=services.node_id,
     )
     done = services.replica.submit(change)
-    return DeferredResponse(done, lambda changed: refuse(question, changed.result()))
+    return DeferredResponse(done, lambda changed: refuse(incoming, changed.result()))
 
 
-def refuse(question: IncomingRequest, error: ApiError) -> Body:
-    declared = response_type(UNREGISTER_CONTROLLER, question.request.head.version)
+def refuse(incoming: IncomingRequest, error: ApiError) -> Body:
+    declared = response_type(UNREGISTER_CONTROLLER, incoming.request.head.version)
     return declared(throttle_time=NO_THROTTLING, error_code=error.code, error_message=error.message)
 
 

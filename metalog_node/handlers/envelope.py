@@ -36,7 +36,7 @@ from metalog_node.handlers.request import (
     HandledApi,
     IncomingRequest,
     Services,
-    ask,
+    authorize_cluster,
     forwarded_for,
     refused_by,
     result_or_refusal,
@@ -84,17 +84,17 @@ class _ForwardedRequest(UnreadRequest):
             raise _unreadable(error) from None
 
 
-def open_envelope(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.CLUSTER_ACTION)
-    forwarded = unseal(question.request.body)
+def open_envelope(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
+    forwarded = unseal(incoming.request.body)
     request = _inner(forwarded)
     api = _FORWARDABLE[request.head.api_key]
-    context = RequestContext(forwarded.principal, forwarded.host, question.listener.name, api.name)
+    context = RequestContext(forwarded.principal, forwarded.host, incoming.listener.name, api.name)
     inner = IncomingRequest(
         request,
         forwarded.request,
         context,
-        question.listener,
+        incoming.listener,
         is_encrypted=False,
         is_forwarded=True,
     )
@@ -105,19 +105,19 @@ def open_envelope(services: Services, question: IncomingRequest) -> Answer:
     except Exception as error:
         answered = refused_by(api, inner, error)
     if not isinstance(answered, (Future, DeferredResponse)):
-        return _sealed(question, request, answered)
+        return _sealed(incoming, request, answered)
 
     def sealed(done: Future[Any] | DeferredResponse) -> Body:
         error = done.exception()
         if isinstance(error, _TOLD_TO_THE_BROKER):
             raise error
-        return _sealed(question, request, result_or_refusal(api, inner, done))
+        return _sealed(incoming, request, result_or_refusal(api, inner, done))
 
     return DeferredResponse(answered, sealed)
 
 
-def refuse_envelope(question: IncomingRequest, error: ApiError) -> Body:
-    return sealed_answer(question.request.head.version, error.code, None)
+def refuse_envelope(incoming: IncomingRequest, error: ApiError) -> Body:
+    return sealed_answer(incoming.request.head.version, error.code, None)
 
 
 def _inner(forwarded: Forwarded) -> UnreadRequest:
@@ -144,31 +144,31 @@ def _unreadable(error: Malformed) -> ForwardedUnreadable:
     return ForwardedUnreadable(f"the forwarded request cannot be read: {error}")
 
 
-def _sealed(question: IncomingRequest, inner: UnreadRequest, body: Body) -> Body:
+def _sealed(incoming: IncomingRequest, inner: UnreadRequest, body: Body) -> Body:
     response = write_response(body, inner.head.correlation_id)
-    return sealed_answer(question.request.head.version, ErrorCode.NONE, response)
+    return sealed_answer(incoming.request.head.version, ErrorCode.NONE, response)
 
 
-def forward(services: Services, question: IncomingRequest) -> Answer:
+def forward(services: Services, incoming: IncomingRequest) -> Answer:
     """Forward the request unchanged, with its client's principal and address, and return the
     response unchanged. If this node is the active controller, there is nobody to forward to."""
     if services.replica.is_active:
-        return _FORWARDABLE[question.request.head.api_key].handle(services, question)
+        return _FORWARDABLE[incoming.request.head.api_key].handle(services, incoming)
     if services.forwarder is None:
         raise NotController("there is no controller to forward to")
-    if question.request.head.api_key != scram.ALTER_SCRAM:
-        return forwarded_for(question, services.forwarder, question.payload)
-    scram.check_salted(services, question)
+    if incoming.request.head.api_key != scram.ALTER_SCRAM:
+        return forwarded_for(incoming, services.forwarder, incoming.payload)
+    scram.check_salted(services, incoming)
 
     def noted(done: Future[bytes]) -> bytes:
         answer = done.result()
-        declared = response_type(scram.ALTER_SCRAM, question.request.head.version)
+        declared = response_type(scram.ALTER_SCRAM, incoming.request.head.version)
         body: Any = read_response(answer, declared)
         refused = [each.user for each in body.results if each.error_code]
-        scram.note_unjudged(services, question, refused)
+        scram.note_unjudged(services, incoming, refused)
         return answer
 
-    return DeferredResponse(forwarded_for(question, services.forwarder, question.payload), noted)
+    return DeferredResponse(forwarded_for(incoming, services.forwarder, incoming.payload), noted)
 
 
 OF_BROKERS: Final = {

@@ -44,14 +44,14 @@ _MOST_PASSWORDS: Final = 1_000
 """The most passwords in one request; salting each takes some milliseconds."""
 
 
-def set_passwords(services: Services, question: IncomingRequest) -> Answer:
+def set_passwords(services: Services, incoming: IncomingRequest) -> Answer:
     """Runs on a separate thread, since salting takes some milliseconds a password."""
-    return services.passwords.threads.submit(_set_passwords, services, question)
+    return services.passwords.threads.submit(_set_passwords, services, incoming)
 
 
-def refuse_passwords(question: IncomingRequest, error: ApiError) -> Body:
+def refuse_passwords(incoming: IncomingRequest, error: ApiError) -> Body:
     hashes: dict[int, list[Any]] = {}
-    for each in question.request.body.credentials:
+    for each in incoming.request.body.credentials:
         result = _USER(
             username=each.username, error_code=int(error.code), error_message=error.message
         )
@@ -65,39 +65,39 @@ def refuse_passwords(question: IncomingRequest, error: ApiError) -> Body:
     )
 
 
-def _set_passwords(services: Services, question: IncomingRequest) -> Body:
+def _set_passwords(services: Services, incoming: IncomingRequest) -> Body:
     request = ScramPasswordRequest(
         [
             ScramCredentials(each.username, each.hash_type, each.password)
-            for each in question.request.body.credentials
+            for each in incoming.request.body.credentials
         ]
     )
     setting = services.passwords
-    caller = Caller(question.is_encrypted, _is_super_user(services, question))
+    caller = Caller(incoming.is_encrypted, _is_super_user(services, incoming))
     plan = plan_passwords(request, caller, setting.config, setting.policy, os.urandom)
     outcomes = {
-        mechanism: _altered(services, question, changes)
+        mechanism: _altered(services, incoming, changes)
         for mechanism, changes in plan.requests.items()
     }
     return _body(plan.response(outcomes))
 
 
-def _is_super_user(services: Services, question: IncomingRequest) -> bool:
+def _is_super_user(services: Services, incoming: IncomingRequest) -> bool:
     """Without an authorizer, every client counts as a super user."""
     if services.authorizer is None:
         return True
-    return services.authorizer.is_super_user(question.context.principal)
+    return services.authorizer.is_super_user(incoming.context.principal)
 
 
 def _altered(
-    services: Services, question: IncomingRequest, request: AlterScramRequest
+    services: Services, incoming: IncomingRequest, request: AlterScramRequest
 ) -> Mapping[str, ApiError]:
     """Each user's outcome, from this node's controller or the active one."""
     try:
         if services.forwarder is None or services.replica.is_active:
             return services.replica.alter_scram(request).result(_LONGEST_WAIT_S)
         salted = write_request(_request(request), 0, None)
-        answer = forwarded_for(question, services.forwarder, salted)
+        answer = forwarded_for(incoming, services.forwarder, salted)
         body = read_response(answer.result(_LONGEST_WAIT_S), response_type(ALTER_SCRAM, 0))
     except Exception as error:
         named = [each.name for each in request.deletions]

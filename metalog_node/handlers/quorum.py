@@ -32,7 +32,7 @@ from metalog_node.handlers.request import (
     HandledApi,
     IncomingRequest,
     Services,
-    ask,
+    authorize_cluster,
     error_fields,
 )
 from metalog_node.publish.fetch_purgatory import FetchPurgatory
@@ -52,25 +52,25 @@ _HIGHEST_MARK: Final = (1 << 63) - 1
 """The high-water mark assumed for a request version without that field."""
 
 
-def fetch(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.CLUSTER_ACTION)
-    body = question.request.body
+def fetch(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
+    body = incoming.request.body
     partitions = [each for topic in body.topics for each in topic.partitions]
     if body.cluster_id not in (None, services.cluster_id):
-        return _fetched(question, _ERROR.inconsistent_cluster_id)
+        return _fetched(incoming, _ERROR.inconsistent_cluster_id)
     if [topic.topic_id for topic in body.topics] != [_TOPIC_ID] or [
         each.partition for each in partitions
     ] != [0]:
-        return _fetched(question, _ERROR.invalid_request)
+        return _fetched(incoming, _ERROR.invalid_request)
     [wanted] = partitions
     wait_s = min(body.max_wait.total_seconds(), _LONGEST_WAIT_S)
-    attempt = partial(_attempt, services, question, wanted, body.max_bytes)
+    attempt = partial(_attempt, services, incoming, wanted, body.max_bytes)
     return _one(_feed(services).ask(attempt, wait_s))
 
 
 def _attempt(
     services: Services,
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     wanted: Any,
     max_bytes: int,
     log: ServedLog,
@@ -81,23 +81,23 @@ def _attempt(
     if wanted.fetch_offset < 0 or wanted.last_fetched_epoch < 0:
         error = _ERROR.invalid_request
     if bounds is None or error is not _ERROR.none:
-        partition = _partition(services, question, error, bounds)
-        return _fetched(question, error, partition, services)
+        partition = _partition(services, incoming, error, bounds)
+        return _fetched(incoming, error, partition, services)
     known = getattr(wanted, "high_watermark", _HIGHEST_MARK)
     if wanted.fetch_offset == bounds.end <= known and not is_last:
         return None
     most = min(max_bytes, wanted.partition_max_bytes, _MOST_BYTES)
     served = log.after(bounds, wanted.fetch_offset, wanted.last_fetched_epoch, most)
-    partition = _partition(services, question, error, bounds, served)
-    return _fetched(question, error, partition, services)
+    partition = _partition(services, incoming, error, bounds, served)
+    return _fetched(incoming, error, partition, services)
 
 
-def _endpoint(services: Services, question: IncomingRequest, parts: Any) -> dict[str, Any]:
+def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict[str, Any]:
     """This node's address, in the versions that have a field for it. Kafka's observers of a
     dynamic quorum learn the address only here, and end without it."""
     if not hasattr(parts, "NodeEndpoint"):
         return {}
-    host, port = services.addresses[question.listener.name]
+    host, port = services.addresses[incoming.listener.name]
     return {"node_endpoints": (parts.NodeEndpoint(node_id=services.node_id, host=host, port=port),)}
 
 
@@ -114,12 +114,12 @@ def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
 
 def _partition(
     services: Services,
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     error: KafkaErrorCode,
     bounds: LogBounds | None,
     served: Served | None = None,
 ) -> Any:
-    parts = response_parts(FETCH, question.request.head.version)
+    parts = response_parts(FETCH, incoming.request.head.version)
     known: dict[str, Any] = {}
     if bounds is not None:
         known["current_leader"] = parts.LeaderIdAndEpoch(
@@ -145,12 +145,12 @@ def _partition(
 
 
 def _fetched(
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     error: KafkaErrorCode,
     partition: Any = None,
     leader: Services | None = None,
 ) -> Body:
-    parts = response_parts(FETCH, question.request.head.version)
+    parts = response_parts(FETCH, incoming.request.head.version)
     topic = (
         ()
         if partition is None
@@ -160,31 +160,31 @@ def _fetched(
         throttle_time=NO_THROTTLING,
         error_code=error if partition is None else _ERROR.none,
         responses=topic,
-        **({} if leader is None else _endpoint(leader, question, parts)),
+        **({} if leader is None else _endpoint(leader, incoming, parts)),
     )
 
 
-def refuse_fetch(question: IncomingRequest, error: ApiError) -> Body:
-    return _fetched(question, error_fields(error)["error_code"])
+def refuse_fetch(incoming: IncomingRequest, error: ApiError) -> Body:
+    return _fetched(incoming, error_fields(error)["error_code"])
 
 
-def fetch_snapshot(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.CLUSTER_ACTION)
-    body = question.request.body
+def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
+    body = incoming.request.body
     partitions = [each for topic in body.topics for each in topic.partitions]
     if body.cluster_id not in (None, services.cluster_id):
-        return _snapshot(question, _ERROR.inconsistent_cluster_id)
+        return _snapshot(incoming, _ERROR.inconsistent_cluster_id)
     if [topic.name for topic in body.topics] != [_TOPIC] or [
         each.partition for each in partitions
     ] != [0]:
-        return _snapshot(question, _ERROR.invalid_request)
-    attempt = partial(_piece, services, question, partitions[0], body.max_bytes)
+        return _snapshot(incoming, _ERROR.invalid_request)
+    attempt = partial(_piece, services, incoming, partitions[0], body.max_bytes)
     return _one(_feed(services).ask(attempt, 0))
 
 
 def _piece(
     services: Services,
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     wanted: Any,
     max_bytes: int,
     log: ServedLog,
@@ -200,7 +200,7 @@ def _piece(
             error = _ERROR.snapshot_not_found
         elif not 0 <= wanted.position < piece.size:
             error, piece = _ERROR.position_out_of_range, None
-    parts = response_parts(FETCH_SNAPSHOT, question.request.head.version)
+    parts = response_parts(FETCH_SNAPSHOT, incoming.request.head.version)
     partition = parts.PartitionSnapshot(
         index=0,
         error_code=error,
@@ -215,16 +215,16 @@ def _piece(
         position=max(wanted.position, 0),
         unaligned_records=b"" if piece is None else piece.data,
     )
-    return _snapshot(question, error, partition, services)
+    return _snapshot(incoming, error, partition, services)
 
 
 def _snapshot(
-    question: IncomingRequest,
+    incoming: IncomingRequest,
     error: KafkaErrorCode,
     partition: Any = None,
     leader: Services | None = None,
 ) -> Body:
-    parts = response_parts(FETCH_SNAPSHOT, question.request.head.version)
+    parts = response_parts(FETCH_SNAPSHOT, incoming.request.head.version)
     topic = (
         () if partition is None else (parts.TopicSnapshot(name=_TOPIC, partitions=(partition,)),)
     )
@@ -232,28 +232,28 @@ def _snapshot(
         throttle_time=NO_THROTTLING,
         error_code=error if partition is None else _ERROR.none,
         topics=topic,
-        **({} if leader is None else _endpoint(leader, question, parts)),
+        **({} if leader is None else _endpoint(leader, incoming, parts)),
     )
 
 
-def refuse_snapshot(question: IncomingRequest, error: ApiError) -> Body:
-    return _snapshot(question, error_fields(error)["error_code"])
+def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
+    return _snapshot(incoming, error_fields(error)["error_code"])
 
 
-def describe_quorum(services: Services, question: IncomingRequest) -> Answer:
+def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
     """One voter, this node, and no observers, since the node keeps no state about them."""
-    ask(services, question, Operation.DESCRIBE)
-    return _one(_feed(services).ask(partial(_described, services, question), 0))
+    authorize_cluster(services, incoming, Operation.DESCRIBE)
+    return _one(_feed(services).ask(partial(_described, services, incoming), 0))
 
 
 def _described(
-    services: Services, question: IncomingRequest, log: ServedLog, is_last: bool
+    services: Services, incoming: IncomingRequest, log: ServedLog, is_last: bool
 ) -> Body:
-    version = question.request.head.version
+    version = incoming.request.head.version
     parts = response_parts(DESCRIBE_QUORUM, version)
     bounds = log.bounds()
     topics = []
-    for topic in question.request.body.topics:
+    for topic in incoming.request.body.topics:
         partitions = []
         for each in topic.partitions:
             error = _place_error(bounds, _NOBODY)
@@ -301,8 +301,8 @@ def _node(parts: Any, services: Services) -> Any:
     )
 
 
-def refuse_quorum(question: IncomingRequest, error: ApiError) -> Body:
-    version = question.request.head.version
+def refuse_quorum(incoming: IncomingRequest, error: ApiError) -> Body:
+    version = incoming.request.head.version
     outcome = error_fields(error)
     since = {"error_message": outcome["error_message"], "nodes": ()} if version >= 2 else {}
     return response_parts(DESCRIBE_QUORUM, version).DescribeQuorumResponse(

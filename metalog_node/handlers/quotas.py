@@ -19,7 +19,7 @@ from metalog_node.handlers.request import (
     HandledApi,
     IncomingRequest,
     Services,
-    ask,
+    authorize_cluster,
     outcome_fields,
 )
 
@@ -40,14 +40,14 @@ class UnsupportedEntity(InvalidRequest):
     code = ErrorCode.UNSUPPORTED_VERSION
 
 
-def describe(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.DESCRIBE_CONFIGS)
-    _check(question.request.body.components)
-    return _described(question, SUCCESS)
+def describe(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.DESCRIBE_CONFIGS)
+    _check(incoming.request.body.components)
+    return _described(incoming, SUCCESS)
 
 
-def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
-    return _described(question, error)
+def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
+    return _described(incoming, error)
 
 
 def _check(components: tuple[Any, ...]) -> None:
@@ -79,8 +79,8 @@ def _check(components: tuple[Any, ...]) -> None:
         )
 
 
-def _described(question: IncomingRequest, error: ApiError) -> Body:
-    parts = response_parts(DESCRIBE_QUOTAS, question.request.head.version)
+def _described(incoming: IncomingRequest, error: ApiError) -> Body:
+    parts = response_parts(DESCRIBE_QUOTAS, incoming.request.head.version)
     return parts.DescribeClientQuotasResponse(
         throttle_time=NO_THROTTLING, **outcome_fields(error), entries=None if error else ()
     )

@@ -210,7 +210,7 @@ class SecurityDisabled(InvalidRequest):
     code = ErrorCode.SECURITY_DISABLED
 
 
-def ask(services: Services, question: IncomingRequest, operation: Operation) -> None:
+def authorize_cluster(services: Services, incoming: IncomingRequest, operation: Operation) -> None:
     """Check that the client may do ``operation`` on the cluster.
 
     Raises:
@@ -219,13 +219,13 @@ def ask(services: Services, question: IncomingRequest, operation: Operation) -> 
     """
     if services.authorizer is None:
         return
-    [result] = services.authorizer.authorize(question.context, [Action(operation, cluster())])
+    [result] = services.authorizer.authorize(incoming.context, [Action(operation, cluster())])
     if result is not ALLOWED:
         raise ClusterAuthorizationFailed(f"{operation.name} on the cluster is not allowed")
 
 
 def allowed_topics(
-    services: Services, question: IncomingRequest, operation: Operation, names: Iterable[str]
+    services: Services, incoming: IncomingRequest, operation: Operation, names: Iterable[str]
 ) -> Collection[str]:
     """The topics of ``names`` on which the client may do ``operation``.
 
@@ -238,20 +238,20 @@ def allowed_topics(
     if services.authorizer is None or not counts:
         return counts
     actions = [Action(operation, topic(name), count) for name, count in counts.items()]
-    results = services.authorizer.authorize(question.context, actions)
+    results = services.authorizer.authorize(incoming.context, actions)
     return {name for name, result in zip(counts, results, strict=True) if result is ALLOWED}
 
 
-def item_count(question: IncomingRequest, array: str) -> int:
+def item_count(incoming: IncomingRequest, array: str) -> int:
     """The number of items in the request's first field, the array ``array``. The items are not
     decoded."""
-    request = question.request
+    request = incoming.request
     if isinstance(request, UnreadRequest):
         return request.count()
     return len(getattr(request.body, array))
 
 
-def authorized_operations(services: Services, question: IncomingRequest) -> int:
+def authorized_operations(services: Services, incoming: IncomingRequest) -> int:
     """The operations on the cluster that the client may do, as a bit field (KIP-430)."""
     supported = [
         Operation.CREATE,
@@ -268,7 +268,7 @@ def authorized_operations(services: Services, question: IncomingRequest) -> int:
         Action(operation, cluster(), log_if_allowed=False, log_if_denied=False)
         for operation in supported
     ]
-    results = services.authorizer.authorize(question.context, actions)
+    results = services.authorizer.authorize(incoming.context, actions)
     return sum(
         1 << operation
         for operation, result in zip(supported, results, strict=True)
@@ -294,43 +294,43 @@ def api_error(error: BaseException) -> ApiError:
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def answer(api: HandledApi, services: Services, question: IncomingRequest) -> Answer:
+def answer(api: HandledApi, services: Services, incoming: IncomingRequest) -> Answer:
     """The response of ``api``, with or without an error. ``Malformed`` closes the connection."""
     try:
-        answered = api.handle(services, question)
+        answered = api.handle(services, incoming)
     except Malformed:
         raise
     except Exception as error:
-        return refused_by(api, question, error)
+        return refused_by(api, incoming, error)
     if not isinstance(answered, (Future, DeferredResponse)):
         return answered
-    return DeferredResponse(answered, lambda done: result_or_refusal(api, question, done))
+    return DeferredResponse(answered, lambda done: result_or_refusal(api, incoming, done))
 
 
 def result_or_refusal(
-    api: HandledApi, question: IncomingRequest, done: Future[Any] | DeferredResponse
+    api: HandledApi, incoming: IncomingRequest, done: Future[Any] | DeferredResponse
 ) -> Body:
     error = done.exception()
     if isinstance(error, Malformed):
         raise error
-    return done.result() if error is None else refused_by(api, question, error)
+    return done.result() if error is None else refused_by(api, incoming, error)
 
 
-def refused_by(api: HandledApi, question: IncomingRequest, error: BaseException) -> Body:
+def refused_by(api: HandledApi, incoming: IncomingRequest, error: BaseException) -> Body:
     """The response of ``api`` with ``error``; an unexpected error is logged."""
     if not isinstance(error, MetalogError):
         _log.error("%s failed", api.name, exc_info=error)
     outcome = api_error(error)
     if outcome.code is ErrorCode.AUTHORIZER_NOT_READY:
         outcome = ApiError(api.not_ready, outcome.message)
-    return api.refuse(question, outcome)
+    return api.refuse(incoming, outcome)
 
 
-def forwarded_for(question: IncomingRequest, forwarder: Forwarder, request: bytes) -> Future[bytes]:
+def forwarded_for(incoming: IncomingRequest, forwarder: Forwarder, request: bytes) -> Future[bytes]:
     """The controller's response to ``request``, forwarded on behalf of the client of
-    ``question``."""
+    ``incoming``."""
     return forwarder.forward(
         request,
-        parse_principal(question.context.principal),
-        ip_address(question.context.host).packed,
+        parse_principal(incoming.context.principal),
+        ip_address(incoming.context.host).packed,
     )

@@ -30,7 +30,7 @@ from metalog_node.handlers.request import (
     HandledApi,
     IncomingRequest,
     Services,
-    ask,
+    authorize_cluster,
     error_fields,
     outcome_fields,
 )
@@ -43,16 +43,16 @@ _SHOWN: Final = 100
 _NAMED: Final = 3
 
 
-def describe(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.DESCRIBE)
-    named = question.request.body.users
+def describe(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.DESCRIBE)
+    named = incoming.request.body.users
     users = None if named is None else [each.name for each in named]
     found = describe_credentials(services.replica.image.scram, users)
-    return _described(question, SUCCESS, found)
+    return _described(incoming, SUCCESS, found)
 
 
-def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
-    return _described(question, error, {})
+def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
+    return _described(incoming, error, {})
 
 
 class SaltedPasswordsShut(InvalidRequest):
@@ -61,42 +61,42 @@ class SaltedPasswordsShut(InvalidRequest):
     code = ErrorCode.POLICY_VIOLATION
 
 
-def check_salted(services: Services, question: IncomingRequest) -> None:
+def check_salted(services: Services, incoming: IncomingRequest) -> None:
     """Refuse salted passwords if the configuration does; deletions contain none.
 
     Raises:
         SaltedPasswordsShut: the request has a salted password.
     """
-    if question.request.body.upsertions and not services.passwords.config.takes_salted:
+    if incoming.request.body.upsertions and not services.passwords.config.takes_salted:
         raise SaltedPasswordsShut(
             f"Salted passwords are disabled ({SALTED_ENABLE}=false): send the password "
             "itself over TLS, by metalog passwd without --iterations"
         )
 
 
-def note_unjudged(services: Services, question: IncomingRequest, refused: Collection[str]) -> None:
+def note_unjudged(services: Services, incoming: IncomingRequest, refused: Collection[str]) -> None:
     """Log the users whose password was set without a check by the node's policy."""
-    if services.passwords.policy is None or question.is_forwarded:
+    if services.passwords.policy is None or incoming.is_forwarded:
         return
-    users = [each.name for each in question.request.body.upsertions if each.name not in refused]
+    users = [each.name for each in incoming.request.body.upsertions if each.name not in refused]
     if users:
         shown = ", ".join(repr(each[:_SHOWN]) for each in users[:_NAMED])
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         _log.warning(
             "%s set a salted password of %s%s, which the password policy could not check; "
             "%s=false refuses such",
-            question.context.principal,
+            incoming.context.principal,
             shown,
             more,
             SALTED_ENABLE,
         )
 
 
-def alter(services: Services, question: IncomingRequest) -> Answer:
-    ask(services, question, Operation.ALTER)
-    if not question.is_forwarded:
-        check_salted(services, question)
-    body = question.request.body
+def alter(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.ALTER)
+    if not incoming.is_forwarded:
+        check_salted(services, incoming)
+    body = incoming.request.body
     request = AlterScramRequest(
         [ScramDeletion(each.name, each.mechanism) for each in body.deletions],
         [
@@ -109,22 +109,22 @@ def alter(services: Services, question: IncomingRequest) -> Answer:
 
     def answered(altered: Future[dict[str, ApiError]]) -> Body:
         outcomes = altered.result()
-        note_unjudged(services, question, [user for user, error in outcomes.items() if error])
-        return _altered(question, outcomes)
+        note_unjudged(services, incoming, [user for user, error in outcomes.items() if error])
+        return _altered(incoming, outcomes)
 
     return DeferredResponse(services.replica.alter_scram(request), answered)
 
 
-def refuse_alter(question: IncomingRequest, error: ApiError) -> Body:
-    body = question.request.body
+def refuse_alter(incoming: IncomingRequest, error: ApiError) -> Body:
+    body = incoming.request.body
     named = [each.name for each in (*body.deletions, *body.upsertions)]
-    return _altered(question, dict.fromkeys(named, error))
+    return _altered(incoming, dict.fromkeys(named, error))
 
 
 def _described(
-    question: IncomingRequest, error: ApiError, found: Mapping[str, ScramDescription]
+    incoming: IncomingRequest, error: ApiError, found: Mapping[str, ScramDescription]
 ) -> Body:
-    parts = response_parts(DESCRIBE_SCRAM, question.request.head.version)
+    parts = response_parts(DESCRIBE_SCRAM, incoming.request.head.version)
     return parts.DescribeUserScramCredentialsResponse(
         throttle_time=NO_THROTTLING,
         **outcome_fields(error),
@@ -132,8 +132,8 @@ def _described(
     )
 
 
-def _altered(question: IncomingRequest, outcomes: Mapping[str, ApiError]) -> Body:
-    parts = response_parts(ALTER_SCRAM, question.request.head.version)
+def _altered(incoming: IncomingRequest, outcomes: Mapping[str, ApiError]) -> Body:
+    parts = response_parts(ALTER_SCRAM, incoming.request.head.version)
     return parts.AlterUserScramCredentialsResponse(
         throttle_time=NO_THROTTLING,
         results=tuple(

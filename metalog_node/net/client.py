@@ -213,14 +213,14 @@ class Client:
     async def _answer(self, queued: QueuedRequest) -> bytes:
         api, payload = self._context.apis[queued.head.api_key], queued.payload
         request = UnreadRequest(queued.head, payload, api.most_elements)
-        question = IncomingRequest(
+        incoming = IncomingRequest(
             request,
             payload,
             RequestContext(queued.principal, self._host, self._context.listener.name, api.name),
             self._context.listener,
             is_encrypted=self._context.tls is not None,
         )
-        handle = partial(answer, api, self._services, question)
+        handle = partial(answer, api, self._services, incoming)
         finish = partial(self._finished, api, queued.head.correlation_id)
         if api.short is None:
             if len(payload) > SHORT:

@@ -34,7 +34,7 @@ def is_escaped(text: str) -> bool:
 
 
 def csv_text(cell: str) -> str:
-    """The text of ``cell``; a cell that this module would not write so is the text itself."""
+    """The text of ``cell``; any cell that this module does not write is its own text."""
     if not cell.startswith(_ESCAPED):
         return cell
     quotes = cell[1:].replace('"', '\\"')

@@ -112,7 +112,7 @@ def read_options(given: Mapping[str, str]) -> Options:
     options: dict[str, str] = {}
     for name, value in given.items():
         if name.lower() not in known:
-            raise InvalidRequest(f"there is no option {name}; there are {', '.join(_NAMES)}")
+            raise InvalidRequest(f"unknown option {name}; known are {', '.join(_NAMES)}")
         options[known[name.lower()]] = value
     if "path" not in options:
         raise InvalidRequest("SOURCE is missing; load(SOURCE)")
@@ -143,7 +143,7 @@ def _types(names: str | None) -> frozenset[str] | None:
     unknown = sorted(types - TYPE_NAMES)
     if unknown:
         raise InvalidRequest(
-            f"there is no record type {unknown[0]}; there are {', '.join(sorted(TYPE_NAMES))}"
+            f"unknown record type {unknown[0]}; known are {', '.join(sorted(TYPE_NAMES))}"
         )
     return types
 

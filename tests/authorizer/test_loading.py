@@ -8,7 +8,7 @@ import pytest
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from authorizer.compat.kip11 import SimpleAclAuthorizer
-from authorizer.compat.kip11.adapter import Adapted
+from authorizer.compat.kip11.adapter import Kip11Adapter
 from authorizer.loading import (
     OURS,
     has_no_authorizer,
@@ -46,7 +46,7 @@ def test_a_super_user_is_known_as_one_whoever_decides() -> None:
 @pytest.mark.parametrize("name", [SIMPLE, "authorizer.compat.kip11.SimpleAclAuthorizer"])
 def test_kip_11s_is_loaded_behind_todays_interface(name: str) -> None:
     loaded = load_authorizer({KEY: name, "kafka.superusers": "user:admin"}, [])
-    assert isinstance(loaded, Adapted)
+    assert isinstance(loaded, Kip11Adapter)
     assert isinstance(loaded.authorizer, SimpleAclAuthorizer)
     assert loaded.authorize(ADMIN, [WRITE])[0]
 

@@ -183,11 +183,11 @@ def test_clients_that_are_ready_at_once_are_served_in_several_rounds(tmp_path: P
     def begin_round() -> None:
         rounds[0] += 1
 
-    def noting(services: Services, question: IncomingRequest) -> Answer:
+    def noting(services: Services, incoming: IncomingRequest) -> Answer:
         assert all_have_sent.wait(30)
         asyncio.get_running_loop().call_soon(begin_round)
         served[rounds[0]] += 1
-        return api.handle(services, question)
+        return api.handle(services, incoming)
 
     formatted(tmp_path)
     properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}

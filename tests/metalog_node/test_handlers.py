@@ -65,10 +65,10 @@ def asked(
     head = RequestHeader(body.__api_key__, body.__version__, 7)
     api = apis_of(is_controllers=True)[head.api_key]
     context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
-    question = IncomingRequest(
+    incoming = IncomingRequest(
         WireRequest(head, "test", body), b"", context, CONTROLLER, is_encrypted
     )
-    answered = answer(api, services, question)
+    answered = answer(api, services, incoming)
     return answered.result(60) if hasattr(answered, "result") else answered
 
 
@@ -312,11 +312,11 @@ def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
     )
     listener = CONTROLLER._replace(is_controllers=False)
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
-    question = IncomingRequest(
+    incoming = IncomingRequest(
         WireRequest(RequestHeader(METADATA, 13, 7), "test", body), b"", context, listener, False
     )
     api = apis_of(is_controllers=False)[METADATA]
-    answered: Any = answer(api, services._replace(authorizer=authorizer), question)
+    answered: Any = answer(api, services._replace(authorizer=authorizer), incoming)
     assert [(each.name, int(each.error_code)) for each in answered.topics] == [("a", 29), ("b", 29)]
     [call] = authorizer.calls
     assert [(each.resource.name, each.resource_reference_count) for each in call] == [
@@ -341,8 +341,8 @@ def _operations_shown(services: Services, key: int, version: int) -> int:
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
     request = WireRequest(RequestHeader(key, version, 7), "", request_type(key, version)(**fields))
     listener = CONTROLLER._replace(is_controllers=False)
-    question = IncomingRequest(request, b"", context, listener, False)
-    answered: Any = answer(apis_of(is_controllers=False)[key], services, question)
+    incoming = IncomingRequest(request, b"", context, listener, False)
+    answered: Any = answer(apis_of(is_controllers=False)[key], services, incoming)
     return int(answered.cluster_authorized_operations)
 
 
@@ -371,11 +371,11 @@ def test_of_a_change_that_is_refused_the_items_are_only_counted(
     payload = hostile(request_type(key, 3), Shape()).removesuffix(b"\x01\0") + b"\x04\xff\xff\xff"
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", api.name)
     request = UnreadRequest(read_head(payload), payload, api.most_elements)
-    question = IncomingRequest(request, payload, context, CONTROLLER, is_encrypted=False)
-    answered: Any = answer(api, services, question)
+    incoming = IncomingRequest(request, payload, context, CONTROLLER, is_encrypted=False)
+    answered: Any = answer(api, services, incoming)
     told = answered.results if key == CREATE else answered.filter_results
     assert codes(told) == [31, 31, 31]
-    allowed = question._replace(context=RequestContext(ADMIN, "127.0.0.1", "CONTROLLER", api.name))
+    allowed = incoming._replace(context=RequestContext(ADMIN, "127.0.0.1", "CONTROLLER", api.name))
     with pytest.raises(Malformed):
         answer(api, services, allowed)
 

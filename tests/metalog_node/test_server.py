@@ -82,7 +82,7 @@ def all_that_is_left(client: socket.socket) -> int:
 def added(handle: Handle) -> HandledApi:
     """An API of the embedding program, in the place of DescribeAcls."""
 
-    def refuse(question: IncomingRequest, error: ApiError) -> Body:
+    def refuse(incoming: IncomingRequest, error: ApiError) -> Body:
         raise AssertionError("nothing is refused here")
 
     return HandledApi("Added", VersionRange(3, 3), handle, refuse)
@@ -146,7 +146,7 @@ def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
     """Nothing is kept for it: closing alone would wait until it has read everything."""
     size, was_asked = 16 << 20, Event()
 
-    def answer(services: Services, question: IncomingRequest) -> bytes:
+    def answer(services: Services, incoming: IncomingRequest) -> bytes:
         was_asked.set()
         return bytes(size)
 
@@ -170,7 +170,7 @@ def test_an_answer_that_is_not_taken_holds_its_own_bytes_and_no_request(
     beside = re.search(r"does not take \| its bytes and (\d+) KiB", PAGE.read_text())
     assert beside is not None
     size, piece = 12 << 20, 1 << 20
-    apis = {ASKED: added(lambda services, question: bytes(size))._replace(most_bytes=2 * size)}
+    apis = {ASKED: added(lambda services, incoming: bytes(size))._replace(most_bytes=2 * size)}
     formatted(tmp_path)
     config = {"metadata.log.dir": str(tmp_path)}
     with (
@@ -196,7 +196,7 @@ def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
     later.set_running_or_notify_cancel()
     was_asked = Event()
 
-    def asked(services: Services, question: IncomingRequest) -> Future[Body]:
+    def asked(services: Services, incoming: IncomingRequest) -> Future[Body]:
         was_asked.set()
         return later
 

@@ -41,11 +41,11 @@ def test_many_long_requests_of_one_client_delay_no_other(tmp_path: Path) -> None
     go_on, begun = Event(), Semaphore(0)
     api = quotas.APIS[KEY]
 
-    def slow(services: Services, question: IncomingRequest) -> Answer:
-        if question.context.host == A_STRANGERS:
+    def slow(services: Services, incoming: IncomingRequest) -> Answer:
+        if incoming.context.host == A_STRANGERS:
             begun.release()
             assert go_on.wait(WITHIN_S)
-        return api.handle(services, question)
+        return api.handle(services, incoming)
 
     formatted(tmp_path)
     properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}

@@ -55,7 +55,7 @@ def test_a_table_that_is_gone_is_named(spark: SparkSession, tmp_path: Path) -> N
     tables = Tables.make(spark, tmp_path)
     tables.replace(HISTORY, history(spark, "old"))
     rmtree(tmp_path / "history")
-    with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; take the"):
+    with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; restore the"):
         Tables.open(spark, tmp_path).read(HISTORY)
 
 
@@ -71,7 +71,7 @@ def test_a_table_that_is_gone_is_named_by_connect_too(tmp_path: Path) -> None:
     reader = session.read.format.return_value.schema.return_value.option.return_value
     reader.load.return_value = rows
     contents = NOTHING.after({"places": {"history": "history/place=a"}})
-    with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; take the"):
+    with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; restore the"):
         Tables(session, tmp_path, contents).read(HISTORY)
 
 
@@ -107,7 +107,7 @@ def test_days_are_replaced_as_days(
     assert {path.name for path in (tmp_path / "counted").iterdir()} == {
         "place=a", "place=a1", "place=a2", "place=a3", "place=b", "place=b1", "place=b2"
     }  # fmt: skip
-    with pytest.raises(InvalidRequest, match="history is not divided"):
+    with pytest.raises(InvalidRequest, match="history is not partitioned"):
         tables.replace_days(HISTORY, history(spark, "x"), [first])
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _audit_log: Final = logging.getLogger(audit.LOGGER)
 
 
-class Adapted(Authorizer):
+class Kip11Adapter(Authorizer):
     """An adapter for any KIP-11 authorizer, which only answers ``authorize`` here."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
@@ -72,7 +72,7 @@ class Adapted(Authorizer):
         """Do nothing: KIP-11 has nothing to close."""
 
 
-class AdaptedView(Adapted):
+class SimpleAclAdapter(Kip11Adapter):
     """An adapter for SimpleAclAuthorizer, which is built on today's authorizer and a publisher."""
 
     def __init__(self, authorizer: SimpleAclAuthorizer) -> None:

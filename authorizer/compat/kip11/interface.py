@@ -59,6 +59,6 @@ class Authorizer:
 
     def as_todays(self) -> TodaysAuthorizer:
         """This authorizer adapted to KIP-504's interface, which a node calls."""
-        from authorizer.compat.kip11.adapter import Adapted
+        from authorizer.compat.kip11.adapter import Kip11Adapter
 
-        return Adapted(self)
+        return Kip11Adapter(self)

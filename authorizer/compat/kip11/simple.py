@@ -206,9 +206,9 @@ class SimpleAclAuthorizer(Authorizer):
 
     def as_todays(self) -> TodaysAuthorizer:
         """This authorizer adapted to KIP-504's interface, which a node calls."""
-        from authorizer.compat.kip11.adapter import AdaptedView
+        from authorizer.compat.kip11.adapter import SimpleAclAdapter
 
-        return AdaptedView(self)
+        return SimpleAclAdapter(self)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take the next image from a Replica."""

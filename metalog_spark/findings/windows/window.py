@@ -2,7 +2,7 @@
 
 Kafka logs allowed requests only at DEBUG, so an hour of a broker without an allowed line shows
 nothing about uses. A broker with any line is expected in every hour of the window: a broker that
-was not there yet, or no longer, looks like one with a lost log.
+did not exist yet, or no longer, looks like a broker with a lost log.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ class WindowCoverage(NamedTuple):
         kept = f"{self.controllers_text()}, so no grant of these is called unused or left out"
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
-        return f"{kept}; give the controllers' logs of then, or --tolerate {tolerance(self.unled)}"
+        share = tolerance(self.unled)
+        return f"{kept}; give the controllers' logs of that time, or --tolerate {share}"
 
     def ambiguous_text(self) -> str:
         """``1 audit line can be read in several ways, and each of them may be a use``."""

@@ -328,7 +328,7 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
 
     built = Tables.make(spark, tmp_path / "built")
     built.replace(DECISIONS, spark.createDataFrame([], DECISIONS.schema))
-    with pytest.raises(InvalidTarget, match="what build made"):
+    with pytest.raises(InvalidTarget, match="written by metalog pipeline build"):
         follow_tables(spark, built.path, "log", "audit")
 
 
@@ -364,7 +364,7 @@ def test_a_topic_is_followed_as_a_folder_is(
         "denied-storm", "super-user-like", "lines-lost", "no-broker",
     ]  # fmt: skip
     assert all(began <= each["time"] <= now() for each in alerts[2:])
-    assert f"{sent.address}/0: deleted unread: offsets 4 to 5; what" in done.stdout
+    assert f"{sent.address}/0: deleted unread: offsets 4 to 5; the" in done.stdout
     found = Found(spark, followed)
     lines = found.lines()
     assert lines["decisions"] == [("0", number) for number in (0, 1, 2, 3, 6)]

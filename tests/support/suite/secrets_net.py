@@ -65,7 +65,7 @@ class SecretsNet:
         self._always = frozenset(self._bytes), frozenset(self._beginnings)
         self.seen: dict[str, set[str | bytes]] = defaultdict(set)
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         """Forget the secrets of the test before."""
         self.seen.clear()
         self._bytes, self._beginnings = map(set, self._always)
@@ -131,7 +131,7 @@ class SecretsNet:
         folder = getattr(item, "funcargs", {}).get("tmp_path")
         if folder is not None:
             leaks += self.leaks_in(folder)
-        self._begin_anew()
+        self._restart()
         if leaks and item.get_closest_marker(SHOWS_CREDENTIALS) is None:
             report.outcome = "failed"
             report.longrepr = "a secret got out: " + "; ".join(dict.fromkeys(leaks))
