@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
+from authorizer.engine.prefixes import CHUNK, Prefix, SortedNames, combined, up_from
+
+BROKEN = r"^an invariant of the sorted names is broken$"
 
 names = st.text("ab\uffff\U0001f600", max_size=6)
 
@@ -48,3 +52,45 @@ def test_what_prefixes_come_to_is_worked_out_once_for_each(
         expected = tuple(sorted((each for each in stored if name.startswith(each)), key=len))
         assert combined(found.longest_prefix(name), known, longer) == expected
     assert len(steps) == len(set(steps)) == len(known) - 1
+
+
+@pytest.mark.parametrize(
+    ("firsts", "chunks"),
+    [
+        (["", "b"], [["a"]]),
+        (["a"], [["a"]]),
+        (["", "b"], [["a"], []]),
+        ([""], [[f"{number:03}" for number in range(2 * CHUNK + 1)]]),
+        ([""], [["b", "a"]]),
+        ([""], [["a", "a"]]),
+        (["", "c"], [["a"], ["b"]]),
+        (["", "b"], [["a", "b"], ["c"]]),
+    ],
+)
+def test_names_out_of_place_are_found_out(firsts: list[str], chunks: list[list[str]]) -> None:
+    counts = Counter(len(name) for chunk in chunks for name in chunk)
+    with pytest.raises(AssertionError, match=BROKEN):
+        SortedNames(firsts, chunks, counts)._check()
+
+
+def test_a_wrong_count_of_names_is_found_out() -> None:
+    with pytest.raises(AssertionError, match=BROKEN):
+        SortedNames([""], [["a"]], {2: 1})._check()
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix"),
+    [
+        ("x", Prefix("x", None)),
+        ("ab", Prefix("abc", Prefix("a", None))),
+        ("abc", Prefix("abc", Prefix("a", None))),
+        ("a", Prefix("a", Prefix("a", None))),
+    ],
+)
+def test_a_wrong_cached_prefix_is_found_out_among_right_ones(name: str, prefix: Prefix) -> None:
+    sound = SortedNames.of(["a", "ab", "abc", "b"])
+    sound.longest_prefix("b")
+    sound._prefixes[name] = prefix
+    sound.longest_prefix("abcd")
+    with pytest.raises(AssertionError, match=BROKEN):
+        sound._check()
