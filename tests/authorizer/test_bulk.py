@@ -119,7 +119,7 @@ def _hold_against_kafka(
         ((["User:a"], [], [], [], []), "the columns differ in length: principals has 1, "),
         ((["User:a", None], ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2), "row 1 of princ"),
         ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "row 0 of resource_names: None is no"),
-        ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is not k"),
+        ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is unk"),
         ((["User:a"], ["h"], ["READ"], ["QUEUE"], ["t"]), "row 0 of resource_types: 'QUEUE' is"),
         ((["User:a"], [None], ["READ"], ["TOPIC"], ["t"]), "row 0 of hosts: None is not text"),
     ],

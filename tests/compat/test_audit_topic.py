@@ -137,7 +137,7 @@ def test_what_is_gone_is_told(real_kafka: RealKafka) -> None:
     assert at_once == begin | {"0": 5}, "what is gone is passed at once"
     assert [*Span(0, 0, 6).pieces(4, 1)] == [(0, 0, 4), (0, 4, 5), (0, 5, 6)]
     assert [*Span(0, 0, 3).pieces(4)] == [(0, 0, 3)]
-    with pytest.raises(InvalidSource, match="partition 0 ends at offset 6, but was read up to 7"):
+    with pytest.raises(InvalidSource, match="partition 0 ends at offset 6, and was read up to 7"):
         stream.latestOffset(begin | {"0": 7}, ALL)
 
     sent.delete()

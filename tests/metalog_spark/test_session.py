@@ -125,7 +125,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_jvm() -> None:
 
 
 def test_spark_is_started_or_asked() -> None:
-    with pytest.raises(InvalidRequest, match="give one of them"):
+    with pytest.raises(InvalidRequest, match="give only one"):
         open_session(master="local", remote="sc://localhost")
     with pytest.raises(InvalidRequest, match="days and hours of the tables are those of UTC"):
         open_session(settings={"spark.sql.session.timeZone": "Europe/Berlin"})

@@ -238,7 +238,7 @@ def record_bytes(
         (record_bytes(deltas=b"\x00\x01"), "offset delta -1 where 0"),
         (record_bytes(length=b"\x01"), "a record of -1 bytes"),
         (record_bytes(length=b"\x00"), "a record of 0 bytes"),
-        (record_bytes(length=b"\xfe\xff\xff\xff\x0f"), "bytes where"),
+        (record_bytes(length=b"\xfe\xff\xff\xff\x0f"), "bytes, but only"),
         (record_bytes(length=b"\xff\xff\xff\xff\xff\x0f"), "without a length"),
         (record_bytes(value=b"\x50" + NO_OP), "announced"),
         (record_bytes(value=b"\x06" + NO_OP), "ends after|header"),
