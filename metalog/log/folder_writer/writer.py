@@ -316,7 +316,7 @@ class WritableDirectoryLog:
         """Stop using the files; the lock stays until ``close``."""
         reason = error.strerror if isinstance(error, OSError) else None
         self._fenced = (
-            f"a write failed ({reason or error or type(error).__name__}), and nothing more is"
+            f"a write failed ({reason or str(error) or type(error).__name__}), and nothing more is"
             " written; restart to check what is on the disk"
         )
         self._appender = None
