@@ -235,7 +235,7 @@ def _survivor(key: str, shown: str) -> results.Survivor:
     body = [line for line in shown.splitlines() if not line.startswith(("---", "+++"))]
     was = " ".join(line[1:].strip() for line in body if line.startswith("-"))
     now = " ".join(line[1:].strip() for line in body if line.startswith("+"))
-    function = key.rpartition("__mutmut_")[0].replace("xǁ", "").replace("ǁ", ".")
+    function = key.rpartition("__mutmut_")[0].replace(".xǁ", ".").replace("ǁ", ".")
     return results.Survivor(function.replace(".x_", "."), was, now)
 
 
