@@ -75,7 +75,7 @@ GROUPS: Final = {
             "host_blocks",
             "bulk",
         ),
-        _DECISIONS,
+        (*_DECISIONS, "tests/authorizer/test_host_blocks"),
         tuple(each for each in _TOO_DEAR if "test_index" not in each and "prefixes" not in each),
     ),
     "caches": Group(
@@ -144,6 +144,7 @@ GROUPS: Final = {
             "test_extent",
             "test_segment",
             "test_writer",
+            "test_writer_failures",
         ),
         (
             "tests/metalog/log/test_writer.py"
