@@ -53,8 +53,7 @@ class FewAcls:
         return self._acls
 
     def adding(self, acl: Acl) -> Bucket:
-        acls = (*self._acls, acl)
-        return FewAcls(acls) if len(acls) <= FEW else bucket_of(list(acls))
+        return bucket_of([*self._acls, acl])
 
     def removing(self, acl: Acl) -> Bucket | None:
         acls = self._acls  # taken once: a listing may put it in order meanwhile
@@ -129,7 +128,7 @@ class ManyAcls:
 
     def removing(self, acl: Acl) -> Bucket | None:
         key = (acl.principal, acl.host)
-        rest = tuple([other for other in self._by_who.get(key, ()) if other != acl])
+        rest = tuple([other for other in self._by_who[key] if other != acl])
         by_who = self._by_who.changed({key: rest or None})
         return ManyAcls(by_who) if len(by_who) else None
 

@@ -142,21 +142,19 @@ def _text(value: str) -> str:
     return value
 
 
-def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
+def _refuse_what_is_no_request(columns: RequestColumns) -> None:
     """Raise ``InvalidRequest`` for the first row that is not a valid request."""
-    lengths = [len(column) for column in columns]
-    if len(set(lengths)) > 1:
-        listed = ", ".join(
-            f"{name} has {length}"
-            for name, length in zip(RequestColumns._fields, lengths, strict=True)
-        )
+    by_name: dict[str, Sequence[object]] = columns._asdict()
+    if len(set(map(len, columns))) > 1:
+        listed = ", ".join(f"{name} has {len(column)}" for name, column in by_name.items())
         raise InvalidRequest(f"the columns differ in length: {listed}") from None
     known: dict[str, Iterable[str]] = {
         "operations": _OPERATIONS,
         "resource_types": _RESOURCE_TYPES,
     }
-    for number, row in enumerate(zip(*columns, strict=True)):
-        for name, value in zip(RequestColumns._fields, row, strict=True):
+    for number in range(len(columns.principals)):
+        for name, column in by_name.items():
+            value = column[number]
             if not isinstance(value, str):
                 raise InvalidRequest(f"row {number} of {name}: {value!r} is not text") from None
             if value not in known.get(name, (value,)):

@@ -182,20 +182,17 @@ class AclIndex:
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
         """The buckets that may match, in descending order of names, LITERAL first."""
         _, name, pattern_type = acl_filter.pattern
-        kinds = (self._literals[resource_type], self._prefixed[resource_type])
+        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
         if name is None:
-            return _all_buckets(*kinds, acl_filter.entry)
-        names = ([name], [name])
+            return _all_buckets(literals, prefixed, acl_filter.entry)
+        literal_names, prefixes = {name}, {name}
         if pattern_type is PatternType.MATCH:
-            prefix = kinds[1].names.longest_prefix(name)
-            names = (list({name, WILDCARD}), [each.name for each in up_from(prefix)])
-        items = [
-            (name, kind.buckets[name])
-            for kind, listed in zip(kinds, names, strict=True)
-            for name in listed
-            if name in kind.buckets
-        ]
-        return _in_reverse(items)
+            literal_names.add(WILDCARD)
+            prefixes = {each.name for each in up_from(prefixed.names.longest_prefix(name))}
+        kinds = (literals.buckets, literal_names), (prefixed.buckets, prefixes)
+        return _in_reverse(
+            [(each, kind[each]) for kind, names in kinds for each in names if each in kind]
+        )
 
     def changed(
         self,

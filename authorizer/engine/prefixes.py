@@ -159,13 +159,12 @@ class SortedNames:
             and all(len(chunk) <= 2 * CHUNK for chunk in chunks)
             and names == sorted(set(names))
             and self._counts == Counter(map(len, names))
-            and all(first <= chunk[0] for first, chunk in zip(firsts, chunks, strict=True) if chunk)
-            and all(chunk[-1] < first for first, chunk in zip(firsts[1:], chunks, strict=False))
+            and all(name in self.chunk_of(name) for name in names)
         )
         for name, prefix in self._prefixes.items():
             shorter = prefix.shorter
             stored = [other for other in names if other != name and name.startswith(other)]
-            longest = max(stored, key=len, default=None)
+            longest = max(stored, default=None)
             well_formed &= prefix.name == name and name in names
             well_formed &= (None if shorter is None else shorter.name) == longest
         if not well_formed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -19,6 +20,7 @@ from authorizer import (
     PermissionType,
     ResourceType,
 )
+from authorizer.engine import remembered
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
 from authorizer.engine.index import AclIndex
@@ -116,7 +118,6 @@ def _hold_against_kafka(
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ((["User:a"], [], [], [], []), "the columns differ in length: principals has 1, "),
         ((["User:a", None], ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2), "row 1 of princ"),
         ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "row 0 of resource_names: None is no"),
         ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is unk"),
@@ -130,6 +131,69 @@ def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: st
         with pytest.raises(InvalidRequest) as refused:
             bulk.allowed(RequestColumns(*columns))
         assert str(refused.value).startswith(problem)
+        with pytest.raises(InvalidRequest) as refused:
+            bulk.decisions(RequestColumns(*columns))
+        assert str(refused.value).startswith(problem)
+
+
+@pytest.mark.parametrize("field", RequestColumns._fields)
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_a_column_of_another_length_is_refused_with_the_length_of_each(
+    field: str, rows: int
+) -> None:
+    two = RequestColumns(["User:a"] * 2, ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2)
+    columns = two._replace(**{field: [*getattr(two, field), "READ"][:rows]})
+    lengths = ", ".join(f"{each} has {rows if each == field else 2}" for each in two._fields)
+    bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig())
+    for asked in (bulk.allowed, bulk.decisions):
+        with pytest.raises(InvalidRequest) as refused:
+            asked(columns)
+        assert str(refused.value) == f"the columns differ in length: {lengths}"
+
+
+def test_the_first_row_that_is_not_a_request_is_named() -> None:
+    rows = [*[("User:a", "h", "READ", "TOPIC", "t")] * 3, ("User:a", "h", "READ", "TOPICS", 7)]
+    bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig())
+    for asked in (bulk.allowed, bulk.decisions):
+        with pytest.raises(InvalidRequest) as refused:
+            asked(RequestColumns(*zip(*rows, ("User:a", "h", "x", "TOPIC", "t"), strict=True)))
+        assert str(refused.value) == "row 3 of resource_types: 'TOPICS' is unknown"
+
+
+def _read(user: str, names: Sequence[str]) -> RequestColumns:
+    count = len(names)
+    return RequestColumns(*([each] * count for each in (user, "h", "READ", "TOPIC")), names)
+
+
+def test_sessions_and_names_are_remembered_until_they_are_more_than_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remembered, "REMEMBERED", 10)
+    bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig())
+
+    def after(user: str, *names: str) -> int:
+        bulk.allowed(_read(user, names))
+        return sum(1 + len(of_session) for of_session in bulk._sessions.values())
+
+    assert after("User:a", *"bcde") == 5
+    assert after("User:a", *"bcde") == 5
+    assert after("User:b", *"bcde") == 10
+    assert after("User:b", "f") == 11
+    assert after("User:b", "f") == 2
+
+
+def test_what_is_counted_of_sessions_and_names_are_the_bytes_that_they_take() -> None:
+    for names in (["t"], list(map(str, range(50))), ["x" * 9_000]):
+        bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig())
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for user in range(50):
+                bulk.allowed(_read(f"User:{user}", [name + str(user) for name in names]))
+            taken = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+        assert taken / 2 < bulk._sessions.remembered.size < taken * 2
 
 
 def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(

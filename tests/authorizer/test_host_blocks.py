@@ -28,7 +28,9 @@ def _containing(hosts: Counter[str], client: str) -> set[str]:
 
 
 def _hold(blocks: HostBlocks, hosts: Counter[str]) -> None:
-    assert blocks.counted() == HostBlocks.of(hosts.elements()).counted()
+    at_once = HostBlocks.of(hosts.elements())
+    assert blocks.counted() == at_once.counted()
+    assert blocks._lengths == at_once._lengths
     for client in CLIENTS:
         address = client_address(client)
         assert address is not None

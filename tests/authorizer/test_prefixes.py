@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.engine.prefixes import CHUNK, Prefix, SortedNames, combined, up_from
+from authorizer.engine import prefixes
+from authorizer.engine.prefixes import (
+    CHUNK,
+    Prefix,
+    SortedNames,
+    combined,
+    common_prefix,
+    up_from,
+)
 
 BROKEN = r"^an invariant of the sorted names is broken$"
 
+SHORT_NAMES = ["".join(each) for size in range(4) for each in product("abc", repeat=size)]
 names = st.text("ab\uffff\U0001f600", max_size=6)
 
 
@@ -28,6 +39,54 @@ def test_all_stored_prefixes_are_found_the_longest_first(
         assert prefixes == sorted(expected, key=len, reverse=True)
         assert found.any_begins_with(name) == any(other.startswith(name) for other in stored)
     found._check()
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_names_in_several_parts_are_found_after_each_change(
+    chunk: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefixes, "CHUNK", chunk)
+    choose = random.Random(seed)
+    stored = set(choose.sample(SHORT_NAMES, 20))
+    found = SortedNames.of(sorted(stored))
+    for _ in range(40):
+        name = choose.choice(SHORT_NAMES)
+        before, parts = found, [part.copy() for part in found.chunks]
+        found = found.updated(name, is_added=name not in stored)
+        assert before.chunks == parts
+        stored ^= {name}
+        assert list(found) == sorted(stored)
+        others = [part for part in before.chunks if part is not before.chunk_of(name)]
+        assert all(any(part is each for each in found.chunks) for part in others)
+        for asked in choose.sample(SHORT_NAMES, 10):
+            longest_first = sorted(filter(asked.startswith, stored), key=len, reverse=True)
+            assert [each.name for each in up_from(found.longest_prefix(asked))] == longest_first
+            assert found.any_begins_with(asked) == any(each.startswith(asked) for each in stored)
+        found._check()
+    for name in sorted(stored, key=lambda _: choose.random()):
+        found = found.updated(name, is_added=False)
+        found._check()
+    assert found.chunks == [[]]
+    assert not any(found.any_begins_with(asked) for asked in SHORT_NAMES)
+
+
+def test_a_part_is_divided_when_it_has_more_than_twice_its_first_size() -> None:
+    found = SortedNames.of([f"{number:04}" for number in range(0, 2 * CHUNK, 2)])
+    for number in range(1, 2 * CHUNK, 2):
+        assert len(found.chunks) == 1
+        found = found.updated(f"{number:04}", is_added=True)
+    assert list(map(len, found.chunks)) == [2 * CHUNK]
+    found = found.updated("more", is_added=True)
+    assert list(map(len, found.chunks)) == [CHUNK, CHUNK + 1]
+
+
+@given(names, names)
+def test_what_two_names_have_in_common_is_their_longest_equal_beginning(
+    one: str, other: str
+) -> None:
+    lengths = range(min(len(one), len(other)) + 1)
+    assert common_prefix(one, other) == max(n for n in lengths if one[:n] == other[:n])
 
 
 def test_prefixes_may_be_nested_deeper_than_a_stack() -> None:
@@ -65,6 +124,7 @@ def test_what_prefixes_come_to_is_worked_out_once_for_each(
         ([""], [["a", "a"]]),
         (["", "c"], [["a"], ["b"]]),
         (["", "b"], [["a", "b"], ["c"]]),
+        (["", "b", "a"], [["0"], ["b"], ["c"]]),
     ],
 )
 def test_names_out_of_place_are_found_out(firsts: list[str], chunks: list[list[str]]) -> None:

@@ -75,7 +75,15 @@ GROUPS: Final = {
             "host_blocks",
             "bulk",
         ),
-        (*_DECISIONS, "tests/authorizer/test_host_blocks"),
+        (
+            *_DECISIONS,
+            *_under(
+                "tests/authorizer",
+                "test_host_blocks",
+                "test_index_answers",
+                "test_index_invariants",
+            ),
+        ),
         tuple(each for each in _TOO_DEAR if "test_index" not in each and "prefixes" not in each),
     ),
     "caches": Group(
