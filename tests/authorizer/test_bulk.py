@@ -180,6 +180,9 @@ def test_sessions_and_names_are_remembered_until_they_are_more_than_the_bound(
     assert after("User:b", *"bcde") == 10
     assert after("User:b", "f") == 11
     assert after("User:b", "f") == 2
+    monkeypatch.setattr(remembered, "REMEMBERED_BYTES", bulk._sessions.remembered.size)
+    assert after("User:b", "g") == 3
+    assert after("User:b", "g") == 2
 
 
 def test_what_is_counted_of_sessions_and_names_are_the_bytes_that_they_take() -> None:

@@ -113,6 +113,21 @@ def test_the_acl_of_a_pattern_that_decides_is_the_one_that_the_scan_finds(
         assert decided == expected
 
 
+@pytest.mark.parametrize("name", ["aba", "ab", "*", "b*b", ""])
+def test_the_acls_of_a_resource_are_those_that_the_scan_finds_in_kafkas_order(name: str) -> None:
+    acls = random.Random(2).sample(ALL, 150)
+    reaching = [acl for acl in acls if spec.reaches(acl, TOPIC, name)]
+    in_order = sorted(reaching, key=lambda acl: spec.order(acl, name))
+    assert AclIndex.of(acls).candidates(TOPIC, name) == in_order
+
+
+def test_two_acls_that_match_are_in_kafkas_order_whichever_was_first() -> None:
+    pair = [READ_PAY._replace(operation=each) for each in (Operation.ALL, Operation.READ)]
+    for acls in (pair, pair[::-1]):
+        index = AclIndex.of(acls)
+        assert index.matching(_from("User:a"), Operation.READ, TOPIC, "pay") == pair
+
+
 def test_without_an_acl_the_default_decides_and_it_denies() -> None:
     index = AclIndex.of([READ_PAY])
     who = _from("User:b")
@@ -132,7 +147,8 @@ def test_after_each_change_the_patterns_that_allow_are_those_that_a_scan_finds(
 ) -> None:
     choose = random.Random(7)
     writer = IndexWriter()
-    held: dict[Uuid, Acl] = {}
+    held = {Uuid(bytes([number]) * 16): choose.choice(ALL[::9]) for number in range(30)}
+    writer.load(held.values())
     who = subject("1.1.1.1", "User:a", kafka=kafka)
     for _ in range(150):
         uuid = Uuid(bytes([choose.randrange(40)]) * 16)

@@ -62,6 +62,7 @@ def test_names_in_several_parts_are_found_after_each_change(
         for asked in choose.sample(SHORT_NAMES, 10):
             longest_first = sorted(filter(asked.startswith, stored), key=len, reverse=True)
             assert [each.name for each in up_from(found.longest_prefix(asked))] == longest_first
+            assert found.longest_prefix(asked) is found.longest_prefix(asked)
             assert found.any_begins_with(asked) == any(each.startswith(asked) for each in stored)
         found._check()
     for name in sorted(stored, key=lambda _: choose.random()):
