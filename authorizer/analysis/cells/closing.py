@@ -1,18 +1,19 @@
 """Finds a change of ACLs after which a witness no longer breaks its claim.
 
-Each change is tested: the authorizer decides the witness again. This module must not know how a
-change is made or shown.
+Each change is tested: the authorizer decides the witness again, and both sets of ACLs are compared
+outside the claim. This module must not know how a change is made or shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.claims import Witness
+from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.sessions import Requests
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.engine.decide import ALLOWS
 from authorizer.trace import Question, Trace, is_allow, trace
 from metalog.acl import (
     WILDCARD,
@@ -22,10 +23,18 @@ from metalog.acl import (
     PatternType,
     PermissionType,
 )
+from metalog.errors import InvalidRequest
+
+_MOST_CELLS: Final = 1_000_000
+"""The most cells of a change, which take seconds; a change of more is shown as one that takes
+more."""
 
 
 class Closing(NamedTuple):
-    """A change; if ``takes_more``, it also reverses decisions on requests outside the claim."""
+    """A change; if ``takes_more``, it also reverses decisions on requests outside the claim.
+
+    An operation that one of the claim implies is not outside.
+    """
 
     remove: tuple[Acl, ...] = ()
     add: tuple[Acl, ...] = ()
@@ -33,39 +42,50 @@ class Closing(NamedTuple):
 
 
 def closing(acls: Collection[Acl], config: AuthorizerConfig, witness: Witness) -> Closing | None:
-    """The change with the least effect outside the claim; None if no ACL can reverse the decision,
-    as for a super user."""
-    traced = trace(acls, config, witness.question)
+    """The first change without an effect outside the claim, else the one that removes the fewest
+    ACLs; None if no ACL can reverse the decision, as for a super user."""
     question = witness.question
+    traced = trace(acls, config, question)
     changes = _denying if witness.is_allowed else _allowing
+    turning: list[Closing] = []
     for change in changes(traced, witness.requests, question):
-        left = [acl for acl in acls if acl not in change.remove]
-        turned = trace([*left, *change.add], config, question)
-        if turned.allowed is not witness.is_allowed:
-            return change
-    return None
+        after = {*acls}.difference(change.remove).union(change.add)
+        if trace(after, config, question).allowed is not witness.is_allowed:
+            if not _takes_more(acls, after, config, witness.requests):
+                return change
+            turning.append(change._replace(takes_more=True))
+    return min(turning, key=lambda each: len(each.remove), default=None)
+
+
+def _takes_more(
+    before: Collection[Acl], after: Collection[Acl], config: AuthorizerConfig, requests: Requests
+) -> bool:
+    inside = 0
+    for operation in Operation:
+        if requests.operations >> operation & 1:
+            inside |= ALLOWS[operation]
+    try:
+        compared = SetComparison(before, after, config, _MOST_CELLS, separate=[requests])
+    except InvalidRequest:
+        return True
+    return any(
+        (cell.before ^ cell.after) & ~(inside if cell.is_in(requests) else 0)
+        for cell in compared.differences()
+    )
 
 
 def _denying(traced: Trace, requests: Requests, question: Question) -> Iterator[Closing]:
     allows = tuple(each.acl for each in traced.candidates if not each.mismatches)
-    if allows and all(_is_within(acl, requests) for acl in allows):
-        yield Closing(remove=allows)
-    takes_more = bool(requests.excluded or requests.hosts.hosts)
     named = requests.principals.names
-    if not requests.principals.is_excluded or not _is_everybodys(allows):
-        add = _acl(requests, question, question.principal, PermissionType.DENY)
-        yield Closing(add=(add,), takes_more=takes_more)
-    elif not named:
-        add = _acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY)
-        yield Closing(add=(add,), takes_more=takes_more)
-    elif not allows:  # the first ACL ends allow.everyone.if.no.acl.found on these names
-        add = _acl(requests, question, min(named), PermissionType.ALLOW)
-        yield Closing(add=(add,), takes_more=takes_more)
     if allows:
-        yield Closing(remove=allows, takes_more=True)
-    if allows and named:  # the last ACL on a name leaves it to allow.everyone.if.no.acl.found
+        yield Closing(remove=allows)
+    if not requests.principals.is_excluded or not _is_everybodys(allows):
+        yield Closing(add=(_acl(requests, question, question.principal, PermissionType.DENY),))
+    elif not named:
+        yield Closing(add=(_acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY),))
+    if named:  # any ACL on a name ends allow.everyone.if.no.acl.found there
         add = _acl(requests, question, min(named), PermissionType.ALLOW)
-        yield Closing(remove=allows, add=(add,), takes_more=True)
+        yield Closing(remove=allows, add=(add,))
 
 
 def _is_everybodys(allows: tuple[Acl, ...]) -> bool:
@@ -76,36 +96,10 @@ def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator
     denies = tuple(
         each.acl for each in traced.candidates if not each.mismatches and not is_allow(each.acl)
     )
-    takes_more = not all(_is_within(acl, requests) for acl in denies)
-    yield Closing(remove=denies, takes_more=takes_more)
-    is_named = requests.principals.holds(question.principal) and not requests.principals.is_excluded
-    who = question.principal if is_named else WILDCARD_PRINCIPAL
+    yield Closing(remove=denies)
+    who = WILDCARD_PRINCIPAL if requests.principals.is_excluded else question.principal
     add = (_acl(requests, question, who, PermissionType.ALLOW),)
-    yield Closing(remove=denies, add=add, takes_more=takes_more)
-
-
-def _is_within(acl: Acl, requests: Requests) -> bool:
-    """Whether ``acl`` matches only requests of the claim."""
-    name, names = acl.resource_name, requests.names
-    is_literal = acl.pattern_type is PatternType.LITERAL
-    if is_literal and name == WILDCARD:
-        is_named_so = names == ("", False)
-    else:
-        is_named_so = names.holds(name) and (is_literal or not names.is_literal)
-    decided = ALLOWS[acl.operation] if is_allow(acl) else DENIES[acl.operation]
-    is_implied = not decided & ~(requests.operations | 1 << Operation.DESCRIBE)
-    principals = requests.principals
-    is_everybody = principals.is_excluded and not principals.names
-    is_asked = is_everybody or (
-        acl.principal != WILDCARD_PRINCIPAL and principals.holds(acl.principal)
-    )
-    return (
-        is_named_so
-        and is_implied
-        and is_asked
-        and not requests.hosts.hosts
-        and not requests.excluded
-    )
+    yield Closing(remove=denies, add=add)
 
 
 def _acl(requests: Requests, question: Question, who: str, permission: PermissionType) -> Acl:

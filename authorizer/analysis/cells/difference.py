@@ -60,6 +60,16 @@ class CellChange(NamedTuple):
     before: int
     after: int
 
+    def is_in(self, requests: Requests) -> bool:
+        """Whether the cell, whatever the operation, is in ``requests``, which must have had their
+        own cells: it is inside or outside as a whole."""
+        return (
+            requests.kind is self.session.kind
+            and requests.holds_session(self.session)
+            and requests.names.holds_all(self.names)
+            and not any(each.holds_all(self.names) for each in requests.excluded)
+        )
+
 
 class TypeChange(NamedTuple):
     """The changed answer to ``BY_TYPE``; ``allowed`` is the answer after the change."""

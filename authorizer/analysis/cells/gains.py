@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from authorizer.analysis.cells.difference import BY_TYPE, CellChange, SetComparison
+from authorizer.analysis.cells.difference import BY_TYPE, SetComparison
 from authorizer.analysis.cells.sessions import Requests, Session
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
@@ -41,7 +41,7 @@ def _gains(compared: SetComparison, stated: Sequence[Requests]) -> Iterator[Ques
     for cell in compared.differences():
         gained = cell.after & ~cell.before
         for each in stated:
-            if gained and _holds(each, cell):
+            if gained and cell.is_in(each):
                 gained &= ~each.operations
         if gained:
             yield _question(cell.session, gained, cell.name)
@@ -50,7 +50,7 @@ def _gains(compared: SetComparison, stated: Sequence[Requests]) -> Iterator[Ques
         is_stated = any(
             each.kind is kind
             and each.operations >> operation & 1
-            and _holds_session(each, change.session)
+            and each.holds_session(change.session)
             for each in stated
         )
         if change.allowed and not is_stated:
@@ -73,22 +73,6 @@ def unplanned_losses(
         lost = cell.before & ~cell.after
         if lost and (lost := lost & ~(before(cell) & ~after(cell))):
             yield _question(cell.session, lost, cell.name)
-
-
-def _holds(requests: Requests, cell: CellChange) -> bool:
-    """Whether all requests of the cell are in ``requests``, whatever the operation.
-
-    ``requests`` has its own cells, so a cell is inside or outside as a whole.
-    """
-    if requests.kind is not cell.session.kind or not _holds_session(requests, cell.session):
-        return False
-    excluded = any(each.holds_all(cell.names) for each in requests.excluded)
-    return requests.names.holds_all(cell.names) and not excluded
-
-
-def _holds_session(requests: Requests, session: Session) -> bool:
-    is_of = requests.principals.holds(session.principal)
-    return is_of and requests.hosts.holds(session.clients.matching)
 
 
 def _question(session: Session, operations: int, name: str) -> Question:

@@ -70,6 +70,12 @@ class Requests(NamedTuple):
         """Whether some of them are for a resource with this name."""
         return self.names.holds(name) and not any(each.holds(name) for each in self.excluded)
 
+    def holds_session(self, session: Session) -> bool:
+        """Whether the session's principal and clients are among them."""
+        return self.principals.holds(session.principal) and self.hosts.holds(
+            session.clients.matching
+        )
+
     def near(self, acls: Iterable[Acl]) -> list[Acl]:
         """The ACLs in ``acls`` that may match one of the resources."""
         kind, names = self.kind, self.names

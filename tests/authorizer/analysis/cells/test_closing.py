@@ -1,0 +1,237 @@
+"""A change that ends a broken claim reverses its witness, and says if it reverses anything else."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from authorizer.analysis.cells import closing as module
+from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
+from authorizer.analysis.cells.clients import ANY_HOST, HostSet
+from authorizer.analysis.cells.closing import Closing, closing
+from authorizer.analysis.cells.names import ALL_NAMES, NamePattern
+from authorizer.analysis.cells.sessions import (
+    ANYBODY,
+    PrincipalSet,
+    Requests,
+    asked_operations,
+)
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import ALLOWS
+from authorizer.trace import Question
+from metalog.acl import Acl, Operation, ResourceType
+from tests.support.worlds.random_worlds import (
+    CLIENTS,
+    PRINCIPALS,
+    A,
+    Answers,
+    World,
+    acls,
+    is_from,
+    requests,
+    world,
+)
+from tests.support.worlds.small_acls import BOB, allow, deny
+
+TOPIC = ResourceType.TOPIC
+PLAIN, OPEN = AuthorizerConfig(), AuthorizerConfig(allow_everyone=True)
+READ = 1 << Operation.READ
+ONLY_BOB, ALL_BUT_BOB = PrincipalSet(frozenset({BOB}), False), PrincipalSet(frozenset({BOB}))
+
+
+T = NamePattern("t", is_literal=True)
+
+
+def asked(
+    names: NamePattern = T,
+    principals: PrincipalSet = ANYBODY,
+    operations: int = READ,
+    hosts: HostSet = ANY_HOST,
+    excluded: tuple[NamePattern, ...] = (),
+) -> Requests:
+    return Requests(principals, hosts, operations, TOPIC, names, excluded)
+
+
+def ended(
+    rules: list[Acl], claimed: Requests, kind: ClaimKind, config: AuthorizerConfig = PLAIN
+) -> Closing | None:
+    witness = prove(rules, config, AccessClaim(kind, (claimed,))).witness
+    assert witness is not None
+    return closing(rules, config, witness)
+
+
+def changes_more(small: World, claimed: Requests, before: Answers, after: Answers) -> bool:
+    inside = 0
+    for operation in Operation:
+        inside |= ALLOWS[operation] if claimed.operations >> operation & 1 else 0
+    asked = asked_operations(small.kind)
+    for principal, client in product(PRINCIPALS, CLIENTS):
+        who = small.kind, principal, client, small.names
+        is_of = claimed.principals.holds(principal) and is_from(claimed.hosts, client)
+        for name, was, is_now in zip(small.names, before.on(*who), after.on(*who), strict=True):
+            about = inside if is_of and claimed.has_name(name) else 0
+            if (was ^ is_now) & asked & ~about:
+                return True
+    return False
+
+
+def test_a_change_says_whether_it_reverses_a_request_outside_the_claim() -> None:
+    random = Random(2)
+    seen = set()
+    for number in range(60):
+        small = world(random, 2)
+        rules, claimed = acls(random, small), requests(random, small)
+        kind = random.choice((ClaimKind.DENY, ClaimKind.ALLOW))
+        witness = prove(rules, small.config, AccessClaim(kind, (claimed,))).witness
+        change = None if witness is None else closing(rules, small.config, witness)
+        if witness is None or change is None:
+            continue
+        assert set(change.remove) <= set(rules)
+        after = [*(each for each in rules if each not in change.remove), *change.add]
+        sides = [Answers(each, small.config) for each in (rules, after)]
+        question = witness.question
+        turned = [
+            each.on(small.kind, question.principal, question.host or "", [question.resource_name])
+            for each in sides
+        ]
+        assert (turned[0][0] ^ turned[1][0]) >> question.operation & 1, (number, rules, witness)
+        is_more = changes_more(small, claimed, *sides)
+        assert change.takes_more is is_more, (number, small.config, rules, witness, change)
+        seen.add((kind, bool(change.remove), bool(change.add), change.takes_more))
+    assert len(seen) >= 6
+
+
+@pytest.mark.parametrize(
+    ("rules", "claimed", "change"),
+    [
+        ([allow("t")], asked(), Closing(remove=(allow("t"),))),
+        ([allow("t")], asked(principals=ONLY_BOB), Closing(remove=(allow("t"),))),
+        # other names, operations or principals would be denied too
+        ([allow("*")], asked(), Closing(add=(deny("t"),))),
+        ([allow("t", prefixed=True)], asked(), Closing(add=(deny("t"),))),
+        ([allow("t", Operation.ALL)], asked(), Closing(add=(deny("t"),))),
+        (
+            [allow("t", principal="User:*")],
+            asked(principals=ONLY_BOB),
+            Closing(add=(deny("t"),)),
+        ),
+        # everybody's own
+        (
+            [allow("*", principal="User:*")],
+            asked(),
+            Closing(add=(deny("t", principal="User:*"),)),
+        ),
+        (
+            [allow("t", principal="User:*")],
+            asked(principals=ALL_BUT_BOB),
+            Closing(
+                remove=(allow("t", principal="User:*"),),
+                add=(allow("t"),),
+            ),
+        ),
+        # a claim about a part of what an ACL can name
+        (
+            [allow("t", prefixed=True)],
+            asked(NamePattern("t"), excluded=(NamePattern("tt"),)),
+            Closing(
+                add=(deny("t")._replace(pattern_type=allow("t", prefixed=True).pattern_type),),
+                takes_more=True,
+            ),
+        ),
+        # a literal * reaches no longer name that begins with it
+        (
+            [allow("*a")],
+            asked(ALL_NAMES),
+            Closing(remove=(allow("*a"),)),
+        ),
+    ],
+)
+def test_a_claim_that_nobody_may_is_ended_with_the_least_effect(
+    rules: list[Acl], claimed: Requests, change: Closing
+) -> None:
+    if rules[0].resource_name == "*a":
+        rules = [each._replace(resource_type=ResourceType.GROUP) for each in rules]
+        claimed = claimed._replace(kind=ResourceType.GROUP)
+        change = change._replace(remove=tuple(rules))
+    assert ended(rules, claimed, ClaimKind.DENY) == change
+
+
+@pytest.mark.parametrize(
+    ("rules", "claimed", "change"),
+    [
+        ([], asked(principals=ONLY_BOB), Closing(add=(allow("t"),))),
+        ([], asked(), Closing(add=(allow("t", principal="User:*"),))),
+        (
+            [],
+            asked(principals=ALL_BUT_BOB),
+            Closing(add=(allow("t", principal="User:*"),), takes_more=True),
+        ),
+        ([], asked(ALL_NAMES, ONLY_BOB), Closing(add=(allow("*"),))),
+        ([], asked(NamePattern("t"), ONLY_BOB), Closing(add=(allow("t", prefixed=True),))),
+        (
+            [],
+            asked(principals=ONLY_BOB, hosts=HostSet(frozenset({"10.0.0.1"}), False)),
+            Closing(add=(allow("t"),), takes_more=True),
+        ),
+        (
+            [allow("t"), deny("t")],
+            asked(principals=ONLY_BOB),
+            Closing(remove=(deny("t"),)),
+        ),
+        (
+            [allow("t", Operation.ALL), deny("t", Operation.ALL)],
+            asked(principals=ONLY_BOB),
+            Closing(remove=(deny("t", Operation.ALL),), takes_more=True),
+        ),
+        (
+            [deny("t"), deny("*", principal="User:x")],
+            asked(principals=ONLY_BOB),
+            Closing(remove=(deny("t"),), add=(allow("t"),)),
+        ),
+    ],
+)
+def test_a_claim_that_all_may_is_ended_with_the_least_effect(
+    rules: list[Acl], claimed: Requests, change: Closing
+) -> None:
+    assert ended(rules, claimed, ClaimKind.ALLOW) == change
+
+
+def test_the_first_acl_on_a_name_ends_that_everybody_may() -> None:
+    others = asked(principals=ALL_BUT_BOB, operations=asked_operations(TOPIC))
+    change = ended([], others, ClaimKind.DENY, OPEN)
+    assert change is not None
+    assert change == Closing(add=(allow("t", change.add[0].operation),), takes_more=True)
+    both = PrincipalSet(frozenset({"User:z", "User:c"}))
+    change = ended([], asked(principals=both), ClaimKind.DENY, OPEN)
+    assert change == Closing(add=(allow("t", principal="User:c"),), takes_more=True)
+    everybodys = allow("t", principal="User:*")
+    change = ended([everybodys], asked(principals=ALL_BUT_BOB), ClaimKind.DENY, OPEN)
+    assert change is not None
+    assert (change.remove, change.add) == ((everybodys,), (allow("t"),))
+
+
+def test_a_name_that_begins_with_the_wildcard_is_denied_by_a_prefix() -> None:
+    question = Question(BOB, Operation.READ, ResourceType.GROUP, "*a", "10.0.0.1")
+    rules = [allow("*", prefixed=True, kind=ResourceType.GROUP, principal="User:*")]
+    claimed = asked(ALL_NAMES, ONLY_BOB)._replace(kind=ResourceType.GROUP)
+    change = closing(rules, PLAIN, Witness(question, True, claimed))
+    denied = rules[0]._replace(principal=BOB, permission_type=deny("t").permission_type)
+    assert change == Closing(add=(denied,))
+
+
+def test_no_acl_ends_what_a_super_user_may() -> None:
+    config = AuthorizerConfig(super_users=frozenset({A}))
+    claimed = asked(principals=PrincipalSet(frozenset({A}), False))
+    assert ended([], claimed, ClaimKind.DENY, config) is None
+
+
+def test_a_change_that_is_too_large_to_compare_is_said_to_take_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_MOST_CELLS", 7)
+    everything = Closing(add=(deny("t"),), takes_more=True)
+    assert ended([allow("t")], asked(), ClaimKind.DENY) == everything
+    monkeypatch.setattr(module, "_MOST_CELLS", 8)
+    assert ended([allow("t")], asked(), ClaimKind.DENY) == Closing(remove=(allow("t"),))
