@@ -140,21 +140,11 @@ def test_a_change_says_whether_it_reverses_a_request_outside_the_claim() -> None
                 takes_more=True,
             ),
         ),
-        # a literal * reaches no longer name that begins with it
-        (
-            [allow("*a")],
-            asked(ALL_NAMES),
-            Closing(remove=(allow("*a"),)),
-        ),
     ],
 )
 def test_a_claim_that_nobody_may_is_ended_with_the_least_effect(
     rules: list[Acl], claimed: Requests, change: Closing
 ) -> None:
-    if rules[0].resource_name == "*a":
-        rules = [each._replace(resource_type=ResourceType.GROUP) for each in rules]
-        claimed = claimed._replace(kind=ResourceType.GROUP)
-        change = change._replace(remove=tuple(rules))
     assert ended(rules, claimed, ClaimKind.DENY) == change
 
 

@@ -12,10 +12,13 @@ from authorizer.analysis.cells.meaning import AccessChange, AccessTurn, access_c
 from authorizer.analysis.cells.names import NamePattern
 from authorizer.analysis.cells.sessions import asked_operations
 from authorizer.config import AuthorizerConfig
-from metalog.acl import Acl, Operation
+from authorizer.kafka_version import KafkaVersion
+from metalog.acl import Acl, Operation, ResourceType
 from metalog.host_block import host_block
 from tests.support.worlds.random_worlds import CLIENTS, PRINCIPALS, Answers, World, acl, acls, world
 from tests.support.worlds.small_acls import allow, deny
+
+TOPIC = ResourceType.TOPIC
 
 
 def is_of(change: AccessChange, name: str) -> bool:
@@ -113,3 +116,71 @@ def test_a_gain_has_the_names_that_were_lost_as_exceptions() -> None:
 def test_sets_that_differ_in_texts_alone_mean_the_same() -> None:
     before = [allow("t", Operation.READ), allow("t", Operation.DESCRIBE)]
     assert access_changes(SetComparison(before, before[:1], AuthorizerConfig())) == []
+
+
+def stated(before: list[Acl], after: list[Acl]) -> list[AccessChange]:
+    return access_changes(SetComparison(before, after, AuthorizerConfig()))
+
+
+def test_a_statement_joins_the_operations_and_the_principals_of_one_change() -> None:
+    every = [allow("t", Operation.ALL, principal=f"User:{each}") for each in "ba"]
+    [change] = stated([], every)
+    operations = tuple(each for each in Operation if asked_operations(TOPIC) >> each & 1)
+    assert change == AccessChange(
+        AccessTurn.GAINS,
+        ("User:a", "User:b"),
+        None,
+        TOPIC,
+        NamePattern("t", True),
+        (),
+        operations,
+        False,
+        True,
+        change.witness,
+    )
+    assert change.witness[:4] == ("User:a", operations[0], TOPIC, "t")
+
+
+def test_who_is_not_named_has_a_statement_of_its_own_and_the_first() -> None:
+    """``Group:`` comes before ``User:``, and nobody's name before both."""
+    rules = [allow("t", principal="User:*"), allow("u", principal="Group:x")]
+    rules += [deny("t", principal="Group:a")]
+    changes = stated([], rules)
+    assert [each.principals for each in changes] == [(None,), ("Group:a",), ("Group:x",)]
+    assert {each.principals: each.change for each in changes} == {
+        (None,): AccessTurn.GAINS,
+        ("Group:a",): AccessTurn.KEEPS,
+        ("Group:x",): AccessTurn.GAINS,
+    }
+
+
+def test_the_clients_that_no_acl_names_come_first() -> None:
+    rules = [allow("t"), allow("t", Operation.WRITE, host="10.0.0.9"), deny("u")]
+    changes = stated([], rules)
+    assert [each.host for each in changes] == [None, "10.0.0.9"]
+    assert [each.operations for each in changes] == [
+        (Operation.READ, Operation.DESCRIBE),
+        (Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+    ]
+
+
+def test_each_statement_has_names_of_its_type() -> None:
+    rules = [allow("t", prefixed=True), allow("tu", kind=ResourceType.GROUP)]
+    topics, groups = stated([], rules)
+    for change, kind, name in ((topics, TOPIC, "t"), (groups, ResourceType.GROUP, "tu")):
+        assert (change.kind, change.witness.resource_type) == (kind, kind)
+        assert change.witness.resource_name.startswith(name)
+
+
+def test_a_block_inside_another_that_decides_the_same_has_no_statement() -> None:
+    config = AuthorizerConfig(kafka_version=KafkaVersion.V4_4)
+    wide, narrow = (allow("t", host=host) for host in ("10.0.0.0/8", "10.0.0.0/31"))
+    wide, narrow = (each._replace(principal="User:*") for each in (wide, narrow))
+    for after, hosts in (
+        ([wide, narrow], ["10.0.0.0/8"]),
+        ([wide, narrow, allow("t", host="10.0.0.0/31")], ["10.0.0.0/8"]),
+        ([wide, narrow._replace(operation=Operation.WRITE)], ["10.0.0.0/31", "10.0.0.0/8"]),
+    ):
+        changes = access_changes(SetComparison([], after, config))
+        assert sorted(each.host or "" for each in changes) == hosts
+        assert {each.principals for each in changes} == {(None,)}

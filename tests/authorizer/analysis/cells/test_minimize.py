@@ -5,15 +5,20 @@ from __future__ import annotations
 from itertools import product
 from random import Random
 
-from authorizer.analysis.cells.minimize import minimal_set
-from authorizer.analysis.cells.names import PLAIN
+import pytest
+
+from authorizer.analysis.cells.difference import SetComparison
+from authorizer.analysis.cells.minimize import _NearAcls, minimal_set
+from authorizer.analysis.cells.names import PLAIN, NamePattern
 from authorizer.analysis.cells.sessions import asked_operations
 from authorizer.config import AuthorizerConfig
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, PatternType, ResourceType
 from tests.support.worlds.random_worlds import CLIENTS, PRINCIPALS, Answers, acls, world
+from tests.support.worlds.scanned_names import NAMES, as_acl, matches, some
 from tests.support.worlds.small_acls import allow, deny
 
 CONFIG = AuthorizerConfig()
+LITERAL = PatternType.LITERAL
 
 
 def test_the_smaller_set_is_equal_on_every_combination() -> None:
@@ -44,8 +49,11 @@ def test_the_smaller_set_is_equal_on_every_combination() -> None:
     assert spared > 60
 
 
-def changed(before: list[Acl], **limits: int) -> tuple[set[Acl], set[Acl]]:
-    found = minimal_set(before, CONFIG, **limits)
+def changed(before: list[Acl], shortest_prefix: int | None = None) -> tuple[set[Acl], set[Acl]]:
+    if shortest_prefix is None:
+        found = minimal_set(before, CONFIG)
+    else:
+        found = minimal_set(before, CONFIG, shortest_prefix=shortest_prefix)
     return set(found.removed), set(found.added)
 
 
@@ -95,3 +103,97 @@ def test_an_acl_on_no_topic_stays_where_a_producer_begins_by_it() -> None:
     config = AuthorizerConfig(allow_everyone=True)
     assert minimal_set([on_no_topic, elsewhere], config).removed == ()
     assert minimal_set([on_no_topic], config).removed == (on_no_topic,)
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        (allow("t"), deny("t")._replace(pattern_type=PatternType.PREFIXED)),
+        (allow("t"), deny("*")),
+        (allow("tu", prefixed=True), deny("t")._replace(pattern_type=PatternType.PREFIXED)),
+        (allow("tu", prefixed=True), deny("*")),
+        (allow("t"), deny("t", principal="User:*")),
+        (allow("t", principal="User:z"), deny("t", principal="User:*")),
+        (allow("t"), deny("t", Operation.ALL)),
+        (allow("t", Operation.WRITE), deny("t", Operation.ALL)._replace(principal="User:*")),
+        (allow("t", host="10.0.0.9"), deny("t")),
+        (allow("t", host="192.168.0.9"), deny("t")),
+        (allow("t", Operation.CREATE, host="10.0.0.9"), deny("t", Operation.ALL)),
+    ],
+)
+def test_an_allow_that_is_always_denied_goes_before_its_deny(narrow: Acl, wide: Acl) -> None:
+    """The other way round the DENY would stay, as it still denied something."""
+    is_all = wide.operation is Operation.ALL
+    described = [] if is_all else [narrow._replace(operation=Operation.DESCRIBE)]
+    found = minimal_set([wide, narrow, *described], CONFIG, kept=described)
+    assert set(found.removed) == {narrow, wide}
+    assert found.added == ()
+
+
+def test_a_group_is_tried_as_a_whole_first() -> None:
+    """One by one the DENY would be tried first, and stay."""
+    pair = [allow("t", Operation.WRITE), deny("t", Operation.WRITE)]
+    described = allow("t", Operation.DESCRIBE)
+    both = minimal_set([*pair, described], CONFIG, kept=[described], candidates=[set(pair)])
+    assert set(both.removed) == set(pair)
+    kept = minimal_set([*pair, described], CONFIG, [described, pair[1]], candidates=[set(pair)])
+    assert kept.removed == (pair[0],)
+
+
+def test_operations_become_all_only_if_there_are_several() -> None:
+    one = allow("x", Operation.DESCRIBE, kind=ResourceType.DELEGATION_TOKEN)
+    assert changed([one]) == (set(), set())
+    implied = [
+        allow("t", each)
+        for each in SUPPORTED_OPERATIONS[ResourceType.TOPIC]
+        if each not in (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS)
+    ]
+    assert changed(implied) == (set(implied), {allow("t", Operation.ALL)})
+    everything = allow("*", Operation.ALL, kind=ResourceType.USER)
+    two = [
+        deny("x", each)._replace(resource_type=ResourceType.USER)
+        for each in SUPPORTED_OPERATIONS[ResourceType.USER]
+    ]
+    assert changed([everything, *two]) == (
+        set(two),
+        {two[0]._replace(operation=Operation.ALL)},
+    )
+
+
+def test_a_prefix_is_as_long_as_it_must_be() -> None:
+    cluster = [
+        allow(name, Operation.ALTER, kind=ResourceType.CLUSTER) for name in ("kafka-cluster", "kx")
+    ]
+    prefix = cluster[0]._replace(resource_name="k", pattern_type=PatternType.PREFIXED)
+    assert changed(cluster) == (set(cluster), {prefix})
+    assert changed(cluster, 1) == (set(cluster), {prefix})
+    assert changed(cluster, 2) == ({cluster[1]}, set())
+    other = cluster[1]._replace(resource_name="ax")
+    assert changed([cluster[0], other]) == ({other}, set())
+
+
+def test_a_smaller_set_has_the_cells_of_its_comparison() -> None:
+    before = [allow("t", Operation.READ), allow("t", Operation.DESCRIBE)]
+    found = minimal_set(before, CONFIG)
+    assert found.cells == SetComparison(before, before[:1], CONFIG).cells > 0
+
+
+def test_near_acls_are_those_with_a_name_in_common() -> None:
+    random = Random(4)
+    for _ in range(60):
+        rules = [as_acl(each) for each in some(random, 8)]
+        asked = some(random, 4)
+        near = _NearAcls([*rules, *map(as_acl, asked)])
+        for pattern in asked:
+            found = set(near.to(as_acl(pattern)))
+            common = {
+                rule
+                for rule in rules
+                for each in [NamePattern(rule.resource_name, rule.pattern_type is LITERAL)]
+                if any(matches(each, name) and matches(pattern, name) for name in NAMES)
+            }
+            assert common <= found, (pattern, rules)
+            for rule in found if pattern != NamePattern("*", True) else ():
+                name, other = rule.resource_name, pattern.name
+                assert name == "*" or name.startswith(other) or other.startswith(name)
+    assert list(near.to(allow("t", kind=ResourceType.GROUP))) == []
