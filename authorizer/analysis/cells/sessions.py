@@ -338,7 +338,7 @@ class _HostsOfNames:
 
 def _beginning(names: Sequence[str], *prefixes: str) -> int:
     """The number of the sorted ``names`` that begin with all of ``prefixes`` and not with ``*``."""
-    prefix = max(prefixes, key=len)
+    prefix = max(prefixes)
     if not all(map(prefix.startswith, prefixes)):
         return 0
     begin = bisect_left(names, prefix)

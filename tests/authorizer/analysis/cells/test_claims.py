@@ -99,7 +99,7 @@ def test_a_proof_of_more_cells_than_the_most_is_refused() -> None:
         prove([], CONFIG, claim._replace(requests=claim.requests[:1]), most_cells=1)
 
 
-def test_a_proof_is_refused_by_all_its_resources_before_their_cells_are_listed() -> None:
+def test_the_cells_of_all_resources_are_refused_together() -> None:
     wide = one("t")._replace(names=NamePattern(""))
     rules = [allow("*", principal=f"User:{each}") for each in range(9)]
     rules += [allow(f"t{each}", principal="User:*") for each in range(9)]

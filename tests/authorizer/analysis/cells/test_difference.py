@@ -132,6 +132,7 @@ def test_the_name_that_kafka_tries_first_decides_for_a_producer_that_begins() ->
     assert list(SetComparison([on_no_topic], [], OPEN).by_type()) == []
     assert len(list(SetComparison([on_no_topic], [], CONFIG).by_type())) == 1
     elsewhere = allow("hardcode", Operation.READ, "User:z")
+    assert list(SetComparison([], [elsewhere, on_no_topic], OPEN).by_type()) == []
     changes = list(SetComparison([elsewhere, on_no_topic], [elsewhere], OPEN).by_type())
     assert [(each.session.principal, each.allowed) for each in changes] == [("User:z", False)]
 
@@ -256,3 +257,33 @@ def test_a_loss_that_was_not_planned_is_found_for_each_session() -> None:
         assert named or not lost or {each.principal for each in found}.isdisjoint(PRINCIPALS)
         seen.add(bool(lost))
     assert len(seen) == 2
+
+
+def test_a_loss_is_found_where_an_acl_of_the_plans_set_keeps_it() -> None:
+    """The first ACL on a name ends the default rule. The plan's set kept READ for A."""
+    first, kept = allow("t", principal="User:z"), allow("t", principal=A)
+    [loss] = unplanned_losses([], [first], ([], [first, kept]), OPEN)
+    assert loss[:2] == (A, Operation.READ)
+
+
+def test_a_former_super_user_keeps_what_its_acls_allow() -> None:
+    rules = [allow("t")]
+    for before, after in ((ROOTED, CONFIG), (CONFIG, ROOTED)):
+        compared = SetComparison(rules, rules, before, after_config=after)
+        [cell] = [each for each in compared.differences() if each.name == "t"]
+        by_acl = 1 << Operation.READ | 1 << Operation.DESCRIBE
+        assert sorted((cell.before, cell.after)) == [by_acl, ALL_OF_A_TOPIC]
+        assert cell.names == ("t", True)
+
+
+def test_the_default_rule_of_one_configuration_gives_names_without_acls_their_own_cells() -> None:
+    rules = [allow("t", principal="User:z")]
+    for before, after in ((OPEN, CONFIG), (CONFIG, OPEN)):
+        compared = SetComparison(rules, rules, before, after_config=after)
+        [cell] = [
+            each
+            for session, cells in compared.compared()
+            for each in cells
+            if not session.is_named and each.name == "t"
+        ]
+        assert (cell.names, cell.before, cell.after) == (("t", True), 0, 0)

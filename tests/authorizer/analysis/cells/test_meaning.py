@@ -7,10 +7,11 @@ from ipaddress import ip_address, ip_network
 from itertools import product
 from random import Random
 
+from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.meaning import AccessChange, AccessTurn, access_changes
 from authorizer.analysis.cells.names import NamePattern
-from authorizer.analysis.cells.sessions import asked_operations
+from authorizer.analysis.cells.sessions import PrincipalSet, Requests, asked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, ResourceType
@@ -143,8 +144,8 @@ def test_a_statement_joins_the_operations_and_the_principals_of_one_change() -> 
 
 def test_who_is_not_named_has_a_statement_of_its_own_and_the_first() -> None:
     """``Group:`` comes before ``User:``, and nobody's name before both."""
-    rules = [allow("t", principal="User:*"), allow("u", principal="Group:x")]
-    rules += [deny("t", principal="Group:a")]
+    rules = [allow("u", principal="User:*"), allow("t", principal="Group:x")]
+    rules += [deny("u", principal="Group:a")]
     changes = stated([], rules)
     assert [each.principals for each in changes] == [(None,), ("Group:a",), ("Group:x",)]
     assert {each.principals: each.change for each in changes} == {
@@ -184,3 +185,22 @@ def test_a_block_inside_another_that_decides_the_same_has_no_statement() -> None
         changes = access_changes(SetComparison([], after, config))
         assert sorted(each.host or "" for each in changes) == hosts
         assert {each.principals for each in changes} == {(None,)}
+
+
+def test_an_own_acl_from_where_everybody_gains_has_no_statement() -> None:
+    rules = [allow("t", principal=who, host="10.0.0.9") for who in ("User:*", "User:bob")]
+    [change] = stated([], rules)
+    assert (change.principals, change.host) == ((None,), "10.0.0.9")
+
+
+def test_who_is_named_beside_has_a_statement_apart_from_who_is_not() -> None:
+    beside = Requests(
+        PrincipalSet(frozenset({"User:x"}), False),
+        ANY_HOST,
+        asked_operations(TOPIC),
+        TOPIC,
+        NamePattern("t"),
+    )
+    rules = [allow("t", principal="User:*")]
+    changes = access_changes(SetComparison([], rules, AuthorizerConfig(), separate=[beside]))
+    assert [each.principals for each in changes] == [(None,), ("User:x",)]

@@ -56,16 +56,18 @@ def test_a_claim_beside_has_its_own_principals_hosts_and_names() -> None:
         (NamePattern("tu"),),
     )
     claimed = asked()._replace(excluded=(NamePattern("v"),))
-    for first, second in ((beside, []), (beside._replace(names=NamePattern("w")), [beside])):
-        found = list(Sessions([], PLAIN, claimed, separate=[first, *second]))
+    other = beside._replace(names=NamePattern("w"), excluded=())
+    for separate in ([beside], [beside, other], [other, beside]):
+        found = list(Sessions([], PLAIN, claimed, separate=separate))
         assert {each.principal for each in found} == {"User:somebody", "User:x"}
         for session in found:
             names = {NameClass("", False), NameClass("t", False), NameClass("tu", False)}
             assert {each for each in session.names if each.name[:1] != "*"} >= names
             assert not any(each.name.startswith("v") for each in session.names)
+            assert {"v"} <= {name for each in session.dividing for name in each.prefixes}
         assert {each.clients.host for each in found} == {None, "10.0.0.7"}
-    other = beside._replace(kind=ResourceType.GROUP)
-    [session] = Sessions([], PLAIN, asked(), separate=[other])
+    of_groups = beside._replace(kind=ResourceType.GROUP)
+    [session] = Sessions([], PLAIN, asked(), separate=[of_groups])
     assert session.dividing == []
     assert session.clients.host is None
 
@@ -237,3 +239,7 @@ def test_the_cells_of_a_principal_are_at_least_everybodys_names_under_its_own() 
     turned = Sessions([*everyones, *own, changed], PLAIN, asked(), [changed])
     assert turned.least_cells() == 9
     assert Sessions([*everyones, *own, changed], PLAIN, asked(), own).least_cells() == 0
+    nested = [allow("tabc"[:end], principal=EVERYBODY, prefixed=True) for end in range(1, 5)]
+    assert Sessions([*nested, *own], PLAIN, asked(NamePattern("tabc"))).least_cells() == 1
+    elsewhere = allow("u", principal=A, prefixed=True)
+    assert Sessions([*everyones, elsewhere], PLAIN, asked()).least_cells() == 0
