@@ -8,19 +8,28 @@ have used such an ACL. docs/reference/unused-acls.md has the rules.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.analysis.access.host_regions import HostRegion, host_regions
-from authorizer.api import Action, RequestContext, cluster, topic
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED, concerns
+from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.host_blocks import HostBlocks
-from authorizer.engine.index import AclIndex
+from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.kafka_version import KafkaVersion
-from authorizer.standard import StandardAuthorizer
 from authorizer.trace import is_allow
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog.acl import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+)
 from metalog.host_block import client_address, host_block
+from metalog.ids import Uuid
 from metalog_spark.findings.usage.usage_classes import lasts
 from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.state import config_now, known_from_ms, lifetimes_in
@@ -32,13 +41,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from authorizer.engine.session_cache import SessionAnswers
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
 """The topic name that Kafka checks first; it logs that check if it is allowed."""
-_BY_NAME: Final = Action(Operation.WRITE, topic(HARDCODE))
-_ON_CLUSTER: Final = Action(Operation.IDEMPOTENT_WRITE, cluster())
+_ADDED: Final = Uuid(bytes(16))
+"""The id of an ACL that is added to an index; an index does not tell ids apart."""
 _ASKERS: Final = "principal STRING, host STRING"
 
 
@@ -51,43 +61,57 @@ class Asker(NamedTuple):
 
 
 class Starts:
-    """The ACLs of a set that decide who may start an idempotent producer."""
+    """The ACLs of a set that decide who may start an idempotent producer, in one index."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
-        self._kafka = kafka
+        self._config = AuthorizerConfig(kafka_version=kafka)
         self._by_principal: dict[str, list[Acl]] = {}
         for acl in acls:
-            self.add(acl)
+            if starts_producers(acl):
+                self._by_principal.setdefault(acl.principal, []).append(acl)
+        self._writer = IndexWriter()
+        self._writer.load(self)
 
-    def add(self, acl: Acl) -> None:
-        if starts_producers(acl):
-            self._by_principal.setdefault(acl.principal, []).append(acl)
+    def __iter__(self) -> Iterator[Acl]:
+        return chain.from_iterable(self._by_principal.values())
 
     def of(self, who: Asker) -> list[Acl]:
         """Those for the principal, from any host."""
         names = dict.fromkeys((who.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
-    def may(self, who: Asker, *more: Acl) -> bool:
-        """Whether they, together with ``more``, allow InitProducerId."""
-        if not self._allows(who, more):
+    def may(self, who: Asker) -> bool:
+        """Whether they allow InitProducerId."""
+        if not any(map(is_allow, self.of(who))):
             return False
-        authorizer, context = self._asked(who, more)
-        if authorizer.is_allowed(context, _ON_CLUSTER):
-            return True
-        of_any = authorizer.authorize_by_resource_type(context, Operation.WRITE, ResourceType.TOPIC)
-        return of_any is ALLOWED
+        answers = self._answers(who)
+        return _is_logged(answers) or answers.is_allowed_on_some(
+            Operation.WRITE, ResourceType.TOPIC
+        )
 
     def would_show(self, who: Asker) -> bool:
         """Whether Kafka logs that InitProducerId was allowed."""
-        if not self._allows(who):
-            return False
-        authorizer, context = self._asked(who, ())
-        return any(authorizer.is_allowed(context, each) for each in (_ON_CLUSTER, _BY_NAME))
+        return any(map(is_allow, self.of(who))) and _is_logged(self._answers(who))
+
+    def add_first(self, who: Asker, acls: Iterable[Acl]) -> Acl:
+        """Add the first of ``acls`` that lets the principal start a producer, and return it.
+
+        Raises:
+            ValueError: none of them does.
+        """
+        for acl in acls:
+            self._writer.apply({_ADDED: acl}, {})
+            own = self._by_principal.setdefault(acl.principal, [])
+            own.append(acl)
+            if self.may(who):
+                return acl
+            own.pop()
+            self._writer.apply({_ADDED: None}, {_ADDED: acl})
+        raise ValueError(f"none of the ACLs lets {who.principal} at {who.host} start a producer")
 
     @property
     def has_allows(self) -> bool:
-        return any(is_allow(acl) for acls in self._by_principal.values() for acl in acls)
+        return any(map(is_allow, self))
 
     @property
     def principals(self) -> Collection[str]:
@@ -95,17 +119,20 @@ class Starts:
 
     @property
     def hosts(self) -> Collection[str]:
-        return {acl.host for acls in self._by_principal.values() for acl in acls}
+        return {acl.host for acl in self}
 
-    def _allows(self, who: Asker, more: Iterable[Acl] = ()) -> bool:
-        """Whether any of them is an ALLOW; without one, nothing needs to be decided."""
-        return any(map(is_allow, (*self.of(who), *more)))
+    def _answers(self, who: Asker) -> SessionAnswers:
+        """The decisions for the principal; their cache ends with the question."""
+        context = DecisionContext(self._writer.index, self._config, shut_by="")
+        return context.session((who.host, who.principal))
 
-    def _asked(self, who: Asker, more: Iterable[Acl]) -> tuple[StandardAuthorizer, RequestContext]:
-        acls = [*self.of(who), *more]
-        return StandardAuthorizer.from_acls(
-            acls, kafka_version=self._kafka.value, tolerant=True
-        ), RequestContext(who.principal, who.host)
+
+def _is_logged(answers: SessionAnswers) -> bool:
+    """Whether one of the checks that Kafka logs allows InitProducerId."""
+    on_cluster = answers.on(ResourceType.CLUSTER, CLUSTER_NAME)
+    by_name = answers.on(ResourceType.TOPIC, HARDCODE)
+    is_on_cluster = on_cluster[Operation.IDEMPOTENT_WRITE] is ALLOWED
+    return is_on_cluster or by_name[Operation.WRITE] is ALLOWED
 
 
 def starts_producers(acl: Acl) -> bool:
@@ -201,18 +228,19 @@ def spared(
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
     """The ACLs of ``going`` to keep so that each of ``unseen`` can still start a producer after
-    all others are removed: at most one for each, the one that matches the most requests."""
+    all others are removed: at most one for each, the one that matches the most requests.
+
+    Raises:
+        ValueError: one of ``unseen`` cannot start a producer ``today``.
+    """
     rest = Starts((acl for acl in today if acl not in going), kafka)
     candidates = Starts(going, kafka)
     kept = set()
     for who in sorted(unseen):
         if rest.may(who):
             continue
-        for acl in sorted(candidates.of(who), key=lambda each: (-going[each], each)):
-            if rest.may(who, acl):
-                rest.add(acl)
-                kept.add(acl)
-                break
+        best_first = sorted(candidates.of(who), key=lambda each: (-going[each], each))
+        kept.add(rest.add_first(who, best_first))
     return frozenset(kept)
 
 
@@ -224,10 +252,14 @@ def narrowest(
 ) -> frozenset[Acl]:
     """The ACLs to add to ``least`` so that all of ``unseen`` can start producers. Each is the
     narrowest part of one of today's ALLOWs that suffices; a topic that the principal has in
-    ``least`` is preferred."""
-    has, enough, topics = Starts(today, kafka), Starts((), kafka), dict[str, set[str]]()
+    ``least`` is preferred.
+
+    Raises:
+        ValueError: one of ``unseen`` cannot start a producer ``today``, or ``least`` denies it.
+    """
+    least = list(least)
+    has, enough, topics = Starts(today, kafka), Starts(least, kafka), dict[str, set[str]]()
     for acl in least:
-        enough.add(acl)
         if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL:
             topics.setdefault(acl.principal, set()).add(acl.resource_name)
     found = set()
@@ -237,9 +269,7 @@ def narrowest(
         names = topics.get(who.principal, set())
         grants = [acl for acl in has.of(who) if is_allow(acl)]
         parts = sorted(part for acl in grants for part in _parts(acl, names))
-        _, acl = next(each for each in parts if enough.may(who, each[1]))
-        enough.add(acl)
-        found.add(acl)
+        found.add(enough.add_first(who, (acl for _, acl in parts)))
     return frozenset(found)
 
 

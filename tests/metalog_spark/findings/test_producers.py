@@ -5,13 +5,18 @@ Compared with the spec's linear scan."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 import pytest
 
+from authorizer.engine.index import IndexWriter
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import write_yaml
@@ -183,6 +188,49 @@ def test_whoever_may_start_one_still_may_and_nobody_may_more(seed: int) -> None:
         asked = (frozenset({who.principal}), who.host), operation, ResourceType.TOPIC, name, False
         before, after = (spec.decide(acls, *asked).result.value for acls in (today, least))
         assert (before, after) != ("DENIED", "ALLOWED")
+
+
+def test_who_cannot_start_one_today_is_refused() -> None:
+    reads, writes, denied = allow("a", READ, BOB), allow("a", WRITE, BOB), deny("a", WRITE, BOB)
+    bob = [Asker(BOB, "*")]
+    with pytest.raises(ValueError, match=f"lets {BOB} at .* start a producer"):
+        narrowest(bob, [reads], [])
+    with pytest.raises(ValueError, match="start a producer"):
+        narrowest(bob, [writes], [denied])
+    with pytest.raises(ValueError, match="start a producer"):
+        spared(bob, [writes, denied], {writes: 1})
+
+
+def calls_of(code: CodeType, run: Callable[[], object]) -> int:
+    """How often ``run`` calls the function that has ``code``."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code is code
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_an_index_is_made_once_whatever_number_of_principals_asks() -> None:
+    """``narrowest`` makes one of today's ACLs and one of the least set; ``spared`` likewise."""
+    unseen = [Asker(f"User:{number}", "*") for number in range(40)]
+    today = [allow("logs", WRITE, who.principal) for who in unseen]
+    for find in (
+        partial(narrowest, unseen, today, []),
+        partial(spared, unseen, today, dict.fromkeys(today, 1)),
+    ):
+        assert find() == frozenset(today)
+        loads = calls_of(IndexWriter.load.__code__, find)
+        empty_at_first = 2
+        assert loads == 2 * empty_at_first
+        assert calls_of(IndexWriter.apply.__code__, find) == len(unseen)
 
 
 def test_of_what_would_do_the_least_is_given() -> None:
