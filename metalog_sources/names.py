@@ -69,6 +69,11 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
     return _in_files(text[1:], environ, cwd, files)
 
 
+def is_packaged(path: Path) -> bool:
+    """Whether ``path`` lies in this package, as the log of ``@demo`` does; it must not change."""
+    return path.resolve().is_relative_to(_PACKAGED.resolve().parent)
+
+
 def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:
     """Every name that can be looked up, except for names in unreadable files."""
     found: dict[str, None] = {}

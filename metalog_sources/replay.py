@@ -47,7 +47,7 @@ class Replayed(NamedTuple):
     began, None for the log's beginning. ``skipped`` counts unreadable records. ``doubts`` are all
     reasons why no answer may be given from ``image``: see ``metalog_sources.certainty``.
     ``problems`` are lines for a person, each about an oddity that did not stop the replay.
-    ``ready``: an authorizer would answer from it; never for ``is_bootstrap``, a formatted folder
+    ``ready``: a committed record was read; never for ``is_bootstrap``, a formatted folder
     on which no node has started.
     """
 

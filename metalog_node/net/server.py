@@ -123,7 +123,7 @@ class OpenListener:
             self._clients[task] = client
             await client.serve()
         except TimeoutError:
-            self._note_refusal(host, InvalidRequest("no TLS: too slow to agree on it"))
+            self._note_refusal(host, InvalidRequest("TLS handshake failed: it took too long"))
         except (OSError, InvalidRequest) as error:
             self._note_refusal(host, error)
         except asyncio.CancelledError:
@@ -164,7 +164,7 @@ class OpenListener:
             _log.debug("%s: %s: gone", name, host)
             return
         self._context.metrics.count_failed_login(name)
-        why = f"not TLS: {_text(error)}" if isinstance(error, OSError) else str(error)
+        why = f"TLS handshake failed: {_text(error)}" if isinstance(error, OSError) else str(error)
         self._context.refusals.note(name, host, why)
 
 

@@ -128,9 +128,9 @@ class Encrypted:
             raise ConnectionResetError from None
         kind, major, size = head[0], head[1], int.from_bytes(head[3:], "big")
         if not _CHANGE_CIPHER_SPEC <= kind <= _APPLICATION_DATA or major != _MAJOR:
-            raise Malformed("no TLS: it speaks another protocol")
+            raise Malformed("TLS handshake failed: the client speaks another protocol")
         if size > _MOST_IN_A_RECORD:
-            raise Malformed(f"no TLS: a record of {size} bytes")
+            raise Malformed(f"TLS handshake failed: a record of {size} bytes")
         if kind == _CHANGE_CIPHER_SPEC and not self._is_retried:
             self._is_clear = False
         self._incoming.write(head)
@@ -155,6 +155,6 @@ class Encrypted:
                 self._rest, self._head = int.from_bytes(self._head[1:], "big"), b""
                 if self._rest > HANDSHAKE_BYTES:
                     raise Malformed(
-                        f"not TLS: {self._rest} bytes of a handshake at once, but at most"
+                        f"TLS handshake failed: {self._rest} bytes at once, but at most"
                         f" {HANDSHAKE_BYTES} are accepted"
                     )

@@ -102,8 +102,14 @@ def target_of(source: Source) -> Target:
     if isinstance(source.opened, StoreTarget):
         return source.opened
     if isinstance(source.opened, DirectoryLog):
+        from metalog_sources.names import is_packaged
         from metalog_sources.targets.folder import FolderTarget
 
+        if is_packaged(source.opened.path):
+            raise InvalidTarget(
+                f"{source.text}: belongs to the installed package and cannot be changed; "
+                f"copy {source.opened.path}, and give the copy"
+            )
         return FolderTarget(source, source.opened)
     raise ACL_TARGETS.refusal(source.text)
 

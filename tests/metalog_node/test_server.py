@@ -109,7 +109,7 @@ def test_a_client_that_does_not_finish_tls_counts_and_is_closed(
         assert eventually(lambda: measured(node, "metalog_connections", "SSL") == 0)
         failures = "metalog_authentication_failures_total"
         assert eventually(lambda: measured(node, failures, "SSL") == 1)
-    refused = "SSL: 127.0.0.1: connection closed: no TLS: too slow to agree on it"
+    refused = "SSL: 127.0.0.1: connection closed: TLS handshake failed: it took too long"
     assert refused in caplog.text
     assert caplog.text.count("no more clients than 1 together, by max.connections") == 1
     assert "there is room for clients again; closed meanwhile: 1" in caplog.text
@@ -120,10 +120,14 @@ def test_a_client_that_does_not_finish_tls_counts_and_is_closed(
     [
         ("PLAINTEXT", b"\x16\x03\x01\x02\x00\x01", "it speaks TLS, and this listener does not"),
         ("PLAINTEXT", b"GET /metrics HTTP/1.1\r\n", "it speaks HTTP; metrics and probes are on"),
-        ("SSL", HELLO, "no TLS: it speaks another protocol"),
-        ("SSL", b"\x16\3\1\x41\1", "no TLS: a record of 16641 bytes"),
-        ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "not TLS: 16385 bytes of a handshake at once"),
-        ("SSL", b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1", "not TLS: 16385 bytes of a handshake"),
+        ("SSL", HELLO, "TLS handshake failed: the client speaks another protocol"),
+        ("SSL", b"\x16\3\1\x41\1", "TLS handshake failed: a record of 16641 bytes"),
+        ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "TLS handshake failed: 16385 bytes at once"),
+        (
+            "SSL",
+            b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1",
+            "TLS handshake failed: 16385 bytes at once",
+        ),
     ],
 )
 def test_whoever_speaks_something_else_is_named_in_the_log(

@@ -133,7 +133,7 @@ def test_a_second_hello_is_measured_too(identity: Certified) -> None:
             continue
         writer.close()
 
-    with pytest.raises(Malformed, match=f"{hello} bytes of a handshake at once"):
+    with pytest.raises(Malformed, match=f"{hello} bytes at once"):
         asyncio.run(served(retrying(server_side(identity)), Encrypted.agree, visit))
 
 

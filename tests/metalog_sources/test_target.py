@@ -84,6 +84,11 @@ def test_a_file_is_no_target(tmp_path: Path) -> None:
         target_of(open_source(str(path), environ={}))
 
 
+def test_the_log_of_the_demo_is_not_a_target() -> None:
+    with pytest.raises(InvalidTarget, match=r"@demo: belongs to the installed package .* copy /"):
+        target_of(open_source("@demo", environ={}))
+
+
 READ = Acl(
     ResourceType.TOPIC,
     "t",

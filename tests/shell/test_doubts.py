@@ -278,6 +278,14 @@ def test_what_shows_goes_on_and_says_it(line: str, world: World, run: Run) -> No
         assert line.startswith("dump") or "offset" in done.stdout + done.stderr, kind
 
 
+def test_a_log_with_a_doubt_is_not_ready(world: World, run: Run) -> None:
+    for number, doubtful in enumerate(DOUBTS.values()):
+        source = str(world.doubtful(doubtful, str(number)))
+        assert "\nready             no: no answer is certain" in run("status", source).stdout
+        assert json.loads(run("status", source, "-o", "json").stdout)["ready"] is False
+    assert json.loads(run("status", str(world.plain), "-o", "json").stdout)["ready"] is True
+
+
 @pytest.mark.parametrize("line", lines(ANSWERS))
 def test_salvage_answers_and_says_what_is_missing(line: str, world: World, run: Run) -> None:
     source = world.doubtful(DOUBTS["an ACL of version 9"])

@@ -99,7 +99,9 @@ def _log_text(replayed: Replayed) -> str:
 def _ready_text(replayed: Replayed) -> str:
     if replayed.is_bootstrap:
         return "no: the folder is formatted, but no node has written a record yet"
-    return "yes" if replayed.ready else "no: no committed record was read"
+    if not replayed.ready:
+        return "no: no committed record was read"
+    return "no: no answer is certain, see the problems" if replayed.doubts else "yes"
 
 
 def _committed_text(replayed: Replayed) -> str:
@@ -137,7 +139,7 @@ def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]
         "acls": len(image.acls),
         "scramUsers": _scram_users(replayed),
         "openTransaction": _waiting_as_json(replayed),
-        "ready": replayed.ready,
+        "ready": replayed.ready and not replayed.doubts,
         "bootstrap": replayed.is_bootstrap,
         "skipped": {kind: each._asdict() for kind, each in replayed.skipped.items()},
         "problems": problems,
