@@ -5,13 +5,14 @@ ones are equal, and the same ones prefixes, as before."""
 
 from __future__ import annotations
 
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from random import Random
 from typing import TypeVar
 
 from authorizer import Acl, Action, PermissionType, RequestContext, StandardAuthorizer
 from authorizer.api import ResourcePattern
 from authorizer.trace import Question
+from metalog.client_host import client_host
 from tests.prove.promise import Promise
 from tests.support.worlds.small_world import random_acl, random_question
 
@@ -19,7 +20,9 @@ Asked = TypeVar("Asked", Acl, Question)
 
 WORLDS, QUESTIONS, ACLS = 40, 12, 12
 DEFAULT_HOST = "10.0.0.1"
-OTHER_NETWORK = 0xC6_33_64_55
+OTHER_IPV4_NETWORK = 0xC6_33_64_55
+OTHER_IPV6_NETWORK = 0x2001_0DB8_0000_0000_0000_8A2E_0370_7334
+"""With groups of zeros, so that its short spelling is not Java's."""
 OTHER_LETTERS = str.maketrans({"a": "é", "b": ".", "A": "a", "-": "😀"})
 """Each letter has one of its own; ``*``, which has a meaning, keeps its own."""
 OTHER_NAMES = {"User:a": "User:zoë", "User:b": "User:a:b", "Group:a": "Group:b"}
@@ -67,15 +70,18 @@ def with_other_address(each: Asked) -> Asked:
 
 
 def moved(host: str) -> str:
-    """Another network's address or block, if ``host`` is one of IPv4; the bits that a block does
-    not look at stay."""
-    address, slash, length = host.partition("/")
+    """Another network's address or block, if ``host`` is one of IPv4 or IPv6; the bits that a block
+    does not look at stay. Only an address in Java's spelling gets one in Java's spelling."""
+    text, slash, length = host.partition("/")
     try:
-        number = int(IPv4Address(address))
+        address = IPv6Address(text) if ":" in text else IPv4Address(text)
     except AddressValueError:
         return host
-    unmasked = 32 - min(int(length or 32), 32)
-    return f"{IPv4Address(number ^ (OTHER_NETWORK >> unmasked << unmasked))}{slash}{length}"
+    bits = address.max_prefixlen
+    network = OTHER_IPV6_NETWORK if address.version == 6 else OTHER_IPV4_NETWORK
+    unmasked = bits - min(int(length or bits), bits)
+    other = str(type(address)(int(address) ^ (network >> unmasked << unmasked)))
+    return f"{client_host(other) if text == client_host(text) else other}{slash}{length}"
 
 
 def answers(acls: list[Acl], asked: list[Question], *, everyone: bool, kafka: str) -> set[int]:
