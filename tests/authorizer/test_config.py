@@ -10,6 +10,7 @@ from metalog.errors import InvalidRequest
 
 def test_nothing_configured() -> None:
     assert from_properties({}) == (AuthorizerConfig(), [])
+    assert from_properties({"super.users": " "}) == (AuthorizerConfig(), [])
 
 
 def test_super_users_are_separated_by_semicolons() -> None:

@@ -120,6 +120,20 @@ def test_the_users_of_plain_are_those_that_java_reads(
     assert configured(tmp_path, given).sasl["SASL_SSL"].passwords == passwords
 
 
+def test_a_listener_has_users_of_its_own(tmp_path: Path) -> None:
+    names = ("sasl_ssl", "sasl_plaintext")
+    keys = [
+        f'listener.name.{name}.plain.sasl.jaas.config={PLAIN} user_{name}="of {name}";'
+        for name in names
+    ]
+    text = "\n".join(["sasl.enabled.mechanisms=PLAIN", *keys])
+    listeners = "listeners=CONTROLLER://:9093,SASL_SSL://:9094,SASL_PLAINTEXT://:9095"
+    found = configured(tmp_path, f"{listeners}\n{text}").sasl
+    assert {name: found[name.upper()].passwords for name in names} == {
+        name: {name: f"of {name}"} for name in names
+    }
+
+
 @pytest.mark.parametrize(
     "line",
     [

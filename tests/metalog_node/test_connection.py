@@ -24,7 +24,12 @@ from metalog.scram import (
     credential_of,
     salted_password,
 )
-from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff, SaslCredentials
+from metalog.wire.client.sasl import (
+    AuthenticationFailed,
+    LoginPutOff,
+    SaslCredentials,
+    exchange_of,
+)
 from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import read_response, write_request
@@ -207,6 +212,24 @@ def test_who_is_not_let_in_with_the_right_password(first: bytes, reason: str) ->
     assert reason in refused.value.reason
 
 
+def test_a_user_logs_in_by_the_mechanisms_that_it_has_a_credential_of() -> None:
+    class By512(OneUser):
+        def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+            return super().scram(mechanism, user) if mechanism.name.endswith("512") else None
+
+    with pytest.raises(LoginRefused) as refused:
+        exchanged(By512(), first_message(NAME), NAME, PASSWORD)
+    assert "nobody of that name logs in by SCRAM-SHA-256" in refused.value.reason
+    session = ClientSession(
+        "test", SaslCredentials("SCRAM-SHA-512", NAME, PASSWORD), entropy=os.urandom
+    )
+    connection = ServerConnection(
+        SPOKEN, logins=logins()._replace(users=By512()), principal=ANONYMOUS, most_bytes=1 << 20
+    )
+    joined(session, connection, cut=1 << 20)
+    assert connection.principal == KafkaPrincipal("User", NAME)
+
+
 def test_who_has_too_few_iterations_is_not_let_in() -> None:
     with pytest.raises(LoginRefused) as refused:
         exchanged(FewIterations(), first_message(NAME), NAME, PASSWORD)
@@ -264,7 +287,14 @@ def test_names_are_taken_as_they_come_at_the_cost_of_their_length() -> None:
     assigned. The longest cost is three times the length, if all is escaped."""
     longest = "=" * MOST_NAME_BYTES
     assert len(first_message(longest)) < BEFORE_LOGIN_BYTES / 2
-    for name in ("\ufdfa" * (MOST_NAME_BYTES // 3), longest, "\u0378", "a\u00adb", "\x01"):
+    for name in (
+        "\ufdfa" * (MOST_NAME_BYTES // 3),
+        longest,
+        "\u0378",
+        "a\u00adb",
+        "\x01",
+        "a user= b,c",
+    ):
 
         class Users(OneUser):
             def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
@@ -386,16 +416,28 @@ def test_a_client_with_a_bad_name_of_its_software_can_try_again(name: str, versi
     assert connection.principal == KafkaPrincipal("User", NAME)
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("is_right", [True, False])
-def test_a_client_of_before_kafka_1_0_logs_in_by_tokens_without_headers(is_right: bool) -> None:
+def test_a_client_of_before_kafka_1_0_logs_in_by_tokens_without_headers(
+    mechanism: str, *, is_right: bool
+) -> None:
     """After version 0 of SaslHandshake. To a wrong password the answer is the connection's end."""
     connection = server(with_login=True)
-    body = request_type(17, 0)(mechanism="PLAIN")
+    [versions] = connection.receive(framed(write_request(request_type(18, 0)(), 6, "c")))
+    assert isinstance(versions, bytes)
+    assert int(read_response(versions[4:], response_type(18, 0)).error_code) == 0
+    body = request_type(17, 0)(mechanism=mechanism)
     [answer] = connection.receive(framed(write_request(body, 7, "c")))
     assert isinstance(answer, bytes)
     assert int(read_response(answer[4:], response_type(17, 0)).error_code) == 0
-    token = f"\0{NAME}\0{PASSWORD if is_right else 'pencil?'}".encode()
-    assert list(connection.receive(framed(token))) == [framed(b"") if is_right else b""]
+    password = PASSWORD if is_right else "pencil?"
+    exchange = exchange_of(SaslCredentials(mechanism, NAME, password), os.urandom)
+    token: bytes | None = exchange.first()
+    while token is not None:
+        [answer] = connection.receive(framed(token))
+        assert isinstance(answer, bytes)
+        token = exchange.answer(answer[4:]) if answer else None
+    assert exchange.is_done is is_right
     assert connection.principal == (KafkaPrincipal("User", NAME) if is_right else None)
     assert connection.is_over is not is_right
     assert (connection.failed_login is None) is is_right
@@ -435,12 +477,18 @@ def test_before_the_login_a_frame_is_small() -> None:
         list(connection.receive((BEFORE_LOGIN_BYTES + 1).to_bytes(4, "big")))
 
 
-def test_an_unknown_version_of_apiversions_is_answered_in_version_0() -> None:
-    connection = server(with_login=False)
+@pytest.mark.parametrize("with_login", [True, False])
+def test_an_unknown_version_of_apiversions_is_answered_in_version_0(*, with_login: bool) -> None:
+    """The client can go on."""
+    connection = server(with_login=with_login)
     asked = b"\x00\x12\x7f\xff" + (5).to_bytes(4, "big") + b"\xff\xff"
     [answer] = connection.receive(framed(asked))
     assert isinstance(answer, bytes)
     assert answer[4:] == bytes.fromhex("00000005002300000001001200000004")
+    credentials = SaslCredentials("PLAIN", NAME, PASSWORD) if with_login else None
+    session = ClientSession("test", credentials, entropy=os.urandom)
+    joined(session, connection, cut=1 << 20)
+    assert session.is_ready
 
 
 def test_an_unknown_api_ends_the_connection() -> None:
@@ -448,12 +496,21 @@ def test_an_unknown_api_ends_the_connection() -> None:
         list(server(with_login=False).receive(framed(bytes.fromhex("03e7 0000 00000001 ffff"))))
 
 
-@given(data=st.binary(max_size=300), cut=st.integers(1, 300), with_login=st.booleans())
+@given(
+    data=st.binary(max_size=300),
+    cut=st.integers(1, 300),
+    with_login=st.booleans(),
+    handshake=st.sampled_from([None, 0, 1]),
+)
 def test_garbage_ends_the_connection_or_waits_for_more(
-    data: bytes, cut: int, with_login: bool
+    data: bytes, cut: int, handshake: int | None, *, with_login: bool
 ) -> None:
-    """It causes only a reason in the log, and no more than one frame is kept."""
+    """It causes only a reason in the log, and no more than one frame is kept; also amid a login."""
     connection = server(with_login=with_login)
+    if handshake is not None:
+        body = request_type(17, handshake)(mechanism="SCRAM-SHA-256")
+        assert list(connection.receive(framed(write_request(body, 7, "c"))))
+        data = framed(data)
     with suppress(InvalidRequest):
         for piece in pieces(data, cut):
             list(connection.receive(piece))

@@ -171,6 +171,14 @@ def test_who_may_not_is_told_so_and_nothing_is_changed(services: Services) -> No
     assert asked(services, describe()).resources == ()
 
 
+def test_who_may_not_describe_users_is_told_of_none(services: Services) -> None:
+    asked(services, alter_users(upsertion("u1")))
+    everybody = request_type(50, 0)(users=None)
+    assert [each.user for each in asked(services, everybody).results] == ["u1"]
+    told = asked(services, everybody, NOBODY)
+    assert (int(told.error_code), told.results) == (31, ())
+
+
 def test_who_may_not_alter_users_has_a_result_for_each(services: Services) -> None:
     nothing = alter_users()
     some = alter_users(upsertion("u2", 2), deletions=(deletion("u1"),))

@@ -93,7 +93,10 @@ def test_a_right_password_is_answered() -> None:
 @pytest.mark.parametrize(
     ("token", "expected"),
     [
-        ("\0alice\0pencil\0", "a token that is not valid by RFC 4616"),
+        *(
+            (token, "a token that is not valid by RFC 4616")
+            for token in ("\0alice\0pencil\0", "\0alice\0pencil\0x", "alice\0pencil", "\0alice")
+        ),
         ("bob\0alice\0pencil", "the client asks to act as somebody else"),
         (f"\0{'a' * (MOST_NAME_BYTES + 1)}\0pencil", "a name of more than 1024 bytes"),
         ("\0alice\0Pencil", "unknown user or wrong password: 'alice'"),

@@ -167,11 +167,17 @@ def test_without_a_certificate_a_client_is_anonymous_where_none_is_required(
 
 
 @pytest.mark.parametrize(
-    ("wish", "has_certificate", "is_admitted"),
-    [("requested", False, True), ("required", False, False), ("required", True, True)],
+    ("wish", "signed_by", "is_admitted"),
+    [
+        ("none", "another", True),
+        ("requested", "nobody", True),
+        ("requested", "another", False),
+        ("required", "nobody", False),
+        ("required", "ours", True),
+    ],
 )
 def test_a_login_needs_a_certificate_too_where_the_listener_requires_one(
-    tmp_path: Path, server: Certified, wish: str, has_certificate: bool, is_admitted: bool
+    tmp_path: Path, server: Certified, wish: str, signed_by: str, *, is_admitted: bool
 ) -> None:
     """The principal is the login's, not the certificate's (KIP-684)."""
     formatted(tmp_path)
@@ -192,13 +198,16 @@ def test_a_login_needs_a_certificate_too_where_the_listener_requires_one(
         "ssl.truststore.location": str(server.authority),
         "ssl.truststore.type": "PEM",
     }
-    if has_certificate:
-        client = certified(server.authority.parent, "/CN=bob")
+    if signed_by != "nobody":
+        other = tmp_path / "another"
+        other.mkdir()
+        client = certified(server.authority.parent if signed_by == "ours" else other, "/CN=bob")
         settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(client.identity)}
     with running_in(tmp_path, **keys) as node:
         address = node.addresses["SASL_SSL"]
         if not is_admitted:
-            with pytest.raises(InvalidRequest, match="it may want a certificate of the client"):
+            refused = "it may want a certificate of the client|no TLS connection"
+            with pytest.raises(InvalidRequest, match=refused):
                 Connection(address, client_settings(settings))
             return
         cluster = ClusterClient([address], client_settings(settings))

@@ -70,6 +70,26 @@ def recorded_refusals():
     return [case for case in json.loads(REJECTED.read_text()) if case["where"] == "server"]
 
 
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        *(("resource_type", each) for each in ResourceType if each <= ResourceType.ANY),
+        *(("pattern_type", each) for each in PatternType if each < PatternType.LITERAL),
+        *(("operation", each) for each in Operation if each <= Operation.ANY),
+        *(("permission_type", each) for each in PermissionType if each <= PermissionType.ANY),
+    ],
+)
+def test_a_code_that_no_acl_can_have_is_refused_alone(field, code):
+    """UNKNOWN, and the codes for filters."""
+    records, [bad, good] = create_acls(
+        EMPTY.acls, [READ._replace(**{field: code}), READ], numbered_entropy()
+    )
+    message = f"Invalid {field.replace('_t', 'T')} {code.name}"
+    assert bad == (ErrorCode.INVALID_REQUEST, message)
+    assert good == SUCCESS
+    assert len(records) == 1
+
+
 @pytest.mark.parametrize("case", recorded_refusals(), ids=lambda case: case["message"])
 def test_refused_as_a_real_kafka_refused_it(case):
     said = case["acl"]
