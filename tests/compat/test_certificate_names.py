@@ -111,6 +111,11 @@ RULES = [
     "RULE:(?<who>CN=.*)/${who}$12/",
     r"RULE:CN=(.)(.*)/\$1\/$2\\/",
     "RULE:CN=.*/whole $0/,DEFAULT",
+    ",,RULE://,,,DEFAULT,,",
+    "  RULE:   /     / ,  DEFAULT  ",
+    "  RULE:([A-Z]*)/$1/U   ,RULE:([a-z]+)/$1/,   DEFAULT  ",
+    "RULE:\\**\\/+/*/L,RULE:\\/*\\**/**/",
+    r"RULE:^CN=((?:\\, *|\w)+)(,.*|$)/$1/,DEFAULT",
 ]
 NAMES = [
     "CN=kafka",
@@ -145,13 +150,36 @@ def test_rules_make_of_a_name_what_kafkas_make(java: Any, rules: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", ["nonsense", "RULE:a/b", "RULE:a/b/X", "default", "DEFAULT;DEFAULT", "RULE:(/x/"]
+    "rules",
+    [
+        *("nonsense", "RULE:a/b", "RULE:a/b/X", "default", "DEFAULT;DEFAULT", "RULE:(/x/"),
+        *("DEFAUL", "DEFAULT/L", "rule:^CN=(.*)$/$1/", "RULE:^CN=(.*)$/$1/L/U"),
+        *("RULE:^CN=(.*)$/L", "RULE:^CN=(.*)$/LU"),
+    ],
 )
 def test_what_kafka_refuses_is_refused(java: Any, rules: str) -> None:
     with pytest.raises(Py4JJavaError):
         java.org.apache.kafka.common.security.ssl.SslPrincipalMapper.fromRules(rules)
     with pytest.raises(ConfigException):
         parse_rules(rules)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(r"CN=((\\, *|\w)+)(,.*|$)", r"CN=(?=a).*", r"CN=(.)\1", r"CN=.*+", r"CN=(?>a|ab)"),
+        *(r"CN=(?:a?)+", r"CN=\bkafka", r"CN=\p{Lu}", r"(?s)CN=.*"),
+    ],
+)
+def test_what_cannot_be_run_exactly_in_bounded_time_is_refused_at_the_start(
+    java: Any, pattern: str
+) -> None:
+    """Kafka takes all of these (docs/guide/operating.md)."""
+    rule = f"RULE:{pattern}/x/"
+    java.org.apache.kafka.common.security.ssl.SslPrincipalMapper.fromRules(rule)
+    java.java.util.regex.Pattern.compile(pattern)
+    with pytest.raises(ConfigException, match="not supported"):
+        parse_rules(rule)
 
 
 def test_what_takes_too_long_is_refused_after_so_many_steps() -> None:
