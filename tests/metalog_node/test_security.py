@@ -256,15 +256,39 @@ def shown_certificate(address: Address) -> str:
     ],
 )
 def test_a_name_is_written_as_java_writes_it(server: Certified, subject: str, name: str) -> None:
-    pem = certified(server.authority.parent, subject).identity.read_text()
-    begin = pem.index("-----BEGIN CERTIFICATE-----")
-    written = distinguished_name(ssl.PEM_cert_to_DER_cert(pem[begin:]))
+    written = distinguished_name(certificate_of(certified(server.authority.parent, subject)))
     assert sorted(written.replace("+", ",").split(",")) == sorted(name.replace("+", ",").split(","))
 
 
+@pytest.mark.parametrize(("attributes", "is_read"), [(682, True), (683, False), (3_000, False)])
+def test_a_name_has_so_many_bytes_and_no_more(
+    server: Certified, attributes: int, is_read: bool
+) -> None:
+    """Each attribute has 12. A name of 100 KiB blocked the event loop for 150 ms."""
+    folder = server.authority.parent
+    der = certificate_of(certified(folder, "/CN=a" * attributes))
+    if is_read:
+        assert distinguished_name(der) == ",".join(["CN=a"] * attributes)
+        return
+    size = 12 * attributes + 4
+    with pytest.raises(InvalidRequest, match=rf"has {size} bytes; at most 8192 are read$"):
+        distinguished_name(der)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 40])
+def test_a_certificate_that_is_none_has_no_name(server: Certified, cut: int) -> None:
+    der = certificate_of(certified(server.authority.parent, "/CN=x"))
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        distinguished_name(der[:cut])
+
+
+def certificate_of(client: Certified) -> bytes:
+    pem = client.identity.read_text()
+    return ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERTIFICATE-----") :])
+
+
 def test_a_name_that_no_rule_takes_has_no_principal(server: Certified) -> None:
-    pem = certified(server.authority.parent, "/CN=x").identity.read_text()
-    der = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERTIFICATE-----") :])
+    der = certificate_of(certified(server.authority.parent, "/CN=x"))
     assert principal_of(der, parse_rules("RULE:^CN=y$/z/")) is None
 
 
