@@ -13,10 +13,10 @@ from base64 import urlsafe_b64decode
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from operator import itemgetter
 from typing import Final, NamedTuple, NewType, TypeVar
 
 Uuid = NewType("Uuid", bytes)
+B = TypeVar("B", bound=bytes)
 V = TypeVar("V")
 
 _REMEMBERED: Final = 1 << 12
@@ -51,29 +51,27 @@ def parse_uuid(text: str) -> Uuid:
 
 def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
     """Yields ``entries``, whose ids are different, in the order of the ids."""
-    for ids, values in parts_in_order(entries):
-        yield from sorted(zip(ids, values, strict=True), key=itemgetter(0))
+    by_id = dict(entries)
+    for uuid in bytes_in_order(by_id):
+        yield uuid, by_id[uuid]
 
 
-def parts_in_order(
-    entries: Iterable[tuple[Uuid, V]], at: int = 0
-) -> Iterator[tuple[list[Uuid], list[V]]]:
-    """Yields ``entries`` in parts, each with its ids and its values. All ids of a part are below
-    those of the next part.
+def bytes_in_order(texts: Iterable[B], at: int = 0) -> Iterator[B]:
+    """Yields ``texts``, which are different and equal before the byte ``at``, in order.
 
-    A part itself is not sorted; the caller sorts one part at a time, because sorting 500,000 ids
-    at once stops every thread for more than a second. All ids are equal before the byte ``at``.
+    It sorts a part at a time: sorting 500,000 ids at once stops every thread for more than a
+    second.
     """
-    parts: list[tuple[list[Uuid], list[V]]] = [([], []) for _ in range(256)]
-    for uuid, value in entries:
-        ids, values = parts[uuid[at]]
-        ids.append(uuid)
-        values.append(value)
-    for part in parts:
-        if len(part[0]) > _SORTED_AT_ONCE:
-            yield from parts_in_order(zip(*part, strict=True), at + 1)
+    parts: list[list[B]] = [[] for _ in range(256)]
+    for text in texts:
+        parts[text[at]].append(text)
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        if len(part) > _SORTED_AT_ONCE:
+            yield from bytes_in_order(part, at + 1)
         else:
-            yield part
+            yield from sorted(part)
 
 
 Entropy = Callable[[int], bytes]

@@ -25,13 +25,13 @@ from typing import Final
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
-from metalog.ids import Uuid, in_order, parts_in_order, uuid_text
+from metalog.ids import Uuid, bytes_in_order, in_order, uuid_text
 from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.acl_codes import acl_of, can_be_bound, record_of
 from metalog.records.acl_fast_decode import AclRun
-from metalog.records.acl_fast_encode import acl_values
+from metalog.records.acl_fast_encode import ID_AT, acl_values
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
@@ -88,9 +88,12 @@ class AclsImage:
             yield record_of(uuid, acl), 0
 
     def write_values(self) -> Iterator[bytes]:
-        """The encoded records of ``write``: the values begin alike, and then have their ids."""
-        for ids, acls in parts_in_order(self.by_id.items()):
-            yield from sorted(acl_values(zip(ids, acls, strict=True)))
+        """The encoded records of ``write``.
+
+        They are encoded in the order of the table, which is about their order in memory, and then
+        sorted: up to their ids, they are equal.
+        """
+        return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
     def as_run(self) -> AclRun:
         """All ids and ACLs as one run; a delta that applies it shares these objects."""

@@ -66,6 +66,8 @@ _SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 """Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
 delta in each range."""
 _ONE_BYTE_LENGTH: Final = 64
+_NAME_SIZES: Final = 0x80
+"""A name of more bytes has a length of two bytes, and its record is not plain."""
 
 
 class AclRun(NamedTuple):
@@ -83,7 +85,7 @@ _Fields = tuple[object, ...]
 _Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, bytes, bytes]]
 """Unpacks a record: attributes and deltas, the bytes between them and the id, the id, and the two
 parts after it."""
-_Shape = tuple[bytes, int, int, dict[int, _Unpack]]
+_Shape = tuple[bytes, int, int, list[_Unpack | None]]
 """The shape of plain records of one length: the bytes between offset delta and id, the position of
 the name's length, the record's size, and the functions that unpack it, by the name's length.
 Position and size count from the start of the record's length."""
@@ -185,20 +187,22 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     ids, acls = run
     new, acl = tuple.__new__, Acl
     heads, ends = _heads, _ends
-    count = len(deltas)
     try:
         for first, last, delta_size in _SPANS:
             shapes = _shapes_by_delta_size[delta_size]
-            for index in range(max(first, start), min(last, count)):
+            for delta in deltas[max(first, start) : last]:
                 length = payload[at]
                 if length >= 0x80:
                     length |= payload[at + 1] << 8
-                shape = shapes.get(length) or _learn_shape(shapes, length, delta_size)
+                try:
+                    shape = shapes[length]
+                except KeyError:
+                    shape = _learn_shape(shapes, length, delta_size)
                 between, name_at, size, layouts = shape
                 name_size = payload[at + name_at]
-                unpack = layouts.get(name_size) or _learn_layout(shape, delta_size, name_size)
-                delta, found, id_, raw_head, raw_end = unpack(payload, at)
-                if delta != deltas[index] or found != between:
+                unpack = layouts[name_size] or _learn_layout(shape, delta_size, name_size)
+                found_delta, found, id_, raw_head, raw_end = unpack(payload, at)
+                if found_delta != delta or found != between:
                     return at
                 head = heads.get(raw_head) or _learn_head(raw_head)
                 end = ends.get(raw_end) or _learn_end(raw_end)
@@ -229,7 +233,7 @@ def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Sh
     name_at = length_size + delta_size + len(between) + _ID_SIZE + 1
     if len(shapes) >= MAX_SHAPES:
         shapes.clear()
-    shape = shapes[length] = (bytes(between), name_at, length_size + size, {})
+    shape = shapes[length] = (bytes(between), name_at, length_size + size, [None] * _NAME_SIZES)
     return shape
 
 
@@ -238,7 +242,7 @@ def _learn_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
     between, name_at, size, layouts = shape
     length_size = name_at - 1 - _ID_SIZE - len(between) - delta_size
     end_size = size - name_at - name_size
-    if not name_size or name_size >= 0x80 or end_size <= 0:
+    if not name_size or end_size <= 0:
         raise _NotPlain
     layout = struct.Struct(
         f"{length_size}x{delta_size}s{len(between)}s{_ID_SIZE}s{1 + name_size}s{end_size}s"

@@ -7,9 +7,8 @@ This module must not know batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 from metalog.acl import Acl
 from metalog.ids import Uuid
@@ -18,11 +17,29 @@ from metalog.records.primitives.text import check_size, encode_text
 from metalog.records.primitives.varint import write_unsigned_varint
 
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
+ID_AT: Final = len(_HEAD)
+"""The position of the id in a value; the bytes before it are the same in all values."""
 _REMEMBERED: Final = 1 << 16
 _ID_SIZE: Final = 16
 _LARGEST_CODE: Final = 127
 _CODES: Final = [bytes((code,)) for code in range(_LARGEST_CODE + 1)]
 _NO_TAGS: Final = b"\0"
+
+K = TypeVar("K")
+
+
+class _Encodings(dict[K, bytes]):
+    """Caches the bytes of ``encode`` by its argument; emptied when it is full."""
+
+    def __init__(self, encode: Callable[[K], bytes]) -> None:
+        super().__init__()
+        self._encode = encode
+
+    def __missing__(self, key: K) -> bytes:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        encoded = self[key] = self._encode(key)
+        return encoded
 
 
 def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
@@ -31,7 +48,8 @@ def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
     if len(uuid) != _ID_SIZE or unknown_tagged_fields:
         return None
     try:
-        return b"".join((_HEAD, uuid, _code(resource_type), _text(name), _rest(*rest)))
+        head = _HEAD + uuid + _code(resource_type)
+        return head + _text(name) + _ends[tuple(rest)]  # type: ignore[index]
     except (IndexError, TypeError, ValueError):
         return None
 
@@ -41,19 +59,21 @@ def acl_values(acls: Iterable[tuple[Uuid, Acl]]) -> Iterator[bytes]:
 
     No record is made of an ACL: a snapshot has hundreds of thousands.
     """
-    codes, join = _CODES, b"".join
+    head, codes, lengths, ends, join = _HEAD, _CODES, _lengths, _ends, b"".join
     for uuid, acl in acls:
-        name = encode_text(acl[1])
-        yield join((_HEAD, uuid, codes[acl[0]], _length(len(name)), name, _rest(*acl[2:])))
+        try:
+            name = acl[1].encode()
+        except UnicodeEncodeError:
+            name = encode_text(acl[1])
+        yield join((head, uuid, codes[acl[0]], lengths[len(name)], name, ends[acl[2:]]))
 
 
 def _text(text: str) -> bytes:
     encoded = encode_text(text)
-    return _length(len(encoded)) + encoded
+    return _lengths[len(encoded)] + encoded
 
 
-@lru_cache
-def _length(size: int) -> bytes:
+def _encode_length(size: int) -> bytes:
     """The bytes before a text of ``size`` bytes."""
     check_size(size)
     out = bytearray()
@@ -61,11 +81,13 @@ def _length(size: int) -> bytes:
     return bytes(out)
 
 
-@lru_cache(_REMEMBERED)
-def _rest(
-    pattern_type: int, principal: str, host: str, operation: int, permission_type: int
-) -> bytes:
+_End = tuple[int, str, str, int, int]
+"""The last fields of an ACL: pattern type, principal, host, operation and permission."""
+
+
+def _encode_end(fields: _End) -> bytes:
     """The bytes after the name. Principals have the same few rights on many resources."""
+    pattern_type, principal, host, operation, permission_type = fields
     return b"".join(
         (
             _code(pattern_type),
@@ -82,3 +104,7 @@ def _code(code: int) -> bytes:
     if code < 0:
         raise ValueError("not a byte")
     return _CODES[code]
+
+
+_lengths: Final = _Encodings(_encode_length)
+_ends: Final = _Encodings(_encode_end)

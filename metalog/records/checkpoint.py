@@ -12,6 +12,7 @@ must not know files, nor what the records mean.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 from typing import Final
 
 from metalog.errors import CorruptSnapshot
@@ -126,13 +127,13 @@ def encoded_snapshot(
 
 
 def _groups(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    group: list[bytes] = []
-    size = 0
-    for value in values:
-        if group and (len(group) == RECORDS_PER_BATCH or size + len(value) > BYTES_PER_BATCH):
-            yield group
-            group, size = [], 0
-        group.append(value)
-        size += len(value)
-    if group:
-        yield group
+    """The values of each batch: as many as its two limits allow, and at least one."""
+    values = iter(values)
+    rest: list[bytes] = []
+    while group := [*rest, *islice(values, RECORDS_PER_BATCH - len(rest))]:
+        fitting = len(group)
+        if sum(map(len, group)) > BYTES_PER_BATCH:
+            ends = accumulate(map(len, group))
+            fitting = max(1, sum(end <= BYTES_PER_BATCH for end in ends))
+        rest = group[fitting:]
+        yield group[:fitting]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.records import checkpoint
 from metalog.records.batch import build_batch, decode_batch, encode_batch
-from metalog.records.checkpoint import check_snapshot, snapshot_batches
+from metalog.records.checkpoint import check_snapshot, encoded_snapshot, snapshot_batches
 from metalog.records.messages import (
     KRaftVersionRecord,
     NoOpRecord,
@@ -70,6 +70,19 @@ def test_a_batch_of_a_snapshot_has_a_bound_in_bytes_too():
     large = UserScramCredentialRecord("u", 1, b"s" * 400_000, b"", b"", 4096)
     made = written([(large, 0)] * 5)
     assert [batch.record_count for batch in made] == [1, 2, 2, 1, 1]
+
+
+@settings(max_examples=50)
+@given(sizes=st.lists(st.sampled_from((0, 1, 400, 300_000, 700_000, 1_100_000)), max_size=30))
+def test_each_batch_takes_as_many_values_as_its_bounds_allow(sizes):
+    values = [bytes(size) for size in sizes for _ in range(1 if size > 400 else 600)]
+    batches = [*encoded_snapshot(values, epoch=1, timestamp=0, last_contained_timestamp=0)][1:-1]
+    groups = [[record.value for record in batch.raw_records()] for batch in batches]
+    assert [value for group in groups for value in group] == values
+    for group, following in zip(groups, (*groups[1:], []), strict=False):
+        size = sum(map(len, group))
+        assert len(group) == 1 or (len(group) <= 1024 and size <= 1 << 20)
+        assert not following or len(group) == 1024 or size + len(following[0]) > 1 << 20
 
 
 def test_voters_stand_behind_the_header():
