@@ -153,7 +153,7 @@ def _kept_by_majority(
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
     newest = max(copy.epoch for copy in copies)
-    for end in sorted(ends.values(), reverse=True)[len(voters) // 2 :] if voters else ():
+    for end in sorted(ends.values(), reverse=True)[len(voters) // 2 :]:
         epoch = copies[place].epoch_before(end)
         if epoch is None:
             continue

@@ -112,7 +112,6 @@ class Appender:
     def _reset(self, base_offset: int) -> None:
         self._base = base_offset
         self._size = 0
-        self._first_timestamp = 0
         self._builder = IndexBuilder(base_offset)
 
     def _create_indexes(self, base_offset: int) -> None:

@@ -41,7 +41,6 @@ from metalog.ports import (
 )
 from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import check_snapshot
-from metalog.records.frame import Undecodable
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
@@ -334,7 +333,7 @@ def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:
 
 
 def _readable(message: object, version: int, file: str) -> tuple[Message, int]:
-    if isinstance(message, Undecodable) or not isinstance(message, Message):
+    if not isinstance(message, Message):
         raise CorruptLog("a record that cannot be read", file=file)
     return message, version
 

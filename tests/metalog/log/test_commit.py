@@ -143,3 +143,45 @@ def test_who_has_other_records_below_anothers_snapshot_does_not_hold_what_it_hol
             assert agreement.committed == 5
             assert [copies[place].voter for place in agreement.holders] == [2]
             assert [each.offset for each in agreement.divergences] == [4]
+
+
+def test_each_proof_by_one_folder_says_what_it_rests_on() -> None:
+    arguments = {"end": 9, "voters": [1, 2], "node_id": 1}
+    assert proven_by_one(newest_snapshot_end=5, **arguments).why == "a snapshot ends at 5"
+    assert proven_by_one(newest_snapshot_end=None, **arguments).why == (
+        "no snapshot, and other voters may hold other records"
+    )
+    only = proven_by_one(end=9, voters=[1], node_id=1, newest_snapshot_end=5)
+    assert only.why == "node 1 is the only voter"
+
+
+def test_the_epoch_before_an_offset_is_that_of_the_record_there() -> None:
+    later = copy(2, 9, start=6, snap=6, forks=(6, 3))
+    assert [later.epoch_before(offset) for offset in (4, 6, 7, 9)] == [None, 1, 3, 3]
+    assert copy(1, 9, forks=(5, 2)).epoch_before(5) == 1
+
+
+def test_the_longest_of_two_copies_of_one_voter_counts() -> None:
+    assert proven(copy(1, 9), copy(1, 4), copy(2, 7)) == 7
+    assert proven(copy(1, 9), copy(2, 7), copy(2, 3)) == 7
+
+
+def test_an_empty_log_holds_nothing_and_differs_from_none() -> None:
+    agreement = agree([copy(1, 9), copy(2, 0), copy(3, 0)], (1, 2, 3))
+    assert (agreement.committed, agreement.divergences) == (0, ())
+
+
+def test_a_log_that_ends_where_another_begins_agrees_with_it() -> None:
+    for copies in (
+        [copy(1, 6), copy(2, 9, start=6, snap=6)],
+        [copy(2, 9, start=6, snap=6), copy(1, 6)],
+    ):
+        agreement = agree(copies, (1, 2, 3))
+        assert (agreement.committed, agreement.divergences) == (6, ())
+        assert agreement.holders == (0, 1)
+
+
+def test_two_of_five_folders_are_less_than_a_majority() -> None:
+    assert agree([copy(1, 9), copy(2, 9)], (1, 2, 3, 4, 5)).why == (
+        "these are the folders of less than a majority of the voters"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +16,25 @@ from metalog.log.folder import segment, walk
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.log.folder.walk import SegmentWalk
-from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
+from metalog.ports import Appended, HighWatermark, SnapshotNeeded, Truncated
 from metalog.records.batch import (
     LENGTH_END,
     Batch,
     batch_bytes,
     batch_size,
-    build_batch,
     decode_batch,
-    encode_batch,
 )
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
-from metalog.records.messages import LeaderChangeMessage, NoOpRecord
 from tests.support.disk.memory_disk import MemoryDisk
+from tests.support.disk.no_op_log import (
+    FOLDER,
+    ROOT,
+    appended,
+    folder,
+    leader_change,
+    no_ops,
+)
 from tests.support.kafka.cases import KafkaCase, kafka_case
-
-ROOT = Path("/log-dir")
-FOLDER = ROOT / "__cluster_metadata-0"
-NO_OP = (NoOpRecord(), 0)
-
-
-def appended(events: Iterator[LogEvent] | list[LogEvent]) -> list[Batch]:
-    return [event.batch for event in events if isinstance(event, Appended)]
-
-
-def no_ops(base_offset: int, count: int, epoch: int = 1) -> bytes:
-    return b"".join(
-        encode_batch(build_batch(base_offset + at, epoch, 1000 + at, [NO_OP]))
-        for at in range(count)
-    )
-
-
-def leader_change(offset: int, epoch: int, leader: int = 1) -> bytes:
-    message = LeaderChangeMessage(version=0, leader_id=leader)
-    return encode_batch(build_batch(offset, epoch, 1000, [(message, 0)]))
-
-
-def folder(epochs: bytes = b"0\n1\n1 0\n", **files: bytes) -> MemoryDisk:
-    disk = MemoryDisk({FOLDER / "leader-epoch-checkpoint": epochs})
-    for name, data in files.items():
-        disk.contents[FOLDER / name] = bytearray(data)
-    return disk
 
 
 def test_bounds_and_batches_are_those_that_kafka_says(kafka_case: KafkaCase) -> None:

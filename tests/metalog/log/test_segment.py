@@ -9,7 +9,15 @@ from metalog.log.continuity import Continuity
 from metalog.log.folder import segment
 from metalog.log.folder.layout import segment_name
 from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader, TornTail
-from metalog.records.batch import LENGTH_END, MAX_BATCH_SIZE, Batch, assemble_batch, encode_batch
+from metalog.records.batch import (
+    HEADER_SIZE,
+    LENGTH_END,
+    MAX_BATCH_SIZE,
+    Batch,
+    assemble_batch,
+    decode_batch,
+    encode_batch,
+)
 from metalog.records.record import RawRecord
 from tests.support.disk.memory_disk import MemoryReadable
 from tests.support.kafka.cases import kafka_case
@@ -184,3 +192,114 @@ def test_a_torn_tail_says_where_it_is_and_how_long() -> None:
     said = "byte 5: skipped 7 bytes of an incomplete or damaged last batch"
     assert str(TornTail("a.log", 5, 7, 9)) == f"a.log, offset 9, {said}"
     assert str(TornTail("a.log", 5, 7, None)) == f"a.log, {said}"
+
+
+def _ended_at_a_sector(before: bytes, offset: int) -> bytes:
+    """A batch that ends where a sector of the file ends."""
+    size = -len(before + batch(offset, 400)) % 512
+    return next(
+        whole
+        for more in range(size - 4, size + 1)
+        if not len(before + (whole := batch(offset, 400 + more))) % 512
+    )
+
+
+@pytest.mark.parametrize("zeros", [16, 17, 600])
+def test_zeros_behind_a_sector_do_not_hide_a_whole_batch_with_a_wrong_length(zeros: int) -> None:
+    """The file was as long as its sectors before the last batch was written."""
+    before = batch(0, 50)
+    whole = _ended_at_a_sector(before, 1)
+    data = _with_length(before + whole + bytes(zeros), len(before), len(whole) + 77_777)
+    with pytest.raises(CorruptLog, match="is wrong: a complete batch begins here"):
+        _torn_size(data)
+
+
+@pytest.mark.parametrize("bit", [*range(6, 20), 30])
+def test_one_wrong_bit_of_a_length_is_found_before_a_torn_batch(bit: int) -> None:
+    before, last = batch(0, 50), batch(1, 100)
+    length = int.from_bytes(last[_LENGTH]) ^ 1 << bit
+    data = _with_length(before + last + batch(2, 10)[:5], len(before), length)
+    with pytest.raises(CorruptLog) as error:
+        _torn_size(data)
+    assert (error.value.byte, error.value.offset) == (len(before), 1)
+
+
+@pytest.mark.parametrize("records", [1, 3])
+def test_the_next_batch_shows_where_the_first_of_a_file_ends(records: int) -> None:
+    plain = [RawRecord(0, 0, number, None, b"-" * 40, ()) for number in range(records)]
+    first = encode_batch(assemble_batch(0, 1, 1000, plain))
+    data = _with_length(first + batch(records, 10) + batch(records + 1, 10), 0, 123_456)
+    with pytest.raises(CorruptLog, match="is wrong: a complete batch begins here"):
+        _torn_size(data)
+
+
+def test_a_next_offset_in_many_places_costs_a_bounded_number_of_guesses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+
+    def counted(data: bytes, *rest: object, **words: object) -> Batch:
+        tried.append(len(data))
+        return decode_batch(data, *rest, **words)  # type: ignore[arg-type]
+
+    record = RawRecord(0, 0, 0, None, (1).to_bytes(8) * 2000, ())
+    whole = encode_batch(assemble_batch(0, 1, 1000, [record]))
+    monkeypatch.setattr(segment, "decode_batch", counted)
+    assert _torn_size(_with_length(whole[:-3], 0, 70_000)) == len(whole) - 3
+    assert 0 < len(tried) < 60
+
+
+def test_zeros_of_a_record_with_a_flipped_bit_are_not_a_hole() -> None:
+    record = RawRecord(0, 0, 0, None, bytes(3000), ())
+    whole = encode_batch(assemble_batch(0, 1, 1000, [record]))
+    assert _torn_size(whole) == 0
+    for at in (20, 30, 100, 2999):
+        flipped = bytearray(whole)
+        flipped[at] ^= 4
+        with pytest.raises(CorruptLog):
+            _torn_size(bytes(flipped))
+
+
+def test_a_hole_in_a_batch_of_another_offset_is_damage() -> None:
+    before, last = batch(0, 100), bytearray(batch(5, 3000))
+    last[1024:2048] = bytes(1024)
+    with pytest.raises(CorruptLog) as error:
+        _torn_size(before + last)
+    assert (error.value.byte, error.value.offset) == (len(before), 1)
+
+
+@pytest.mark.parametrize("garbage", [b"X" * 40, b"X" * 600, b"\0X" * 300])
+def test_other_bytes_than_zeros_are_damage(garbage: bytes) -> None:
+    with pytest.raises(CorruptLog, match="take the file from another copy, or read what is before"):
+        _torn_size(batch(0, 50) + garbage)
+
+
+def test_the_zeros_behind_the_largest_batch_end_where_the_file_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(segment, "MAX_BATCH_SIZE", 300)
+    monkeypatch.setattr(segment, "BLOCK_SIZE", 200)
+
+    class Growing(MemoryReadable):
+        def size(self) -> int:
+            return len(whole) + 1000
+
+    whole = batch(0, 100)
+    grown = Growing(whole + bytes(1000) + b"more")
+    reader = SegmentReader(grown, "a.log", Continuity(0), may_be_torn=True)
+    assert reader.torn_tail is None
+    assert len(list(reader)) == 1
+    assert reader.torn_tail == TornTail("a.log", len(whole), 1000, 1)
+    with pytest.raises(CorruptLog, match="follow 300 bytes of zeros"):
+        _torn_size(whole + bytes(700) + b"XXX")
+
+
+@pytest.mark.parametrize("size", [HEADER_SIZE, MAX_BATCH_SIZE])
+def test_a_torn_batch_may_have_any_length_that_a_batch_has(size: int) -> None:
+    before = batch(0, 50)
+    torn = batch(1, 100)[:40]
+    data = _with_length(before + torn, len(before), size - LENGTH_END)
+    assert _torn_size(data) == 40
+    for impossible in (HEADER_SIZE - 1, MAX_BATCH_SIZE + 1):
+        with pytest.raises(CorruptLog, match=f"a batch cannot be {impossible} bytes long"):
+            _torn_size(_with_length(data, len(before), impossible - LENGTH_END))

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder_writer.appender import SegmentLimits
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.ports import Appended, HighWatermark, WritableLog
+from metalog.records.batch import build_batch, encode_batch
 from metalog.records.messages import (
     FeatureLevelRecord,
     KRaftVersionRecord,
@@ -132,6 +134,33 @@ def test_what_was_appended_is_polled(tmp_path: Path) -> None:
     assert isinstance(appended, Appended)
     assert log.bounds().high_watermark == end == log.bounds().end
     assert log.poll(0) == []
+
+
+def test_before_its_claim_a_writer_reads_and_follows_as_a_reader(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    log, reader = WritableDirectoryLog(folder), DirectoryLog(folder)
+    assert list(log.read(0)) == list(reader.read(0))
+    assert log.poll(0) == []
+    segment = folder / PARTITION / "00000000000000000000.log"
+    end = reader.bounds().end
+    new = encode_batch(build_batch(end, reader.bounds().epoch, 1000, [(ace(1), 0)]))
+    segment.write_bytes(segment.read_bytes() + new)
+    assert [each.batch.base_offset for each in log.poll(0) if isinstance(each, Appended)] == [end]
+
+
+def test_a_poll_of_a_writer_waits_only_without_news(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    epoch = log.claim()
+    list(log.read(0))
+    waited: list[float] = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    log.append(epoch, [(ace(1), 0)])
+    assert len(log.poll(3.5)) == 2
+    assert waited == []
+    assert log.poll(3.5) == []
+    assert waited == [3.5]
 
 
 @pytest.mark.parametrize(
