@@ -69,6 +69,7 @@ def test_a_salt_that_another_tool_wrote_as_text_is_answered_by_one(salt: bytes) 
     assert made.decode().isprintable()
     if b"Q" not in salt and b" " not in salt:
         int(made, 16)
+        assert len(set(made)) == 16
 
 
 def test_a_long_salt_is_random_to_its_end() -> None:
@@ -77,8 +78,9 @@ def test_a_long_salt_is_random_to_its_end() -> None:
 
 
 def test_who_cannot_log_in_is_nobodys_model() -> None:
-    made = dummy("mallory", credential(iterations=4095), credential(bytes(30), 8192))
-    assert (len(made.salt), made.iterations) == (30, 8192)
+    without_key = credential(bytes(40), 8192)._replace(stored_key=b"")
+    known = credential(iterations=4095), without_key, credential(bytes(30), 8192)
+    assert {(len(salt), iterations) for salt, iterations in shown(*known).values()} == {(30, 8192)}
 
 
 def test_a_salt_as_kafkas_tools_make_them_is_answered_by_one() -> None:
@@ -136,6 +138,13 @@ def test_names_show_each_form_as_often_as_users_have_it() -> None:
     found = Counter(iterations for _, iterations in shown(*known).values())
     assert 300 < found[4096] < 450
     assert found[4096] + found[8192] == 500
+
+
+def test_a_form_that_one_user_has_is_shown_for_few_names_and_not_for_none() -> None:
+    iterations = [4096] * 30 + [8192]
+    known = [credential(KAFKAS_SALT, n, bytes([at]) * 32) for at, n in enumerate(iterations)]
+    found = Counter(iterations for _, iterations in shown(*known).values())
+    assert 4 < found[8192] < 60
 
 
 @pytest.mark.parametrize("forms", [1, 3, 500])
