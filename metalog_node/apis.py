@@ -1,8 +1,8 @@
 """The APIs of each kind of listener.
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
-reads the request. Handlers of a program around the node may run on any thread. This module must
-not know sockets, nor any one API.
+reads the request. A program around the node may add its own handlers; they may run on any thread.
+This module must not know sockets, nor any one API.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def apis_of(
     has_quorum: bool = True,
     added: Mapping[int, HandledApi] | None = None,
 ) -> Mapping[int, HandledApi]:
-    """The APIs that a listener answers to clients that are logged in, by API key.
+    """The APIs that a listener answers after the login, by API key.
 
-    ``is_controllers``: it is a controllers' listener. ``forwards``: another node may be the
+    ``is_controllers``: the listener is for controllers. ``forwards``: another node may be the
     controller, so requests may be forwarded. ``has_quorum`` is false for a log in a Kafka topic,
-    whose followers read the topic. ``added`` are the APIs of the program around the node: brokers'
-    listeners have them, and they replace the node's own.
+    whose followers read the topic. ``added`` are the APIs of the program around the node. Brokers'
+    listeners offer them; they replace the node's own APIs with the same key.
     """
     apis = {**_ADMIN, **(envelope.OF_BROKERS if forwards else {})}
     if is_controllers:
@@ -74,7 +74,7 @@ _OF_CONNECTIONS_OF_4_3: Final = {**_OF_CONNECTIONS, API_VERSIONS: VersionRange(0
 
 
 def spoken(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
-    """The versions that ApiVersions returns for ``apis`` and the APIs of a login, as this version
-    of Kafka returns them."""
+    """The API versions that this version of Kafka returns for ``apis`` and for the APIs of a
+    login."""
     known = {key: api.versions for key, api in apis.items() if api.since <= kafka}
     return {**(_OF_CONNECTIONS_OF_4_3 if kafka == "4.3" else _OF_CONNECTIONS), **known}

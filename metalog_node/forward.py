@@ -1,10 +1,10 @@
 """Forwards changes to the controller in Envelopes, until one controller has answered.
 
-As in KIP-590 and KIP-801: if a controller does not lead, is not ready or is out of reach, the next
-one is tried, until the request's time is up. A node that is no longer a controller is not waited
-for, since it may hang. A request whose connection broke may have been carried out; it is sent
-again, as Kafka's brokers do. Blocking, on its own threads. This module must not know what is
-forwarded.
+As in KIP-590 and KIP-801: if a controller does not lead, is not ready or is unreachable, the next
+one is tried, until the request's time is up. The forwarder does not wait for a node that is no
+longer a controller, since such a node may hang. If a connection breaks, the request is sent again,
+as Kafka's brokers do, although the controller may have carried it out. Blocking, on its own
+threads. This module must not know what is forwarded.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class ForwardingRefused(InvalidRequest):
 
 
 class Forwarder:
-    """``controllers`` returns the known controllers at each try; the tries begin with the one that
-    answered last."""
+    """Forwards requests. ``controllers`` returns the known controllers at each try. The first try
+    goes to the controller that answered last."""
 
     def __init__(
         self,
@@ -139,7 +139,8 @@ class Forwarder:
 
 def _refused(code: int) -> ForwardingRefused:
     _log.error(
-        "the controller takes no Envelope of this node: %s; its principal needs CLUSTER_ACTION",
+        "the controller takes no Envelope of this node: %s;"
+        " this node's principal needs CLUSTER_ACTION",
         error_name(code),
     )
     return ForwardingRefused("the controller rejected the forwarded request")

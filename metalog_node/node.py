@@ -1,8 +1,8 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
-The replica claims the log and replays it on its own thread, and retries as long as it cannot.
-Early-start listeners are open meanwhile; each other listener opens when the authorizer's future
-for it is done (KIP-801). This module must not know what a request is.
+The replica claims the log and replays it on its own thread; it retries until both succeed.
+Early-start listeners open at once. Each other listener opens when the authorizer's future for it is
+done (KIP-801). This module must not know what a request is.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ _log = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
 _SALTING_THREADS: Final = 2
 _ANSWERING_THREADS: Final = 2
-"""How many long requests are decoded at a time; those that wait are kept as bytes."""
+"""How many long requests are decoded at a time; waiting requests are kept as bytes."""
 _PATIENCE_S: Final = 1.0
-"""How long early-start listeners wait for the claim of the log, or for its failure."""
+"""How long early-start listeners wait until the log is claimed or the claim fails."""
 
 
 class Node:
     """``async with Node(config) as node:`` runs a node until the block ends.
 
-    At the block's start the early-start listeners are open, and the log is claimed if it is sound
-    and available. ``await node.ready()`` returns when all listeners are open. ``on_open`` is
-    called with each listener as it opens. ``apis`` are the program's own APIs, by Kafka's key.
+    When the block starts, the early-start listeners are open, and the log is claimed if it is sound
+    and available. ``await node.ready()`` returns when all listeners are open. ``on_open`` is called
+    with each listener as it opens. ``apis`` are the program's own APIs, by Kafka's key.
     ``lost_lines`` counts the lines that each log lost.
     """
 
@@ -172,13 +172,13 @@ class Node:
             opening.cancel()
 
     def reload_certificates(self) -> None:
-        """Use the files' present certificates for new connections; keep the old ones if a file is
+        """Load the certificates again, for new connections; keep the old ones if a file is
         invalid."""
         for name, tls in self._tls.items():
             try:
                 tls.reload()
             except ConfigException as error:
-                _log.error("the certificates stay as they are: %s", error)
+                _log.error("the old certificates stay in use: %s", error)
             else:
                 _log.info("listener %s has reloaded its certificates", name)
 
@@ -209,8 +209,9 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        """Credentials come before the authorizer, whose load opens the listeners: the first client
-        may log in at once. The listings come after it, since they are made from its ACLs."""
+        """The publishers in order. Credentials come before the authorizer, so that the first client
+        can log in: the authorizer's load opens the listeners. The listings come after the
+        authorizer, since they are made from its ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
@@ -236,7 +237,7 @@ class Node:
         """The replica of a log whose only voter is this node."""
         config = self._config
         if config.metadata_dir is None:
-            raise ConfigException("metadata.log.dir: is missing; it says where the log is kept")
+            raise ConfigException("metadata.log.dir: is missing; name the folder of the log")
         if not is_formatted(config.metadata_dir):
             raise ConfigException(
                 f"metadata.log.dir: {config.metadata_dir} is not formatted; "
@@ -367,7 +368,7 @@ class Node:
         return self.authorizer.index
 
     def _known_cluster_id(self) -> str:
-        """The cluster id; empty until the log's owner has sent it."""
+        """The cluster id; empty until the owner of the log has sent it."""
         if self._topic is not None:
             return self._topic.cluster_id
         heard = None if self._log is None else self._log.known_cluster_id

@@ -6,8 +6,8 @@ queries ACLs.
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
 Each test has its own node. A node starts in less than a tenth of a second, so tests need not share
-and clean one. The plugin needs no plugin for asyncio. This module must not cost those who do not
-use it, so it imports nothing before a test uses the fixture.
+and clean one. The plugin needs no plugin for asyncio. This module imports nothing before a test
+uses the fixture, so that it costs other tests nothing.
 """
 
 from __future__ import annotations

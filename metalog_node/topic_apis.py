@@ -1,7 +1,7 @@
 """Helps a program around a node to answer requests topic by topic.
 
 A program's answer becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
-today's clients speak. All topics of a request are authorized in one call. The answer about a topic
+current clients speak. All topics of a request are authorized in one call. The answer about a topic
 that the client may not describe is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The
 program runs on the event loop; a long answer yields to other work now and then. This module must
 not know what is in a topic.
@@ -34,28 +34,29 @@ from metalog_node.handlers.request import (
 )
 
 PRODUCE: Final = 0
-"""Produce's key in Kafka's protocol."""
+"""The API key of Produce."""
 FETCH: Final = 1
-"""Fetch's key in Kafka's protocol."""
+"""The API key of Fetch."""
 LIST_OFFSETS: Final = 2
-"""The key of ListOffsets in Kafka's protocol."""
+"""The API key of ListOffsets."""
 METADATA: Final = 3
-"""Metadata's key in Kafka's protocol."""
+"""The API key of Metadata."""
 
 UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
 """The outcome of a topic that does not exist: UNKNOWN_TOPIC_OR_PARTITION."""
 
 R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
-"""Takes a topic's name and kio's part of the request on one of its partitions. Returns the fields
-of kio's part of the response that differ from an empty one without an error."""
+"""A program's answer about a partition: a function of a topic's name and kio's part of the request.
+It returns the fields of kio's part of the response that differ from an empty response without an
+error."""
 
 _METADATA_VERSION: Final = 8
 _LOOKED_AGAIN_S: Final = 0.02
 _PAUSES: Final = 5
 """A Fetch without new records pauses for this multiple of the time of one attempt."""
 _SLICE: Final = 100
-"""How many topics and partitions are answered in some milliseconds."""
+"""How many topics and partitions are answered before other work may run: some milliseconds."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 
@@ -175,8 +176,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """The same names, once for each reference that Kafka counts: each partition, except in
-    ListOffsets."""
+    """The names of ``topics_of``, once for each reference that Kafka counts: for each partition,
+    except in ListOffsets."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)
@@ -198,7 +199,7 @@ def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
 
 
 def joined(incoming: IncomingRequest, *answers: Body) -> Body:
-    """Join several answers to one: all topics, and the other fields of the last answer."""
+    """Join several answers into one: all topics, and the other fields of the last answer."""
     results = _SHAPES[incoming.request.head.api_key].results
     parts = [part for answer in answers for part in getattr(answer, results)]
     joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
@@ -234,7 +235,8 @@ def may_all(
 
 
 def _silent(action: Action) -> Action:
-    """The action for a name that is only left out if it is denied: a denial is not logged."""
+    """The action for a topic that the answer leaves out if it is denied; such a denial is not
+    logged."""
     return Action(
         action.operation, action.resource, action.resource_reference_count, log_if_denied=False
     )
@@ -247,7 +249,7 @@ def answered(incoming: IncomingRequest, outcome: Outcome) -> Body:
 
 
 async def _answered_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Body:
-    """The same, in slices that let the event loop serve others."""
+    """As ``answered``, in slices between which the event loop serves others."""
     results, done = [], 0
     for topic in _topics(incoming):
         results.append(_topic_result(incoming, topic, outcome))

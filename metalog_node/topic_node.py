@@ -47,7 +47,7 @@ class ActiveController:
         self._leader, self._image = manifest.leader, image.cluster
 
     def addresses(self) -> Sequence[Address]:
-        """One address, or none."""
+        """The active node's address, or no address."""
         registered = self._image.controllers.get(self._leader.id)
         if registered is None:
             return ()
@@ -107,7 +107,7 @@ class TopicNode:
         )
 
     def close(self) -> None:
-        """Close it. Close the replica first."""
+        """Close the connection to the topic. Close the replica first."""
         self._log.close()
 
     def _make_and_open(self) -> None:

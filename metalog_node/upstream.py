@@ -1,7 +1,7 @@
 """A broker behind a program: forwards requests to it unchanged, byte by byte.
 
-Connections are opened on demand and reused, by one request at a time. This module must not know
-what a request is about, nor who may send it.
+Connections are opened on demand and reused. A connection carries one request at a time. This module
+must not know what a request is about, nor who may send it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHUNK: Final = 1 << 16
 
 
 class Upstream:
-    """One broker, for the APIs that a program adds to a ``Node``; close it at the end.
+    """A broker behind the APIs that a program adds to a ``Node``. Close it at the end.
 
     Args:
         address: the broker's ``HOST:PORT``; connections use neither TLS nor a login.

@@ -1,1 +1,1 @@
-"""Who a client is: SASL, certificate names, dummy credentials."""
+"""Authenticates clients: SASL, certificate names, dummy credentials."""

@@ -1,9 +1,9 @@
-"""The server's side of SASL: who a client is, by SCRAM or by PLAIN.
+"""The server's side of SASL: authenticates clients by SCRAM or PLAIN.
 
 The exchange for an unknown user is the same as for a known one, with the same work and the same
 answer at its end, so that nobody learns which names exist. As in Kafka, names are used without
 SASLprep; they may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are
-transferred, nor show what is secret.
+transferred, nor show secrets.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SHOWN: Final = 100
 
 
 class LoginRefused(InvalidRequest):
-    """The answer, in Kafka's words, to every login that fails; only the log has the reason."""
+    """The answer to every failed login, in Kafka's words. Only the log has the reason."""
 
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -60,7 +60,7 @@ class LoginRefused(InvalidRequest):
 class NotReadyForLogins(InvalidRequest):
     """The node has not replayed its log, so it cannot check a password yet.
 
-    Clients close the connection at any error here; after this one, unlike a refused login, they
+    Clients close the connection after this error and try again. After a refused login they do not
     try again.
     """
 
@@ -68,7 +68,7 @@ class NotReadyForLogins(InvalidRequest):
 
 
 class Login(Protocol):
-    """One exchange. ``principal`` is None until the client has proven who it is."""
+    """One login in progress. ``principal`` is None until the client has proven its identity."""
 
     principal: KafkaPrincipal | None
 
@@ -95,8 +95,9 @@ class Users(CredentialLookup, Protocol):
 
 
 class Logins(NamedTuple):
-    """The ways to log in on a listener. ``passwords`` are those of PLAIN, by user. ``sessions_ms``
-    is, by mechanism, how long a login lasts, if it expires (KIP-368)."""
+    """The ways to log in on a listener. ``passwords`` maps users to their PLAIN passwords.
+    ``sessions_ms`` maps mechanisms to the lifetime of a login; a mechanism without one never
+    expires (KIP-368)."""
 
     mechanisms: Sequence[str]
     users: Users
@@ -184,12 +185,12 @@ class _Scram:
         return answer
 
     def _trouble(self, client_first: ClientFirst, known: ScramCredential | None) -> str | None:
-        """Why this login fails whatever the password is; None if it need not."""
+        """Why this login fails with any password; None if it can succeed."""
         name = self._mechanism.mechanism_name
         if known is None:
             return f"nobody of that name logs in by {name}"
         if client_first.is_by_token:
-            return "delegation tokens log in nowhere here"
+            return "login by delegation token is not supported here"
         if known.iterations < MIN_ITERATIONS:
             return f"fewer than {MIN_ITERATIONS} iterations; set the password again"
         return None
@@ -221,8 +222,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""No name contains it. Tokens get a dummy salt of their own, so that it tells nothing about a user
-of the same name."""
+"""A text that no name contains. With it, a token's dummy salt differs from that of a user of
+the same name, and reveals nothing about the user."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

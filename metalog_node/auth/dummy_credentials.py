@@ -1,15 +1,16 @@
 """Dummy credentials: unknown users get a salt and iterations like those of real users.
 
-A client sees a salt and an iteration count before it has proven anything. For an unknown name they
-look like one real credential, its model, and are derived from the model's stored key. So all nodes
-of a cluster show the same values, also after a restart, and the values change with the model's
-password, as a real user's would.
+A client sees a salt and an iteration count before it has proven anything. For an unknown name, both
+look like those of one real credential, the model, and are derived from the model's stored key. So
+all nodes of a cluster show the same values, also after a restart. The values change with the
+model's password, as a real user's would.
 
 Rendezvous hashing chooses the model: each candidate's score for a name is a keyed hash. So similar
-names get unrelated models, and a change of one user affects only the names that chose it. The
-candidates are a few users of each form, weighted by how many users have that form, so the work is
-bounded. A form covers all mechanisms of a user, and a name has one model for all of them: a
-combination that no real user has would reveal an unknown name. This module must not know logins.
+names get unrelated models, and a change of one user affects only the names whose model is that
+user. The work is bounded: the candidates are a few users of each form, weighted by the number of
+users with that form. A form covers all mechanisms of a user, and a name has one model for all of
+them: a combination that no real user has would reveal an unknown name. This module must not know
+logins.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ class _Candidate(NamedTuple):
 
 
 class DummyCredentials:
-    """``known`` are the credentials of all users, by mechanism and name; ``secret`` is the key for
-    a mechanism without users."""
+    """Makes a dummy credential for any name. ``known`` are the credentials of all users, by
+    mechanism and name; ``secret`` is the key for a mechanism without users."""
 
     def __init__(
         self, known: Mapping[ScramMechanism, Mapping[str, ScramCredential]], secret: bytes
@@ -99,8 +100,8 @@ class DummyCredentials:
     def of(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         """A credential that no password fits. The work is the same for every ``user``.
 
-        The model is one user for both mechanisms. If that user lacks ``mechanism``, the form comes
-        from another user that has it, as for a real user without it.
+        One user is the model for both mechanisms. If that user has no credential of ``mechanism``,
+        another user is the model for it, as for a real user without such a credential.
         """
         own = f"{mechanism.name} {user}".encode()
         model = _chosen(self._having[mechanism], own)[mechanism]
@@ -127,8 +128,8 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
-    """Of each form the users with the lowest keys. Without the keys nobody knows this sample, and
-    a change of one user changes at most one member."""
+    """The users with the lowest keys of each form. Without the keys nobody can predict this sample.
+    A change of one user changes at most one member."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())

@@ -1,11 +1,11 @@
 r"""Matches Java's regular expressions in bounded time, with Java's results.
 
-Patterns in ``ssl.principal.mapping.rules`` are written for java.util.regex, and are matched
-against a name that the client chose. Python's ``re`` reads some of these patterns differently, and
-can take exponential time. This module compiles a pattern to a small program, and tries each
-instruction at most once at each position of a text. It refuses what it cannot match exactly as
-Java does: look-around, back references, possessive quantifiers, ``\b``, Unicode categories. This
-module must not know certificates or rules.
+Patterns in ``ssl.principal.mapping.rules`` are written for java.util.regex. The client chooses the
+text to match. Python's ``re`` reads some of these patterns differently, and can take exponential
+time. This module compiles a pattern to a small program, and tries each instruction at most once at
+each position of a text. It refuses syntax that it cannot match exactly as Java does: look-around,
+back references, possessive quantifiers, ``\b``, Unicode categories. This module must not know
+certificates or rules.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class Pattern:
     ) -> _Captures | None:
         """Begin and end of each group, or None without a match.
 
-        Whether an instruction at a position leads to a match does not depend on how it was
-        reached. So no pair of both in ``tried`` needs a second try.
+        Whether an instruction at a position leads to a match does not depend on the way there. So
+        each pair of instruction and position is tried once; ``tried`` has these pairs.
         """
         program, size, width = self._program, len(text), len(self._program)
         left = steps.left
@@ -199,7 +199,7 @@ class Replacement:
     r"""The replacement of a match, with ``$1``, ``${name}``, and ``\`` before a literal character.
 
     Raises:
-        InvalidRequest: it refers to a group that ``pattern`` does not have.
+        InvalidRequest: the text refers to a group that ``pattern`` does not have.
     """
 
     def __init__(self, text: str, pattern: Pattern) -> None:
@@ -228,8 +228,8 @@ class Replacement:
 
 
 def _reference(text: str, at: int, pattern: Pattern) -> tuple[int, int]:
-    """The group that the reference after a ``$`` names, and the index behind the reference. As in
-    Java, a number ends before the digit that would make it larger than the number of groups."""
+    """The group of the reference after a ``$``, and the index after the reference. As in Java, a
+    number ends before the digit that would make it larger than the number of groups."""
     if text[at : at + 1] == "{":
         name, brace, _ = text[at + 1 :].partition("}")
         if not brace or name not in pattern.names:

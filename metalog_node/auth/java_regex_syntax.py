@@ -112,7 +112,7 @@ def parse(text: str) -> Parsed:
     reading = _Reading(text, 4 if is_case_blind else 0, is_case_blind=is_case_blind)
     node = reading.alternatives(0)
     if reading.at < len(text):
-        raise InvalidRequest(") closes nothing")
+        raise InvalidRequest(") has no matching (")
     return Parsed(node, reading.groups, reading.names)
 
 

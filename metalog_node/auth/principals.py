@@ -1,10 +1,9 @@
-"""The principal of a client's certificate: its distinguished name, or what mapping rules make of
-it.
+"""The principal of a client's certificate: the distinguished name, changed by mapping rules.
 
-The name has the form of Java's ``X500Principal.getName()`` (RFC 2253: the most specific part
-first), as in ACLs and ``super.users``. The rules are Kafka's ``ssl.principal.mapping.rules``
-(KIP-371). Both run before the client is authenticated, in bounded time. This module must not know
-connections.
+The distinguished name has the form of Java's ``X500Principal.getName()`` (RFC 2253: the most
+specific part first), as in ACLs and ``super.users``. The rules are Kafka's
+``ssl.principal.mapping.rules`` (KIP-371). Both run before the client is authenticated, in bounded
+time. This module must not know connections.
 """
 
 from __future__ import annotations
@@ -68,10 +67,11 @@ _DEFAULT: Final = MappingRule(None, None, "")
 
 
 def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
-    """The rules. None is ``DEFAULT``. An empty text has no rule, so no name is accepted.
+    """Parse mapping rules. None means ``DEFAULT``. An empty text has no rule, so no name is
+    accepted.
 
     Raises:
-        ConfigException: a rule is malformed, or uses what is not supported here.
+        ConfigException: a rule is malformed, or uses syntax that is not supported here.
     """
     if text is None:
         return (_DEFAULT,)
@@ -90,7 +90,7 @@ def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
 
 
 def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
-    """The rule; None for nothing between two commas, as in Kafka."""
+    """The rule; None if there is no text between two commas, as in Kafka."""
     pattern, replacement, case = match.group("pattern", "replacement", "case")
     if match["default"]:
         yield _DEFAULT
@@ -103,8 +103,8 @@ def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
 
 
 def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrincipal | None:
-    """The principal of a certificate in DER; None if no rule matches its name, which Kafka
-    refuses, too.
+    """The principal of a certificate in DER. None if no rule matches the certificate's name; Kafka
+    refuses such a certificate, too.
 
     Raises:
         InvalidRequest: the name cannot be read, or the rules take too long for it.

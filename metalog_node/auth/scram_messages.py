@@ -33,8 +33,8 @@ _DELEGATION: Final = "tokenauth"
 
 
 class ClientFirst(NamedTuple):
-    """``bare`` is the message without its ``gs2_header``. ``is_by_token``: the client says that
-    its name is the id of a delegation token (KIP-48)."""
+    """``bare`` is the message without its ``gs2_header``. ``is_by_token``: the client logs in by a
+    delegation token, and the user name is the token's id (KIP-48)."""
 
     gs2_header: str
     authorization_id: str

@@ -1,7 +1,7 @@
-"""A node's configuration for trying things out: one listener, on this machine only, where every
-client is a super user.
+"""A node's configuration for trials: one listener, on this machine only, where every client is a
+super user.
 
-The folder is formatted at its first use. This module must not know what is tried.
+The folder is formatted at its first use. This module must not know what the node is used for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NODE_ID: Final = 1
 def trial_config(
     folder: str | Path, *, port: int = 0, changed: Mapping[str, str] | None = None
 ) -> NodeConfig:
-    """The configuration of a trial node whose log is in ``folder``, which is made if missing. Port
+    """The configuration of a trial node whose log is in ``folder``. A missing folder is made. Port
     0 is any free port.
 
     ``changed`` are further keys of Kafka, such as ``{"super.users": "User:admin"}``.

@@ -1,7 +1,7 @@
 """Classifies every key of Kafka's brokers: supported, refused, or harmless.
 
-A key that restricts who may connect or what is allowed, and that a node does not support, stops
-the start: to ignore it would fail open. A test compares this table with Kafka's own list of keys.
+Some keys restrict connections or permissions. If a node does not support such a key, it does not
+start: to ignore the key would fail open. A test compares this table with Kafka's own list of keys.
 ``settings`` has the supported keys; ``OF_LISTENERS`` has those of listeners. This module must not
 open anything.
 """
@@ -25,8 +25,7 @@ class RefusedKey(NamedTuple):
 
 
 _LOGINS: Final = RefusedKey(
-    "take it out: users are the log's, by SCRAM, or those of "
-    "listener.name.NAME.plain.sasl.jaas.config"
+    "take it out: users are in the log (SCRAM) or in listener.name.NAME.plain.sasl.jaas.config"
 )
 _IN_A_FILE: Final = RefusedKey("put it into a PEM file, and name that by ssl.keystore.location")
 _OPENSSL: Final = RefusedKey("take it out: TLS is OpenSSL's here, as Python has it")
@@ -64,8 +63,8 @@ OF_LISTENERS: Final = (
     "ssl.truststore.type", "ssl.truststore.location", "ssl.endpoint.identification.algorithm",
     "sasl.jaas.config",
 )  # fmt: skip
-"""Supported keys of listeners, with and without the prefix ``listener.name.NAME.``, beside those
-in ``settings``."""
+"""Supported keys of listeners, beside the keys in ``settings``; with and without the prefix
+``listener.name.NAME.``."""
 HARMLESS: Final = (
     "ssl.keystore.password", "ssl.truststore.password", "ssl.keymanager.algorithm",
     "ssl.secure.random.implementation", "ssl.allow.dn.changes", "ssl.allow.san.changes",

@@ -1,7 +1,7 @@
 """The keys that secure a listener: TLS, logins, and how to log in to controllers.
 
-Each key may have the prefix ``listener.name.NAME.``, and is then for that listener only. No error
-shows a value that may be a password. This module must not open any file.
+A key with the prefix ``listener.name.NAME.`` is for that listener only. No error shows a value that
+may be a password. This module must not open any file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""The longest password: it fits, with the longest name, into a frame before a login."""
+"""The longest password. Together with the longest name, it fits into a frame before a login."""
 _SHOWN: Final = 100
 _ABOVE_LONG: Final = 1 << 63
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
@@ -58,8 +58,9 @@ class TlsFiles(NamedTuple):
 
 
 class SaslKeys(NamedTuple):
-    """``passwords`` are those of PLAIN, by user. ``sessions_ms`` is, by mechanism, how long a
-    login lasts, if that is limited."""
+    """The SASL keys of a listener. ``passwords`` maps users to their PLAIN passwords.
+    ``sessions_ms`` maps mechanisms to the lifetime of a login; a mechanism without one never
+    expires."""
 
     mechanisms: tuple[str, ...]
     passwords: Mapping[str, str]
@@ -109,8 +110,8 @@ def _tls_limits(properties: LocatedProperties, name: str) -> TlsLimits:
 
 
 def _client_auth(properties: LocatedProperties, listener: Listener) -> tuple[str, str]:
-    """If clients log in by SASL, only a key of that listener itself requests certificates, too
-    (KIP-684)."""
+    """The listener's client authentication by certificate. If clients log in by SASL, only a key
+    with the listener's own prefix can request certificates, too (KIP-684)."""
     key, value = properties.of_listener(listener.name, "ssl.client.auth")
     if listener.protocol.has_login and key == "ssl.client.auth":
         value = None
@@ -147,8 +148,8 @@ def _sessions_ms(
 def _of_mechanism(
     properties: LocatedProperties, name: str, mechanism: str, key: str
 ) -> tuple[str, str | None]:
-    """A mechanism's own key, and its value. Kafka ignores the key without a listener's name, so it
-    must neither admit nor exclude anybody here."""
+    """A mechanism's own key, and its value. Kafka ignores such a key without a listener's name, so
+    here that is an error."""
     key = f"{mechanism.lower()}.{key}"
     own = f"listener.name.{name.lower()}.{key}"
     found, text = properties.of_listener(name, key)
@@ -158,7 +159,7 @@ def _of_mechanism(
 
 
 def max_connections(properties: LocatedProperties, listener: Listener) -> int | None:
-    """The limit in the listener's own key; None without one (KIP-402)."""
+    """The limit in the listener's own key; None if the key is not set (KIP-402)."""
     key, text = properties.of_listener(listener.name, "max.connections")
     is_own = text is not None and key != "max.connections"
     return _number(properties, key, text or "", least=1) if is_own else None

@@ -41,7 +41,8 @@ class SecurityProtocol(StrEnum):
 
 
 class Listener(NamedTuple):
-    """An empty ``host`` is every address of the machine; port 0 is any free one."""
+    """A listener's name, address and security protocol. An empty ``host`` is every address of the
+    machine; port 0 is any free port."""
 
     name: str
     host: str
@@ -51,7 +52,7 @@ class Listener(NamedTuple):
 
     @property
     def is_secure(self) -> bool:
-        """Whether it encrypts or authenticates (KIP-11's word for it)."""
+        """Whether the listener encrypts or authenticates. (The word "secure" is KIP-11's.)"""
         return self.protocol is not SecurityProtocol.PLAINTEXT
 
     @property

@@ -17,8 +17,8 @@ _OF_A_LISTENER: Final = "listener.name."
 
 
 class LocatedProperties:
-    """Properties of ``file``, which is empty if they come from no file. ``used`` collects each key
-    that is looked up."""
+    """Properties of ``file``, which is empty for properties without a file. ``used`` collects each
+    key that is looked up."""
 
     def __init__(self, properties: Iterable[Property], file: str) -> None:
         kept = list(properties)
@@ -32,8 +32,8 @@ class LocatedProperties:
         return self.properties.get(key)
 
     def of_listener(self, name: str, key: str) -> tuple[str, str | None]:
-        """The key that is in force for the listener ``name`` (its own, or the general one), and
-        its value."""
+        """The key that is in force for the listener ``name``, and its value: the listener's own
+        key, or else the general one."""
         own = f"{_OF_A_LISTENER}{name.lower()}.{key}"
         value = self.value(own)
         return (key, self.value(key)) if value is None else (own, value)
@@ -45,8 +45,9 @@ class LocatedProperties:
         return f"{self._at(key)}{key}: {why}"
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
-        """``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException`` with the
-        line of the key that its message begins with, or else of ``key``."""
+        """The result of ``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException``
+        with a line number. If the error's message begins with a key, the line is that key's,
+        otherwise the line of ``key``."""
         try:
             return reader(*arguments)
         except InvalidRequest as error:

@@ -77,9 +77,11 @@ _MESSAGES: Final = {
 class NodeConfig(NamedTuple):
     """A node's configuration, all of it checked.
 
-    ``properties`` has all keys, for parts that read their own keys; ``tls``, ``sasl``,
-    ``mapping_rules`` and ``max_connections_of`` are by listener. ``controller_client`` has a
-    client's keys for the controllers' listener; ``notes`` are lines about keys that are not used.
+    - ``properties`` has all keys, for parts that read their own keys.
+    - ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` map listeners to their
+      settings.
+    - ``controller_client`` has a client's keys for the controllers' listener.
+    - ``notes`` are lines about keys that are not used.
     """
 
     roles: frozenset[str]

@@ -108,7 +108,7 @@ class Settings(BaseModel):
     idle_ms: _Positive = Field(
         600_000,
         alias="connections.max.idle.ms",
-        description="disconnects a client that is silent for so long",
+        description="how long a client may be silent before it is disconnected",
     )
     failed_login_delay_ms: Annotated[int, Field(ge=0)] = Field(
         100,
@@ -141,7 +141,7 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     "the controllers')",
     KAFKA_VERSION: "decide as Kafka `4.3`, or as `4.4`, where a host may be a CIDR block "
     "(default: 4.4 from metadata.version 32 on, which `4.3` refuses); ours",
-    STALE_DENY_AFTER: "serve only super users once the image has been stale for so long; ours",
+    STALE_DENY_AFTER: "how long the image may be stale before only super users are served; ours",
     MECHANISMS: "the login mechanisms (default: SCRAM-SHA-256 and SCRAM-SHA-512); PLAIN's "
     "passwords are in `listener.name.NAME.plain.sasl.jaas.config`",
     CONTROLLER_MECHANISM: "how a broker logs in to a controller's SASL listener",

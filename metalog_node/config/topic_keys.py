@@ -1,7 +1,7 @@
 """The keys of a node whose log is a Kafka topic: which topic, and how to connect to its cluster.
 
-``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys with a prefix. This module must not
-connect.
+The keys are ``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys with a prefix. This
+module must not connect.
 """
 
 from __future__ import annotations

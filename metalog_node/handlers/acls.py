@@ -1,10 +1,10 @@
 """CreateAcls, DescribeAcls and DeleteAcls: ACLs to and from the wire.
 
 ``metalog.controller.acl`` decides what may be created or deleted. An enum's code 0 means a broken
-client: as Kafka does, the node closes the connection, but only if the client has the permission.
-Without the permission, no item of the request is read. Version 0 is older than pattern types: all
-its ACLs are LITERAL, and it neither shows nor changes prefixed ACLs (KIP-290). This module must
-not know how an ACL is stored.
+client: as in Kafka, the node closes the connection, but only if the client has the permission.
+Without the permission, no item of the request is read. Version 0 of these APIs is older than
+pattern types. All ACLs in it are LITERAL; it neither shows nor changes prefixed ACLs (KIP-290).
+This module must not know how an ACL is stored.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def describe(services: Services, incoming: IncomingRequest) -> Answer:
 def _writer(
     services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
 ) -> Callable[[], Pieces]:
-    """The function that encodes the listing of the ACLs that ``wanted`` matches now.
+    """Returns a function that encodes the listing of the ACLs that ``wanted`` matches now.
 
     A listing that may have most of the ACLs is joined from cached parts.
     """

@@ -1,7 +1,7 @@
 """Metadata and DescribeCluster: the node as a cluster of one.
 
 The node is its own broker and controller, and has no topics. Admin clients send these requests
-first, to learn where to send the others. This module must not know ACLs or users.
+first, to find the node for their other requests. This module must not know ACLs or users.
 """
 
 from __future__ import annotations
@@ -119,8 +119,7 @@ def _only_topics(
 
 
 def refuse_metadata(incoming: IncomingRequest, error: ApiError) -> Body:
-    """A response with ``error``. Before version 13 it has no field for an error but in each
-    topic."""
+    """A response with ``error``. Before version 13, only the topics have a field for an error."""
     code = error_fields(error)["error_code"]
     named = incoming.request.body.topics or ()
     topics = [(code, each.name, getattr(each, "topic_id", None)) for each in named]

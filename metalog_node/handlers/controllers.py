@@ -1,8 +1,8 @@
 """UnregisterController: removes the registration of a controller that no longer exists (Kafka
 4.4).
 
-``metalog.controller.registration`` decides what is refused. This module must not know how a
-controller registers.
+``metalog.controller.registration`` decides which requests are refused. This module must not know
+how a controller registers.
 """
 
 from __future__ import annotations

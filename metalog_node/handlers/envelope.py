@@ -1,10 +1,10 @@
-"""Both ends of an Envelope: a broker forwards a client's request, a controller answers it.
+"""Both ends of an Envelope: a broker forwards a client's request, and a controller answers it.
 
 The controller authorizes and carries out the request as the client's own. The broker needs
 CLUSTER_ACTION; the inner request is authorized for the principal and the address in the Envelope
-(KIP-590). If the broker should try again, here or at another controller, the Envelope's own error
-code says so, since the client could not handle that error (KIP-801). Whether the client uses TLS
-is not known here, so it counts as not encrypted.
+(KIP-590). Some errors ask the broker to try again, here or at another controller. The client could
+not handle them, so they become the Envelope's own error code (KIP-801). An Envelope does not say
+whether the client uses TLS, so the client counts as not encrypted.
 """
 
 from __future__ import annotations
@@ -53,12 +53,11 @@ _FORWARDABLE: Final = {
 }
 _BESIDE_THE_REQUEST: Final = 64 << 10
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
-"""Version 0 is unknown to the controllers of Kafka 4."""
+"""The first version that Kafka 4's controllers accept."""
 
 
 class ForwardedUnreadable(InvalidRequest):
-    """The Envelope is valid, but the request in it cannot be read; Kafka uses this code for
-    that."""
+    """The Envelope is valid, but the request in it cannot be read. The error code is Kafka's."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
@@ -68,8 +67,8 @@ _TOLD_TO_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnread
 
 
 class _ForwardedRequest(UnreadRequest):
-    """Raises ``ForwardedUnreadable`` for a client's malformed bytes: they are no reason to close
-    the broker's connection."""
+    """A client's request from an Envelope. Malformed bytes raise ``ForwardedUnreadable``: a
+    client's mistake must not close the broker's connection."""
 
     def read(self) -> WireRequest:
         try:
@@ -151,7 +150,7 @@ def _sealed(incoming: IncomingRequest, inner: UnreadRequest, body: Body) -> Body
 
 def forward(services: Services, incoming: IncomingRequest) -> Answer:
     """Forward the request unchanged, with its client's principal and address, and return the
-    response unchanged. If this node is the active controller, there is nobody to forward to."""
+    response unchanged. On the active controller this is an error."""
     if services.replica.is_active:
         return _FORWARDABLE[incoming.request.head.api_key].handle(services, incoming)
     if services.forwarder is None:

@@ -1,7 +1,7 @@
 """DescribeAcls' response: as a body, or as pieces of bytes.
 
-Encoding a long listing here takes a tenth of kio's time; a test compares the bytes with kio's. A
-change of one ACL changes the bytes of few resources, so a ``Listing`` encodes only these again.
+Encoding a long listing here takes a tenth of kio's time; a test compares the bytes with kio's.
+After a change of one ACL, a ``Listing`` encodes only the few resources again whose bytes changed.
 This module must not know the caller, nor how long a response stays valid.
 """
 
@@ -55,8 +55,8 @@ def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
 
 
 def written_by_name(version: int, wanted: AclFilter, index: AclIndex) -> list[bytes]:
-    """As ``written``, for a ``wanted`` with a resource name; the ACLs of a resource with many are
-    in any order, because sorting them would block all threads."""
+    """As ``written``, for a ``wanted`` with a resource name. The ACLs of a resource with many ACLs
+    are in any order, because sorting them would block all threads."""
     part = _part_of(version, wanted, index.buckets_listed(wanted))
     return _pieces(version, part.resources, [part.data])
 
@@ -67,8 +67,8 @@ class _Part(NamedTuple):
 
 
 class Listing:
-    """Encodes the ACLs that ``wanted``, a filter without a resource name, matches in successive
-    indexes; it encodes only the changes from one to the next."""
+    """Encodes the ACLs that ``wanted``, a filter without a resource name, matches. Calls take
+    successive indexes; only the changes from one index to the next are encoded."""
 
     def __init__(self, version: int, wanted: AclFilter) -> None:
         self._version = version
@@ -77,7 +77,7 @@ class Listing:
         self._parts = ListedParts(partial(_part_of, version, wanted), types)
 
     def written(self, index: AclIndex) -> list[bytes]:
-        """As the function ``written``; the ACLs of a resource with many are in any order."""
+        """As the function ``written``. The ACLs of a resource with many ACLs are in any order."""
         parts = self._parts.of(index)
         resources = sum(part.resources for part in parts)
         return _pieces(self._version, resources, [part.data for part in parts])

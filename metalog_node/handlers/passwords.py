@@ -38,14 +38,15 @@ from metalog_node.handlers.scram import ALTER_SCRAM
 _RESPONSE: Final[Any] = extensions.WireScramPasswordResponse
 _HASH: Final[Any] = extensions.WireHashResult
 _USER: Final[Any] = extensions.WireUserResult
-"""Untyped, like kio's own classes, whose fields have number types of kio's."""
+"""Untyped, because the fields of kio's classes have kio's own number types."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
 """The most passwords in one request; salting each takes some milliseconds."""
 
 
 def set_passwords(services: Services, incoming: IncomingRequest) -> Answer:
-    """Runs on a separate thread, since salting takes some milliseconds a password."""
+    """Salts and sets the request's passwords. It runs on a separate thread, since salting takes
+    some milliseconds a password."""
     return services.passwords.threads.submit(_set_passwords, services, incoming)
 
 

@@ -93,8 +93,8 @@ def _attempt(
 
 
 def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict[str, Any]:
-    """This node's address, in the versions that have a field for it. Kafka's observers of a
-    dynamic quorum learn the address only here, and end without it."""
+    """This node's address, in the versions that have a field for it. Kafka's observers of a dynamic
+    quorum get the address only from this field, and stop if it is missing."""
     if not hasattr(parts, "NodeEndpoint"):
         return {}
     host, port = services.addresses[incoming.listener.name]
@@ -102,7 +102,7 @@ def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict
 
 
 def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
-    """The error of a request with a wrong leader epoch; -1 is never wrong."""
+    """The error of a request with a wrong leader epoch. An epoch of -1 is never wrong."""
     if bounds is None:
         return _ERROR.not_leader_or_follower
     if 0 <= leader_epoch < bounds.epoch:

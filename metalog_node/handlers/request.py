@@ -1,13 +1,13 @@
 """The common part of all handlers: the request in flight, answers, and permission checks.
 
-A handler takes ``Services`` and an ``IncomingRequest``. It returns a body, or a future of one if
-records must become durable first. If the handler or its future raises, the API's ``refuse`` makes
-the response with the error.
+A handler takes ``Services`` and an ``IncomingRequest``. It returns a body. If records must become
+durable first, it returns a future of a body. If the handler or its future raises, the API's
+``refuse`` makes the response with the error.
 
-A handler checks the permission before it touches the request's body, which is decoded only then. A
-short request is handled on the event loop, a long one on a thread. Work that is left when a
-handler's future is done never runs on the thread that completed the future (``DeferredResponse``).
-This module must not know any one API.
+A handler checks the permission before it uses the request's body; the body is decoded only then. A
+short request is handled on the event loop, a long one on a thread. A handler may have work left
+when its future is done. That work never runs on the thread that completed the future
+(``DeferredResponse``). This module must not know any one API.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class IncomingRequest(NamedTuple):
 
     ``context`` is the connection's client, or the client named in an Envelope. ``payload`` is the
     whole request as received; an ``UnreadRequest`` is decoded when its body is first used.
-    ``is_forwarded``: it came in an Envelope, from a node that has authorized it by its own
-    configuration.
+    ``is_forwarded``: the request came in an Envelope, from a node that has already checked it by
+    its own configuration.
     """
 
     request: WireRequest | UnreadRequest
@@ -81,10 +81,12 @@ class PasswordSetting(NamedTuple):
 class Services(NamedTuple):
     """The parts of a node that handlers use. ``authorizer`` is None without authorization.
 
-    ``addresses`` are each listener's address for clients. ``forwarder`` is set if another node is
-    the controller, ``feed`` if followers may fetch this node's log, ``listings`` if long responses
-    are cached, ``acl_index`` if the authorizer decides by such an index. ``configured_kafka`` is
-    the Kafka version to imitate, if the configuration names one.
+    - ``addresses`` are each listener's address for clients.
+    - ``forwarder`` is set if another node is the controller.
+    - ``feed`` is set if followers may fetch this node's log.
+    - ``listings`` is set if long responses are cached.
+    - ``acl_index`` is set if the authorizer decides by an index of ACLs.
+    - ``configured_kafka`` is the Kafka version to imitate, if the configuration names one.
     """
 
     node_id: int
@@ -122,10 +124,9 @@ class EncodedResponse(NamedTuple):
 
 
 class DeferredResponse:
-    """``make(future)``, to be called once ``future`` is done. The waiting caller chooses the
-    thread, so that neither the log's writer nor the event loop is blocked.
-
-    ``result`` and ``exception`` are as a future's; ``make`` is called once.
+    """A response that ``make(future)`` makes once ``future`` is done. The waiting caller chooses
+    the thread, so that neither the log's writer nor the event loop is blocked. ``result`` and
+    ``exception`` are like those of a future; ``make`` is called once.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")
@@ -167,20 +168,21 @@ MOST_ELEMENTS: Final = 25_000
 MOST_BYTES: Final = 16 << 20
 """Twice the largest batch of records that a change may become."""
 SHORT: Final = 128
-"""Bytes of a request that takes at most a few milliseconds, whatever it contains. Every connected
-client may have one such request handled before the event loop continues."""
+"""A request of at most this many bytes takes at most a few milliseconds, whatever it contains.
+Every connected client may have one such request handled before the event loop continues."""
 
 
 class HandledApi(NamedTuple):
     """An API that a node answers, and its handler.
 
-    ``name`` is the request's name in Kafka's audit lines. ``handle`` answers the request;
-    ``refuse`` makes the response with an error. Kafka has no code for AUTHORIZER_NOT_READY:
-    ``not_ready`` is the nearest error after which clients of the API try again. A request of more
-    than ``most_bytes``, or with more than ``most_elements`` (items of arrays, tagged fields),
-    closes the connection. A request of more than ``short`` bytes is handled on a thread; with
-    None, always on the event loop. ``since`` is the first supported Kafka version that has the
-    API.
+    - ``name``: the request's name in Kafka's audit lines.
+    - ``handle`` answers the request; ``refuse`` makes the response with an error.
+    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this, so it
+      is the nearest error after which clients of the API try again.
+    - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
+      the connection.
+    - ``short``: a request of more bytes is handled on a thread; with None, never.
+    - ``since``: the first supported Kafka version that has the API.
     """
 
     name: str
@@ -195,7 +197,7 @@ class HandledApi(NamedTuple):
 
 
 OF_ONE_THING: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 256 << 10}
-"""Bounds of an API whose requests are about one object, or a few."""
+"""Bounds of an API whose requests are about one object or a few objects."""
 
 
 class ClusterAuthorizationFailed(InvalidRequest):
@@ -282,13 +284,13 @@ def error_fields(error: ApiError) -> dict[str, Any]:
 
 
 def outcome_fields(error: ApiError) -> dict[str, Any]:
-    """The same for responses in which Kafka's message without an error is empty rather than
-    null."""
+    """The same as ``error_fields``, for responses in which Kafka writes an empty message instead of
+    null if there is no error."""
     return error_fields(error if error else ApiError(message=""))
 
 
 def api_error(error: BaseException) -> ApiError:
-    """The error to send: one for callers unchanged, any other as an unknown server error."""
+    """The error to send: an error for callers unchanged, any other as an unknown server error."""
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

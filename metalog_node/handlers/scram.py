@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554), to and from the wire.
 
-``metalog.controller.scram`` decides what may be changed. No response contains a salt or a key.
-This module must not know how a credential is stored.
+``metalog.controller.scram`` decides which changes are allowed. No response contains a salt or a
+key. This module must not know how a credential is stored.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SaltedPasswordsShut(InvalidRequest):
 
 
 def check_salted(services: Services, incoming: IncomingRequest) -> None:
-    """Refuse salted passwords if the configuration does; deletions contain none.
+    """Refuse salted passwords if the configuration forbids them. Deletions contain no password.
 
     Raises:
         SaltedPasswordsShut: the request has a salted password.
@@ -75,7 +75,7 @@ def check_salted(services: Services, incoming: IncomingRequest) -> None:
 
 
 def note_unjudged(services: Services, incoming: IncomingRequest, refused: Collection[str]) -> None:
-    """Log the users whose password was set without a check by the node's policy."""
+    """Log each user whose password was set without a check by the node's policy."""
     if services.passwords.policy is None or incoming.is_forwarded:
         return
     users = [each.name for each in incoming.request.body.upsertions if each.name not in refused]

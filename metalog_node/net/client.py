@@ -1,8 +1,8 @@
 """One client of a listener: reads its requests, answers them in order, and disconnects it.
 
-The next request is read when the last one is answered, so a client never makes the node hold more
-than one of its requests. The reason for each disconnection is logged. ``connection`` and the
-handlers make all decisions.
+A client's next request is read after the last one is answered, so the node holds at most one
+request of each client. The reason for each disconnection is logged. ``connection`` and the handlers
+make all decisions.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
-"""The number of bytes in one read. asyncio buffers at most twice as many incoming bytes, and as
-many outgoing ones."""
+"""The number of bytes in one read. asyncio buffers at most twice as many incoming bytes, and twice
+as many outgoing bytes."""
 _PIECE: Final = 256 << 10
 """The number of bytes in one write of a long answer."""
 _LOGIN_S: Final = 15.0
 """The time limit of a login in seconds, however much the client sends."""
 _FAREWELL_S: Final = 5.0
-"""The time limit of a client to receive the last answer, in seconds."""
+"""How long a client may take to receive the last answer, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListenerContext:
     """The common state of all clients of one listener.
 
-    ``logins`` is None without SASL, ``tls`` None without TLS. ``mapping_rules`` turn a
+    ``logins`` is None without SASL, ``tls`` is None without TLS. ``mapping_rules`` turn a
     certificate's subject into a principal. Requests that would block the event loop take turns by
     principal and address (``turns``).
     """
@@ -140,7 +140,7 @@ class Client:
                 else "too slow to authenticate"
             )
         except OSError as error:
-            _log.debug("%s: %s: gone: %s", self._context.listener.name, self._host, error)
+            _log.debug("%s: %s: disconnected: %s", self._context.listener.name, self._host, error)
         finally:
             await self._hang_up()
         self._account_for(reason)
@@ -176,8 +176,8 @@ class Client:
                     return
 
     async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
-        """The next bytes to send. The request is freed meanwhile, since a client may be slow to
-        take them."""
+        """The next bytes to send. The request is freed before they are sent, since a client may be
+        slow to receive them."""
         step = await self._on_loop(next, steps, None)
         self._is_asked = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
@@ -199,7 +199,8 @@ class Client:
                 await self._writer.drain()
 
     async def _hang_up(self) -> None:
-        """Close once the client has taken what was sent; asyncio alone would wait forever."""
+        """Close once the client has received all sent bytes, or its time is up. asyncio alone would
+        wait forever."""
         try:
             await self._context.budget.turn(self._owner)
         finally:
@@ -236,7 +237,7 @@ class Client:
         return await self._apart(finish, answered)
 
     def _finished(self, api: HandledApi, correlation_id: int, answered: Answer) -> bytes:
-        """The encoded response; ``answered`` is done."""
+        """The encoded response; ``answered`` must be done."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._context.metrics.count_answer(api.name, answered)
@@ -247,11 +248,11 @@ class Client:
         return framed(answered)
 
     async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
-        """Run it on a thread, so that others are served meanwhile."""
+        """Run work on a thread, so that the event loop serves other clients."""
         return await self._context.turns.run(self._owner, work, *arguments)
 
     async def _on_loop(self, work: Callable[..., R], *arguments: Any) -> R:
-        """Run a short piece of work, within the loop's budget."""
+        """Run short work within the loop's budget."""
         return await self._context.budget.run(self._owner, work, *arguments)
 
     @property
@@ -262,8 +263,8 @@ class Client:
 async def _done(answered: Answer) -> None:
     """Wait for a future; its failure shows in its result.
 
-    ``asyncio.wrap_future`` would leave a cycle of the request and its answer, and a cycle that
-    ``gc.freeze`` meets is never freed.
+    ``asyncio.wrap_future`` would leave a reference cycle of the request and its answer. If
+    ``gc.freeze`` finds a cycle, the cycle is never freed.
     """
     waited = answered.future if isinstance(answered, DeferredResponse) else answered
     if isinstance(waited, Future):
@@ -277,7 +278,7 @@ async def _done(answered: Answer) -> None:
 
 
 def _wake(loop: asyncio.AbstractEventLoop, is_done: asyncio.Event, _: Future[Any]) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    with suppress(RuntimeError):  # the loop is closed, so nobody waits
         loop.call_soon_threadsafe(is_done.set)
 
 

@@ -1,10 +1,10 @@
 """The server's side of one connection: bytes in, requests and bytes to send out, without a socket.
 
-It announces its versions, leads the login, and passes on an authenticated client's requests, in
-order. Before the login, a client may send only small frames and the three APIs of a login; frames
-of these APIs stay small for good. Input that no valid peer sends is ``Malformed``: the connection
-is closed, and the reason is logged. This module must not know sockets, time, or what any request
-is for.
+It announces the API versions, leads the login, and passes on an authenticated client's requests, in
+order. Before the login, a client may send only small frames and the three APIs of a login. Frames
+of these APIs must be small after the login, too. Input that no valid peer sends is ``Malformed``:
+the connection is closed, and the reason is logged. This module must not know sockets, time, or what
+any request is for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_pay
 from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
-"""The longest frame before the login, and of the APIs of a login."""
+"""The longest frame before the login, and the longest frame of the APIs of a login."""
 
 _HEAD_BYTES: Final = 8
 
@@ -43,13 +43,13 @@ _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _SHOWN: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
 _STRANGERS: Final = {
-    b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
+    b"\x16\x03": "it speaks TLS, and this listener does not; set the client's security.protocol",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
 """The messages for other protocols, by their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _MOST_LIFETIME_MS: Final = 10**15
-"""About 30,000 years: no answer tells of a longer session."""
+"""The longest session lifetime that an answer states: about 30,000 years."""
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _NO_SOFTWARE_NAME: Final = "unknown"
 """The software name of a client whose request version has no field for it."""
@@ -58,8 +58,8 @@ _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class QueuedRequest(NamedTuple):
-    """A request to be answered, with its sender. ``payload`` is all of it, as in an Envelope; only
-    its ``head`` has been decoded."""
+    """A request to be answered, with its sender. ``payload`` is the whole request as bytes; only
+    the ``head`` is decoded."""
 
     head: RequestHeader
     payload: bytes
@@ -67,9 +67,10 @@ class QueuedRequest(NamedTuple):
 
 
 class ServerConnection:
-    """``logins`` is None without SASL: then ``principal`` is set from the start. ``identity`` is
-    this cluster and node, if a client must mean these. A frame may have ``most_bytes``, and a
-    request no more than ``most_bytes_of`` its API; a longer one is refused at its beginning."""
+    """The state of one connection. ``logins`` is None without SASL: then ``principal`` is set from
+    the start. With ``identity``, a request that names another cluster or node is refused. A frame
+    may have ``most_bytes``, and a request ``most_bytes_of`` its API; a longer one is refused at its
+    beginning."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class ServerConnection:
         identity: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
         self.is_over = False
-        """Close once everything has been sent."""
+        """Close the connection once everything has been sent."""
         self.failed_login: LoginRefused | NotReadyForLogins | None = None
         self._spoken = spoken
         self._logins = logins
@@ -114,10 +115,10 @@ class ServerConnection:
         return self._principal is None and not self._is_new
 
     def receive(self, data: bytes) -> Iterator[bytes | QueuedRequest]:
-        """In order: bytes to send, and requests whose answers are sent in their place.
+        """Yields, in order, bytes to send and requests to answer.
 
-        A frame is read when the step before is done, so answers do not pile up; it is freed after
-        its step.
+        The next frame is read only when the caller has handled the last result, so answers do not
+        pile up. Each frame is then freed.
         """
         if self._is_new:
             self._is_new = False
@@ -183,7 +184,7 @@ class ServerConnection:
             raise UnsupportedVersion(head.api_key, head.version)
 
     def _versions(self, frame: bytes, head: RequestHeader) -> bytes:
-        """ApiVersions of an unsupported version is answered, too (KIP-511)."""
+        """The answer to ApiVersions, also in an unsupported version (KIP-511)."""
         try:
             self._check_version(head)
         except UnsupportedVersion:
@@ -201,7 +202,8 @@ class ServerConnection:
         return framed(payload)
 
     def _versions_amid_login(self, head: RequestHeader) -> bytes:
-        """As in Kafka, the login has failed: after SaslHandshake only SaslAuthenticate may come."""
+        """Refuses ApiVersions amid the login, as Kafka does: after SaslHandshake only
+        SaslAuthenticate may come."""
         self.is_over = True
         self.failed_login = LoginRefused(
             self._mechanism, "ApiVersions was requested amid the login"
@@ -210,7 +212,7 @@ class ServerConnection:
         return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))
 
     def _why_not_sent(self, body: Body) -> ErrorCode:
-        """Which cluster and node the client means is checked as in Kafka 4.4: on brokers'
+        """Checks the cluster and the node that the client names, as Kafka 4.4 does: on brokers'
         listeners, after the login (KIP-1242)."""
         names = [
             getattr(body, f"client_software_{each}", _NO_SOFTWARE_NAME)
@@ -278,7 +280,8 @@ class ServerConnection:
         return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
 
     def _bare_token(self, token: bytes) -> bytes:
-        """After SaslHandshake version 0 tokens have no headers, and a refusal is silence."""
+        """A token after SaslHandshake version 0: it has no header, and a refusal is not
+        answered."""
         try:
             return framed(self._take(token))
         except (LoginRefused, NotReadyForLogins):

@@ -1,6 +1,6 @@
 """Connection quotas: a node never accepts more clients than it has file descriptors for.
 
-A log without a descriptor for its next segment is fenced, so some are reserved for the node
+A log that cannot open its next segment is fenced, so some descriptors are reserved for the node
 itself. For one event loop. This module must not know which client has which connection.
 """
 
@@ -15,7 +15,8 @@ from typing import Final
 _log = logging.getLogger(__name__)
 
 _FILES_OF_THE_NODE: Final = 128
-"""Reserved for segments, snapshots, and connections to controllers, a topic's cluster and metrics.
+"""File descriptors reserved for segments, snapshots, and connections to controllers, a topic's
+cluster and metrics.
 """
 
 
@@ -33,7 +34,8 @@ class ConnectionQuotas:
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
-        """Take a place; False if there is none left, which is logged once, not for each client."""
+        """Count one more client. False if the quotas allow none; that is logged once, not for each
+        client."""
         why = None
         if self._taken >= self._most:
             why = f"{self._most} together, by max.connections and the limit of open files"
@@ -58,7 +60,7 @@ class ConnectionQuotas:
         if not self._of[host]:
             del self._of[host]
         if self._refused:
-            _log.warning("there is room for clients again; closed meanwhile: %d", self._refused)
+            _log.warning("new clients are accepted again; refused so far: %d", self._refused)
             self._refused = 0
 
 

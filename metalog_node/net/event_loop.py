@@ -25,8 +25,8 @@ class LimitedSelector(selectors.DefaultSelector):
         self._left: deque[_Ready] = deque()
 
     def select(self, timeout: float | None = None) -> list[_Ready]:
-        """At most ``MOST_SOCKETS``, without those whose registration has changed: the system
-        reports them again if they are still ready."""
+        """At most ``MOST_SOCKETS`` ready sockets. Sockets whose registration has changed are left
+        out: the system reports them again if they are still ready."""
         found: list[_Ready] = []
         if not self._left:
             self._left.extend(super().select(timeout))
@@ -39,5 +39,5 @@ class LimitedSelector(selectors.DefaultSelector):
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """For a node: pass it as ``loop_factory`` to ``asyncio.Runner``."""
+    """A node's event loop: pass this function as ``loop_factory`` to ``asyncio.Runner``."""
     return asyncio.SelectorEventLoop(LimitedSelector())

@@ -17,9 +17,10 @@ from typing import Any, Final, TypeVar
 R = TypeVar("R")
 
 BUDGET_S: Final = 0.005
-"""After so much time no further unit begins in the round."""
+"""The time in a round after which no further unit begins."""
 MOST_UNITS: Final = 64
-"""The most units in a round: each wakes its client's task, which costs time in the next round."""
+"""The most units in a round. Each unit wakes its client's task, which costs time in the next
+round."""
 
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
@@ -82,4 +83,4 @@ class LoopBudget:
 
 
 def _nothing() -> None:
-    """Counts as a unit whose time is not known."""
+    """A unit without work of its own."""

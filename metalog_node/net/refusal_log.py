@@ -1,7 +1,7 @@
 """Logs why connections end, within a bound: strangers must not fill the log.
 
-In each period it writes the first lines: some for each address, and some for all together. It
-counts the others, and writes one line at the period's end with their number and their most
+In each period it writes the first lines, up to one limit for each address and another for all
+together. It counts the others. At the period's end, one line states their number and their most
 frequent address. For one event loop. This module must not know why connections end.
 """
 
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 PERIOD_S: Final = 10.0
 MOST_LINES: Final = 100
-"""For all addresses, in one period."""
+"""The most lines for all addresses in one period."""
 MOST_LINES_OF_ADDRESS: Final = 10
 _MOST_ADDRESSES: Final = 1024
 """How many addresses are counted separately."""
@@ -47,7 +47,7 @@ class RefusalLog:
         if self._left_out:
             [(host, most)] = self._left_out.most_common(1)
             _log.warning(
-                "connections closed, beside those that have a line, in %d s: %d, %d of them of %s",
+                "connections closed without a line of their own, in %d s: %d, %d of them from %s",
                 PERIOD_S,
                 self._left_out.total(),
                 most,

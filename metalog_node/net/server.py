@@ -123,13 +123,15 @@ class OpenListener:
             self._clients[task] = client
             await client.serve()
         except TimeoutError:
-            self._note_refusal(host, InvalidRequest("TLS handshake failed: it took too long"))
+            self._note_refusal(host, InvalidRequest("TLS handshake failed: took too long"))
         except (OSError, InvalidRequest) as error:
             self._note_refusal(host, error)
         except asyncio.CancelledError:
-            _log.debug("a client is let go: the node is closing")
+            _log.debug("a client was disconnected: the node is closing")
         except Exception:
-            _log.exception("%s: %s: closed by a fault", self._context.listener.name, host)
+            _log.exception(
+                "%s: %s: closed after an unexpected error", self._context.listener.name, host
+            )
         finally:
             del self._clients[task]
             self._context.quotas.leave(self._context.listener.name, host)
@@ -158,7 +160,8 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Log why a connection was refused, unless it only tested whether the port is open."""
+        """Log why a connection was refused, unless the client only tested whether the port is
+        open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: gone", name, host)

@@ -19,7 +19,7 @@ _ASKED: Final = {
 
 
 class ServerTls:
-    """``context`` is for new clients; connected ones keep theirs."""
+    """A listener's TLS context. ``context`` is for new clients; connected clients keep theirs."""
 
     def __init__(self, listener: str, files: TlsFiles) -> None:
         self._listener = listener
@@ -27,8 +27,8 @@ class ServerTls:
         self.context = self._made()
 
     def reload(self) -> None:
-        """Load the files again. ``ConfigException`` names an invalid one, and nothing changes: a
-        context is replaced as a whole."""
+        """Load the files again. If one is invalid, ``ConfigException`` names it and the old context
+        stays."""
         self.context = self._made()
 
     def _made(self) -> ssl.SSLContext:

@@ -1,8 +1,8 @@
 """The server's side of TLS on a stream, with as little memory as possible.
 
-OpenSSL allocates a handshake message when its length is announced, up to 128 KiB, so the length is
-checked before OpenSSL gets it. asyncio's own TLS keeps a quarter of a MiB for every connection.
-This module must not know who a client is, nor when it is too slow.
+OpenSSL allocates up to 128 KiB as soon as a handshake message announces its length. So the length
+is checked before OpenSSL gets the message. asyncio's own TLS keeps a quarter of a MiB for every
+connection. This module must not know who a client is, nor when it is too slow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from metalog.wire.frames import Malformed
 
 HANDSHAKE_BYTES: Final = 16 << 10
-"""The longest message before both sides encrypt; a ClientHello has about 2 KiB."""
+"""The longest message before both sides encrypt. A ClientHello has about 2 KiB."""
 
 _PIECE: Final = 4 << 10
 _ANSWER_PIECE: Final = 64 << 10
@@ -30,8 +30,8 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 
 
 class Encrypted:
-    """Replaces the two plain streams after ``agree`` has returned. ``on_loop`` runs OpenSSL's
-    computations, which are short, within the event loop's budget."""
+    """A stream that replaces the two plain streams after ``agree`` has returned. ``on_loop`` runs
+    OpenSSL's computations, which are short, within the event loop's budget."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Encrypted:
         return self._tls if name == "ssl_object" else self._writer.get_extra_info(name)
 
     async def read(self, most: int) -> bytes:
-        """At most so many bytes; empty if the client has closed the connection."""
+        """At most ``most`` bytes; empty if the client has closed the connection."""
         while True:
             data: bytes | None = await self._on_loop(self._decrypted, most)
             if data is not None:

@@ -1,8 +1,8 @@
 """Long requests take turns on a few threads: one at a time for each owner.
 
 An owner with a thousand requests delays only itself. A request of another owner waits for the
-running ones, and for at most one of each other owner. For one event loop. This module must not know
-who an owner is, nor what is requested.
+running requests, and for at most one of each other owner. For one event loop. This module must not
+know who an owner is, nor what is requested.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Measures for how long the event loop has not run its callbacks: clients wait meanwhile.
+"""Measures how long the event loop has been blocked. Clients are not served during that time.
 
 The loop beats; other threads read the age of the last beat. This module must not know what blocks
-the loop, nor what follows from it.
+the loop, nor who uses the measurement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Heartbeat:
 
     @property
     def late_s(self) -> float:
-        """By how many seconds the next beat is late, or 0. Any thread may call it."""
+        """By how many seconds the next beat is late, or 0. Any thread may call this."""
         return max(0.0, time.monotonic() - self._last - BEAT_S) if self._task is not None else 0.0
 
     async def _beat(self) -> None:

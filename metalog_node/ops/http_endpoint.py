@@ -1,8 +1,8 @@
 """The HTTP listener for operators' tools: metrics and two probes.
 
-It answers GET only, one request per connection, and shows nothing secret. It has its own thread
-and event loop, so that it answers while the node is busy. Connections that send nothing cannot
-keep others out. This module must not know what is measured, nor what ready means.
+It answers GET only, one request per connection, and shows nothing secret. It has its own thread and
+event loop, so that it answers while the node is busy. Connections that send nothing cannot keep
+others out. This module must not know what is measured, nor when a node is ready.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _LONGEST_HEAD: Final = 8 << 10
 _HEAD_S: Final = 2.0
 """How long a client may take to send its request."""
 _TAKEN_S: Final = 10.0
-"""How long it may take to read the answer."""
+"""How long a client may take to read the answer."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
-"""asyncio accepts this many clients in one round. A request that arrives with its connection is
-read two rounds later, long before newer clients could displace it."""
+"""How many clients asyncio accepts in one round. A request that arrives with its connection is read
+two rounds later, before newer clients can displace the connection."""
 
 R = TypeVar("R")
 
@@ -46,7 +46,7 @@ def text_page(is_well: bool, text: str) -> Page:
 
 
 class HttpEndpoint:
-    """``pages`` has a function for each path, called on the listener's own thread. ``named`` is
+    """Serves ``pages``: a function for each path, called on the listener's own thread. ``named`` is
     the option or key that sets the address, for messages."""
 
     def __init__(
@@ -143,11 +143,11 @@ class HttpEndpoint:
                 writer.close()
                 await writer.wait_closed()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-            _log.debug("%s: a client is let go: %s", self._named, error)
+            _log.debug("%s: a client was disconnected: %s", self._named, error)
         except ConnectionError as error:
-            _log.debug("%s: a client is gone: %s", self._named, error)
+            _log.debug("%s: a client disconnected: %s", self._named, error)
         except Exception:
-            _log.exception("%s: closed by a fault", self._named)
+            _log.exception("%s: closed after an unexpected error", self._named)
 
     def _answer(self, head: bytes) -> Page:
         method, _, rest = head.partition(b" ")

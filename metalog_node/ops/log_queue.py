@@ -3,9 +3,10 @@
 A logging thread only puts the line into the queue; another thread writes it. When the queue is
 full, new lines are lost and counted, and a line in the log says how many are missing there.
 
-A line may name its ``source``, such as a client's address. One source may use at most as much room
-as is free: a source that floods the queue loses its own lines, and the others still have room.
-``close`` writes all queued lines. This module must not know what the lines say.
+A line may name its ``source``, such as a client's address. A source's lines may take at most half
+of the queue, less if other sources fill it. So a source that floods the queue loses its own lines,
+and the others still have room. ``close`` writes all queued lines. This module must not know what
+the lines say.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class LogQueue(logging.Handler):
         self._all = _QueueSize()
         self._of: dict[Hashable, _QueueSize] = {}
         self._gap = 0
-        """How many lines were lost since the last queued line."""
+        """How many lines were lost after the last queued line."""
         self._is_closed = False
         self._changed = Condition()
         self._thread = Thread(target=self._write_all, name="metalog-log", daemon=True)
@@ -134,5 +135,5 @@ def _source(line: logging.LogRecord) -> Hashable:
 
 
 def _of_gap(lost: int) -> logging.LogRecord:
-    text = "lines lost here, which came faster than they could be written: %d"
+    text = "lines lost here, because they came faster than they could be written: %d"
     return logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, (lost,), None)

@@ -35,10 +35,12 @@ _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 class Condition(NamedTuple):
     """A node's gauges at one moment.
 
-    ``acl_count`` is None without an authorizer, ``lag`` if the log's end is not known.
-    ``listeners`` maps a name to whether it is open and how many clients it has. ``loop_late_s`` is
-    the time since the event loop last ran, ``lost_lines`` a count for each log. ``last_contact_s``
-    is when the log's peer last answered, in seconds since 1970; None for a local log.
+    - ``acl_count`` is None without an authorizer, ``lag`` is None if the log's end is not known.
+    - ``listeners`` maps a listener's name to whether it is open and how many clients it has.
+    - ``loop_late_s`` is the time since the event loop last ran.
+    - ``lost_lines`` is a count for each log.
+    - ``last_contact_s`` is when the log's peer last answered, in seconds since 1970; None for a
+      local log.
     """
 
     is_ready: bool
@@ -89,7 +91,8 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def count_answer(self, api: str, answered: Any) -> None:
-        """``answered`` is a response's body, or the bytes of another node's response."""
+        """Count an answer. ``answered`` is a response's body, or the bytes of another node's
+        response."""
         self._requests.labels(api, outcome_of(answered)).inc()
 
     def count_denial(self, rule: str) -> None:
@@ -113,7 +116,7 @@ class _Now(Collector):
         self._condition = condition
 
     def describe(self) -> list[Metric]:
-        """Empty, so that registration reads no gauge."""
+        """Returns no descriptions, so that registration reads no gauge."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -174,7 +177,8 @@ class _Now(Collector):
 
 
 def outcome_of(answered: Any) -> str:
-    """Kafka's name of the first error in a response's body: the whole's, else a part's."""
+    """Kafka's name of the first error in a response's body: the error of the whole, or else of a
+    part."""
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):

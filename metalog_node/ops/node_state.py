@@ -1,7 +1,7 @@
 """A node's pages for operators: metrics and probes.
 
-The thread of ``http_endpoint`` reads it at any time, whatever the node's own loop does. This
-module must not know HTTP, nor change what it reads.
+The thread of ``http_endpoint`` reads the pages at any time, even while the node's own loop is
+blocked. This module must not know HTTP, nor change what it reads.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A node's liveness and readiness probes.
 
-A node is ready once its log is replayed and all its listeners are open. A later fault leaves it
-ready with the last good image, and the probe says since when that image is old. It is not ready
-again only if ``stale.deny.after.ms`` has closed the readiness gate, or while its event loop serves
-nobody. It is alive until only a restart can help. This module must not know sockets or clocks.
+A node is ready once its log is replayed and all its listeners are open. After a later fault, the
+node stays ready with the last good image, and the probe says how old that image is. The node
+becomes unready only in two cases: ``stale.deny.after.ms`` has closed the readiness gate, or its
+event loop serves nobody. The node is alive until only a restart can help. This module must not know
+sockets or clocks.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Probed(NamedTuple):
     """A node's state, as the probes judge it.
 
     - ``shut``: the listeners that are not open yet.
-    - ``failing_s``: how long the replay has been failing, if it is.
+    - ``failing_s``: how long the replay has been failing, if it fails.
     - ``deny_after_ms``: ``stale.deny.after.ms``.
-    - ``fence``: why the log can no longer be written, if so.
+    - ``fence``: why the log can no longer be written; None if it can.
     - ``late_s``: for how long the event loop has served no client.
     """
 

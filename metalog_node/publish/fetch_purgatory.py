@@ -1,4 +1,4 @@
-"""The fetch purgatory: observers of this controller's log wait in it for new records.
+"""The fetch purgatory: observers of this controller's log wait here for new records.
 
 A waiting observer costs no thread and no buffer. The replica's publishing wakes it, so an
 acknowledged change is sent at once. This module must not know requests.

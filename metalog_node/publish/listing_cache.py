@@ -1,8 +1,8 @@
-"""A cache of long ACL listings: a thread encodes each once, and it is kept until an ACL changes.
+"""A cache of long ACL listings: a thread encodes each listing once; an ACL change drops it.
 
-The encoder of the latest listing is kept across changes, to reuse the unchanged parts. It is only
-one, because an encoder holds the ACLs that it last encoded. This module must not know how a listing
-is encoded.
+The encoder of the latest listing survives a change, to reuse the unchanged parts. Only one encoder
+is kept, because an encoder holds the ACLs that it last encoded. This module must not know how a
+listing is encoded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Pieces = Sequence[bytes]
 
 
 class Listings:
-    """A publisher after the authorizer: it drops the cache once the authorizer has the new ACLs."""
+    """The cache of listings, as a publisher after the authorizer: it is dropped once the authorizer
+    has the new ACLs."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")

@@ -1,4 +1,4 @@
-"""A node's publishers beside its authorizer: credentials, and a relief for garbage collection.
+"""A node's publishers beside its authorizer: credentials, and shorter garbage collections.
 
 They run on the replica's thread; any thread may read them. This module must not know listeners or
 requests.
@@ -16,9 +16,10 @@ from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.auth.dummy_credentials import DummyCredentials
 
 LOOKED_AFTER: Final = 1_000
-"""How many changed ACLs trigger a collection, and a count of what it leaves."""
+"""How many changed ACLs trigger a collection and a count of the objects that it leaves."""
 FROZEN_FROM: Final = 10_000
-"""So many objects are frozen: a full collection walks them in a few milliseconds."""
+"""From this many objects on they are frozen. A full collection walks fewer in a few
+milliseconds."""
 
 
 class CredentialsPublisher:
@@ -32,10 +33,11 @@ class CredentialsPublisher:
         nobody = MetadataImage().scram
         self._newest = nobody, DummyCredentials(nobody.mechanisms, secret)
         self.is_loaded = False
-        """Whether the log was replayed; until then the users are unknown."""
+        """Whether the log has been replayed; before that the users are unknown."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """On the replica's thread, since a new set of dummy credentials reads every credential."""
+        """Take the newest credentials, on the replica's thread: a new set of dummy credentials
+        reads every credential."""
         if image.scram is not self._newest[0]:
             self._newest = image.scram, DummyCredentials(image.scram.mechanisms, self._secret)
 
@@ -56,9 +58,9 @@ class OutOfTheCollector:
     """Calls ``gc.freeze`` for ACLs that came after the load: no full collection visits them then.
 
     A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
-    ``metalog.gc_pause``). Frozen garbage is never freed, so garbage is collected before. Objects
-    that refer to each other, as those of an open connection do, could never be freed either. So
-    ``freeze`` is called only when there are many new objects, not for ACLs that come and go.
+    ``metalog.gc_pause``). Frozen garbage is never freed, so garbage is collected first. Frozen
+    reference cycles, such as those of an open connection, are never freed either. So ``freeze`` is
+    called only when there are many new objects, not for each ACL that comes and goes.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Serves a controller's log to observers (KIP-595, KIP-630): bytes as they are in its folder.
+"""Serves a controller's log to observers (KIP-595, KIP-630), byte for byte as in the folder.
 
-The answer is the batches after an offset; a diverging epoch, if the observer's log is another one;
-or the id of a snapshot with the older records. Only durable records are sent, which are the
-committed ones in a quorum of one. Blocking. This module must not know requests, nor wait for
+The answer is one of three: the batches after an offset; a diverging epoch, if the observer has a
+different log; or the id of a snapshot with the older records. Only durable records are sent: in a
+quorum of one these are committed. Blocking. This module must not know requests, nor wait for
 anything.
 """
 
@@ -41,7 +41,7 @@ class SnapshotChunk(NamedTuple):
 
 
 class ServedLog:
-    """Use it from one thread only."""
+    """Reads a controller's folder for its observers. Use it from one thread only."""
 
     def __init__(self, log: WritableDirectoryLog, files: Files = LOCAL_FILES) -> None:
         self.directory_id = _directory_id(log.folder)
@@ -50,7 +50,7 @@ class ServedLog:
         self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     def bounds(self) -> LogBounds | None:
-        """None while this node does not write the log."""
+        """The first and the end offset of the log; None while this node does not write the log."""
         if not self._log.is_claimed:
             return None
         bounds = self._log.bounds()
@@ -59,7 +59,7 @@ class ServedLog:
     def after(self, bounds: LogBounds, offset: int, last_epoch: int, most_bytes: int) -> Served:
         """The answer to an observer at ``offset``, whose last record has ``last_epoch``.
 
-        At least one batch if there is any, and otherwise at most ``most_bytes``.
+        It has at most ``most_bytes``, but at least one batch if there is any.
         """
         folder = read_folder(self._log.path, self._files)
         served = Served(bounds.start, bounds.end)
@@ -73,7 +73,7 @@ class ServedLog:
         return served._replace(records=self._records(folder, offset, bounds.end, most_bytes))
 
     def piece(self, snapshot: SnapshotId, position: int, most_bytes: int) -> SnapshotChunk | None:
-        """None if the snapshot does not exist (any more)."""
+        """A part of a snapshot's file; None if the snapshot does not exist."""
         folder = read_folder(self._log.path, self._files)
         if snapshot not in folder.snapshots:
             return None
@@ -102,7 +102,7 @@ class ServedLog:
         return b"".join(found)
 
     def _keep_place(self, offset: int, segment: int, byte: int) -> None:
-        """Remember where ``offset`` begins, since an observer's next fetch continues there."""
+        """Remember the file position of ``offset``, where an observer's next fetch continues."""
         self._places[offset] = segment, byte
         if len(self._places) > _PLACES_KEPT:
             self._places.popitem(last=False)

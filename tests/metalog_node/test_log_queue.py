@@ -70,7 +70,7 @@ def test_what_is_lost_is_counted_and_said_once_at_its_place(most_lines: int, let
         sink.goes_on.set()
         assert eventually(lambda: len(sink.written) == 12)
         log(queue, "later")
-    said = "lines lost here, which came faster than they could be written: 7"
+    said = "lines lost here, because they came faster than they could be written: 7"
     assert sink.written == ["0", *(f"{each:0{letters}}" for each in range(10)), said, "later"]
     assert queue.lost == 7
 
@@ -99,7 +99,7 @@ def test_a_source_may_have_its_share_again_once_it_is_written() -> None:
         sink.goes_on.set()
         assert eventually(lambda: len(sink.written) == 4)
         log(queue, "a3", source="a")
-    said = "lines lost here, which came faster than they could be written: 1"
+    said = "lines lost here, because they came faster than they could be written: 1"
     assert sink.written == ["0", "a0", "a1", said, "a3"]
 
 
@@ -110,7 +110,7 @@ def test_what_is_lost_last_is_said_too() -> None:
     assert sink.written == [
         "0",
         "kept",
-        "lines lost here, which came faster than they could be written: 1",
+        "lines lost here, because they came faster than they could be written: 1",
     ]
 
 
