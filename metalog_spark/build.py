@@ -1,10 +1,10 @@
 """Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
 
-New input is added to the folder's rows. A file that is given again replaces its earlier rows; rows
-of other files stay. ``known_files`` decides which file is which. A build decides new requests, and
-decides earlier requests again from the time at which the log or the configuration differs from the
-earlier one. A build commits atomically, at its end. This module must not know where Spark runs,
-nor how anything is shown.
+New input is added to the folder's rows. A file that was read before replaces its earlier rows; rows
+of other files stay. ``known_files`` recognizes files. A build decides new requests. It also decides
+earlier requests again, from the time at which the log or the configuration differs from the earlier
+one. A build commits atomically, at its end. This module must not know where Spark runs, nor how
+anything is shown.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class BuildInputs(NamedTuple):
 
 
 def check(given: BuildInputs) -> None:
-    """Refuse input that cannot be built, as far as this shows without Spark."""
+    """Refuse input that cannot be built, with the checks that need no Spark."""
     check_log(given.log, skip_damaged=given.skip_damaged)
 
 
@@ -100,7 +100,7 @@ def build(
     warn: Callable[[str], None] = lambda line: None,
 ) -> FilesRead:
     """Fill every table from input that passed ``check``. ``at`` is called with each step's name,
-    ``warn`` with oddities of the log."""
+    ``warn`` with warnings about the log."""
     check_is_built(tables.path, tables.contents)
     given = given._replace(
         requests=list(dict.fromkeys(map(placed, given.requests))),
@@ -209,9 +209,9 @@ def _take(
 
 
 class _Taken(NamedTuple):
-    """What was taken in: ``files_read`` are facts about the files, ``same`` has the paths of those
-    that are left out, ``touched`` the changed days. Of the ``fresh`` days among them, all rows are
-    as staged."""
+    """The input that was taken in. ``files_read`` are facts about the files. ``same`` has the paths
+    of files that are left out. ``touched`` are the changed days; on the ``fresh`` days among them,
+    all rows are new."""
 
     files_read: FilesRead
     same: Collection[str]
@@ -221,7 +221,7 @@ class _Taken(NamedTuple):
 
 class _Lines(NamedTuple):
     """The staged lines: ``rows`` of ``requests.READ`` under their files' names in the tables, the
-    forms ``shown`` so far, whether a request ``lacks_rule``, and the ``broken`` lines."""
+    line forms ``shown`` so far, whether a request ``lacks_rule``, and the ``broken`` lines."""
 
     rows: DataFrame
     shown: Shown
@@ -246,7 +246,8 @@ class _Lines(NamedTuple):
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
-        """The days with lines that only other lines show to be incomplete."""
+        """The days with lines that look complete by themselves; only other lines show that they are
+        not."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)
@@ -281,7 +282,8 @@ def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
-    """``read`` without files that are left out, and with renamed files under their new names."""
+    """The rows of ``read`` without files that are left out, and with renamed files under their new
+    names."""
     from pyspark.sql import functions as f
 
     names = found.names()
@@ -296,10 +298,10 @@ def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
 def _cover(
     tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
 ) -> None:
-    """COVERAGE for the days ``touched``.
+    """Fill COVERAGE for the days ``touched``.
 
-    ``hours`` are counts for the ``fresh`` days; other days are counted again. So are days that
-    were counted by a version that did not look for controllers.
+    ``hours`` are counts for the ``fresh`` days; other days are counted again. Days of an older
+    version, which did not look for controllers, are also counted again.
     """
     before = tables.read(COVERAGE)
     touched |= _days(before.where("controller IS NULL"))

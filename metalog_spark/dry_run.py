@@ -1,8 +1,8 @@
 """Previews a build from each file's beginning and end, without Spark.
 
-It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of a file. So numbers of lines
-are estimates, and times are those of the first and last audit lines found there. This module must
-not know Spark, nor how anything is shown.
+It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of a file. So line counts are
+estimates, and the times are those of the first and last audit lines in these bytes. This module
+must not know Spark, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -84,8 +84,7 @@ def dry_run(
     zone: Zone,
     broker_from: re.Pattern[str] | None,
 ) -> DryRun:
-    """What a build of the audit files that ``audit`` names, and of the log, would do to
-    ``out``."""
+    """The effect that a build of the audit files ``audit`` and of the log would have on ``out``."""
     from metalog_spark.history.splits import LogHole
 
     paths = dict.fromkeys(path for each in audit for path in files_named(each))
@@ -142,8 +141,8 @@ def _end(file: BinaryIO, size: int) -> bytes:
 
 
 def _unpacked(file: BinaryIO) -> tuple[bytes, int]:
-    """The decompressed content of the first bytes, and the number of compressed bytes read; with
-    damage, the content before it."""
+    """The decompressed content of the first bytes, and the number of compressed bytes read. In a
+    damaged file, only the content before the damage."""
     packed = file.read(_SAMPLE)
     found, left = b"", packed
     while left and len(found) < _SAMPLE:

@@ -1,1 +1,1 @@
-"""The coverage of brokers' logs, and the number of equal requests."""
+"""Counts the coverage of brokers' logs, and equal requests."""

@@ -1,9 +1,9 @@
 """Audit coverage: which kinds of answers each broker logged in each hour.
 
-Kafka logs allowed requests at DEBUG only. An hour without an allowed line was idle or not logged,
-and nothing distinguishes the two (docs/reference/audit-coverage.md). An ``ambiguous`` line may be
-forged: it is counted, but proves nothing. The lines also show which logs are a controller's
-(docs/reference/controller-operations.md). This module must not know findings.
+Kafka logs allowed requests at DEBUG only. In an hour without an allowed line, the broker was idle
+or did not log; the log does not show which (docs/reference/audit-coverage.md). An ``ambiguous``
+line may be forged: it is counted, but proves nothing. The lines also show which logs are a
+controller's (docs/reference/controller-operations.md). This module must not know findings.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ _UNTIL_NEXT: Final = (
 
 
 def counted(requests: DataFrame) -> DataFrame:
-    """``broker, hour, allowed, denied`` of rows of REQUESTS, and whether an allowed one
-    ``is_sure``, and whether such a one is a ``controller``'s. Hours without requests have no row.
+    """Counts rows of REQUESTS: ``broker, hour, allowed, denied``. ``is_sure``: an allowed request
+    is unambiguous. ``controller``: such a request is a controller's. Hours without requests have no
+    row.
     """
     from pyspark.sql import functions as f
 
@@ -86,12 +87,14 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
-    """Counts over the hours ``inside``: those with sure ``allowed`` lines, with ``any`` line, and
-    with a sure allowed line of a ``controller``; and the number of ``ambiguous`` lines. An hour
+    """Counts of the hours ``inside``: hours with sure ``allowed`` lines, with ``any`` line, and
+    with a sure allowed line of a ``controller``; also the number of ``ambiguous`` lines. An hour
     with several brokers counts once.
 
-    Hours that are ``repeated``, as clocks were set back, are neither expected nor counted where
-    they have no sure allowed line; ``unled`` are those that have none of a controller."""
+    An hour is ``repeated`` if clocks were set back. A repeated hour without a sure allowed line is
+    neither expected nor counted. ``unled`` counts repeated hours without such a line of a
+    controller.
+    """
     from pyspark.sql import functions as f
 
     state, hour = f.col("state"), f.unix_micros("hour")

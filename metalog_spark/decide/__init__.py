@@ -1,1 +1,2 @@
-"""Decides requests as of their time: the job, the worker, and the invalidation of old decisions."""
+"""Decides requests as of their own time: the job, the worker, and the invalidation of old
+decisions."""

@@ -1,7 +1,7 @@
 """The job that decides every request again, as of its own time, with the authorizer's code.
 
-A narrow job without a shuffle: a request's question goes to a Python worker in Arrow columns and
-comes back as a decision; the other columns stay in the JVM. This module must not know where
+The job is narrow, without a shuffle. A request's question goes to a Python worker in Arrow columns
+and comes back as a decision; the other columns stay in the JVM. This module must not know where
 requests and the state come from.
 """
 
@@ -45,8 +45,9 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     """The rows of DECISIONS for rows with the columns of REQUESTS.
 
     ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
-    history is decided by the last known ACLs. There is no decision before the history, for a
-    request with a missing or unknown part, nor for a pattern that is not LITERAL.
+    history is decided by the last known ACLs. Some requests get no decision: requests before the
+    history, requests with a missing or unknown part, and requests with a pattern that is not
+    LITERAL.
     """
     periods = configuration.periods
 
@@ -57,9 +58,9 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
-    """The rows of DECISIONS by ``decide``, which runs in a worker: ``QuestionColumns`` in, a
-    ``StructArray`` of ``decide_worker.DECIDED`` out. Spark reads its type hints, which name
-    ``pa.Array``."""
+    """The rows of DECISIONS by ``decide``, which runs in a worker. It takes ``QuestionColumns`` and
+    returns a ``StructArray`` of ``decide_worker.DECIDED``. Its type hints must name ``pa.Array``,
+    because Spark reads them."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 
@@ -77,7 +78,7 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
 
 
 def _word(place: str, words: Iterable[str]) -> Column:
-    """The word at a place; null if there is none."""
+    """The word with an index; null if there is none."""
     from pyspark.sql.functions import expr
 
     cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))

@@ -1,9 +1,9 @@
 """Decides requests in the worker that has read them from audit lines.
 
-A line goes to Python once, as text, and comes back as a row of DECISIONS. One write takes all
-results, so everything else is a side row: a row of DECISIONS without a day, whose ``request_name``
-says what it is. A split has one side row with its sums, and one for each set of equal requests.
-This module must not know how a line is read, nor Spark.
+A line goes to Python once, as text, and comes back as a row of DECISIONS. One write stores all
+results, so all other results are side rows: rows of DECISIONS without a day, whose ``request_name``
+is their kind. A split has one side row with its sums, and one for each set of equal requests. This
+module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ ROWS: Final = pa.schema(
 )
 """The columns of DECISIONS."""
 TEXT, REASON, KIND = "resource_name", "rule", "request_name"
-"""A side row's columns for the rejected line and its reason, or a split's sums in JSON; and its
-kind."""
+"""The columns of a side row: the rejected line (or a split's sums in JSON), the reason, and the
+row's kind."""
 ZONE: Final = "rule"
 """The column of a possible request's zone."""
 COUNT, LAST_US = "line", "rule"
-"""The columns of a row that stands for several: their number, and the time of the last."""
+"""The columns of a row that stands for several requests: their number, and the last one's time."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
 _NAMES: Final = ("principal", "host", "resource_name")
 _WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class SideKind(StrEnum):
-    """The kind of a row without a day."""
+    """The kind of a side row."""
 
     REJECTED = "rejected"
     POSSIBLE = "possible"

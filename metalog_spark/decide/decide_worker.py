@@ -1,9 +1,9 @@
 """Decides Arrow columns of requests, each as of its own time, in a worker process.
 
-A question comes as one column, and is split here. Its parts are coded, so each text is examined
-once a batch, and each question decided once. The decision timeline of a question is kept beyond
-the batch: a request's time only selects from it. This module must not know Spark, nor where the
-columns come from.
+A question comes as one column, and is split here. Its parts become numbers, so each text is
+examined once a batch, and each question is decided once. The decision timeline of a question is
+cached for later batches. A request's time only selects from the timeline. This module must not know
+Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ ANSWERS: Final = (
     (DENIED.name, MATCHING_ACL),
     (ALLOWED.name, MATCHING_ACL),
 )
-"""Results, with their rules."""
+"""The possible results, each with its rule."""
 NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
-"""How many names, and how many different questions, are kept."""
+"""How many names, and how many different questions, are cached."""
 MOST_QUESTIONS: Final = np.iinfo(np.int64).max
 _TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _BY_NUMBER: Final = tuple(Operation)
@@ -70,7 +70,7 @@ _WORDS: Final = {
 }
 _PARTS: Final = 4
 _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
-"""Parts without a word that Kafka knows."""
+"""The number of words that Kafka does not know."""
 _NONE: Final = -1
 """The number of an unknown word."""
 _NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES
@@ -81,10 +81,10 @@ K = TypeVar("K", bound=Hashable)
 
 
 class QuestionColumns(NamedTuple):
-    """Columns of one length.
+    """Questions and their times, as columns of one length.
 
-    A question is a principal, a host, a resource's name and words, joined by ``BETWEEN_PARTS``;
-    null if no authorizer answers it. Words are an operation and a resource type, joined by
+    A question is a principal, a host, a resource's name and words, joined by ``BETWEEN_PARTS``. It
+    is null if no authorizer answers it. Words are an operation and a resource type, joined by
     ``BETWEEN_WORDS``. A time is microseconds since 1970.
     """
 
@@ -94,9 +94,10 @@ class QuestionColumns(NamedTuple):
 
 @lru_cache(maxsize=2)
 def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
-    """The worker of a state and configuration, made once in this process.
+    """The worker for a state and configuration, made once in this process.
 
-    PySpark's workers collect garbage after each task; this object has no cycles, so it is frozen.
+    PySpark's workers collect garbage after each task. The worker has no reference cycles, so it is
+    frozen for the garbage collector.
     """
     with gc_paused():
         return DecideWorker(unpacked(state), periods)
@@ -123,21 +124,20 @@ class DecideWorker:
         self._ids = pa.array(ids, pa.string())
         self._turns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
-        """By the number of a reach: whether an ACL for ``User:*`` may match there."""
+        """By the number of a set of ACLs: whether an ACL for ``User:*`` is in it."""
         self._named: set[int] = set()
-        """The principals that ACLs may match elsewhere: number of a reach and principal as one
-        number."""
+        """The principals that ACLs name in the other sets: set and principal as one number."""
         self._asked_lately = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
     def decide(self, asked: QuestionColumns) -> pa.StructArray:
-        """A row for each question, in the columns ``DECIDED``; null without a history, or if no
-        authorizer answers it."""
+        """A row for each question, in the columns ``DECIDED``. A row is null without a history, or
+        if no authorizer answers the question."""
         return self.decide_parts(_parts(asked.questions), asked.times)
 
     def decide_parts(self, parts: Iterable[pa.BinaryArray], asked: pa.Array) -> pa.StructArray:
-        """The same for each part of questions as a column, which has no nulls."""
+        """The same as ``decide``, with the parts of the questions as columns without nulls."""
         principals, hosts, names, words = map(_Coded.of, parts)
         times = pc.fill_null(asked.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
@@ -216,7 +216,7 @@ class DecideWorker:
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
-        """One question for all questions that no ACL can match."""
+        """The questions, with one number for all questions that no ACL can match."""
         of_principals, of_hosts = self._sessions
         askers = questions // (of_hosts * len(_BY_NUMBER))
         name_groups = askers // of_principals
@@ -236,7 +236,8 @@ class DecideWorker:
         return self._turns.number(timeline)
 
     def _name_groups(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
-        """The ACLs that reach each resource; equal sets are examined once."""
+        """The set of ACLs that match each resource's name, as a number. Equal sets have one
+        number."""
         resources = names * len(ResourceType) + types
         is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
         is_there[resources] = True
@@ -263,7 +264,7 @@ class DecideWorker:
         return name_group
 
     def _check_has_numbers(self, name_group: int) -> None:
-        """Raise if there are too many: a larger number would be another question's number."""
+        """Raise an error if there are too many questions to number each differently."""
         of_principals, of_hosts = self._sessions
         if (name_group + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
             raise InvalidRequest(
@@ -274,14 +275,14 @@ class DecideWorker:
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
-        """By configuration period and place of a principal: whether it is a super user."""
+        """By configuration period and index of a principal: whether it is a super user."""
         texts = principals.different.to_pylist()
         found = [[text in users for text in texts] for users in self._super_users]
         return np.array(found, np.bool_)
 
 
 class _Coded(NamedTuple):
-    """A column of texts, as ``places`` in its different ``texts``."""
+    """A column of texts: the distinct ``texts``, and each row's index among them (``places``)."""
 
     different: pa.BinaryArray
     places: Numbers
@@ -301,7 +302,7 @@ class _Coded(NamedTuple):
         return texts
 
     def numbers(self, known: Mapping[bytes, int], others: int) -> Numbers:
-        """The number of each row's text; ``others`` if ``known`` lacks it."""
+        """The number of each row's text; ``others`` for a text that is not in ``known``."""
         numbers = [known.get(text, others) for text in self.different.to_pylist()]
         return np.array(numbers, np.int64)[self.places]
 
@@ -331,7 +332,7 @@ class _Moments:
 
 
 def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
-    """A column for each part. It examines only the bytes between parts."""
+    """A column for each part of the questions. Only the separators are examined."""
     whole = pc.fill_null(questions, _NO_QUESTION)
     _, edges, data = whole.buffers()
     edges = np.frombuffer(edges, np.int32)[whole.offset :][: len(whole) + 1]
@@ -360,7 +361,8 @@ def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
 
 
 def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int]) -> list[int]:
-    """The number of each of ``asked``; those not ``known`` are computed and kept."""
+    """The number of each of ``asked``. Numbers that are not in ``known`` are computed and added to
+    it."""
     if len(known) > REMEMBERED:
         known.clear()
     found = list(map(known.get, asked))

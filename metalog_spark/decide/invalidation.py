@@ -1,8 +1,8 @@
 """The earliest time from which two states (ACLs and configuration) may decide differently.
 
-Each build reads the whole log, but decides again only requests after the first difference: in an
-ACL, a gap of the history, or the configuration. A longer log differs from its old end on. This
-module must not know how the tables are filled.
+Each build reads the whole log, but decides again only requests after the first difference in an
+ACL, a gap of the history, or the configuration. A log that has grown differs from its old end on.
+This module must not know how the tables are filled.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ Row = tuple[Any, ...]
 
 
 class DecidingRows(NamedTuple):
-    """The end of each row of ACL_CHANGELOG, by the columns that do not change when a lifetime
-    ends; and the last start time of equal rows of HISTORY and CONFIGURATION."""
+    """The parts of the tables that decide. For ACL_CHANGELOG: each row's end, by the columns that
+    do not change when a lifetime ends. For HISTORY and CONFIGURATION: the last start time of equal
+    rows."""
 
     lifetimes: dict[Row, Row]
     ranges: frozenset[Row]
@@ -81,5 +82,5 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
 
 
 def _time(end: Row) -> float:
-    """The end of a lifetime; never, if it has not ended."""
+    """The end of a lifetime; a time after all others if it has not ended."""
     return float("inf") if end[-1] is None else end[-1]

@@ -25,14 +25,17 @@ SUMS: Final = (
     " not_audit BIGINT, broken BIGINT, why STRING, fault STRING, hours ARRAY<ARRAY<BIGINT>>,"
     " request_us BIGINT, rule_us BIGINT, back_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN"
 )
-"""Of a split: its start, the counters of ``ReadSplit``, line counts by kind and reason, the hours
-since 1970 with the first five fields of ``_Run``, the first times of a sure line that names a
-request and of one with a rule, the time from which a clock was set back (by ten minutes
-to two hours), whether a request has no rule, and whether a line ends a record that
-it does not begin."""
+"""The sums of a split, in the order of the columns:
+
+- its start, the counters of ``ReadSplit``, and line counts by kind and reason;
+- the hours since 1970, each with the first five fields of ``_Run``;
+- the first time of a sure line with a request name, and of one with a rule;
+- the time from which a clock was set back (by ten minutes to two hours);
+- whether a request has no rule, and whether a line is only the end of a record.
+"""
 HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6
-"""Threads that log at once are out of order by less."""
+"""A shorter step back is no clock change: threads that log at once may be out of order by less."""
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
 ALIKE: Final = (
@@ -40,13 +43,13 @@ ALIKE: Final = (
     "result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day",
 )  # fmt: skip
 _FEWER, _FEW = 3, 1_024
-"""Equal rows are added up if that leaves one row of so many, or at most so few."""
+"""Equal rows are added up if at most one in ``_FEWER`` rows is left, or at most ``_FEW`` rows."""
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 
 class Alike(NamedTuple):
-    """Sets of equal rows: the index of the first, the number of rows, and their first and last
+    """Sets of equal rows: the index of the first row, the number of rows, and their first and last
     time."""
 
     firsts: pa.Array
@@ -129,8 +132,8 @@ class SplitSums:
 
 
 class _Run(NamedTuple):
-    """A run's counts of ``allowed``, ``denied`` and ``ambiguous`` requests, of allowed and sure
-    ones, and of a controller's among those; then as in ``SUMS``."""
+    """The sums of a run: its ``allowed``, ``denied`` and ``ambiguous`` requests, its allowed and
+    sure requests, and a controller's among the latter. The other fields are as in ``SUMS``."""
 
     allowed: int
     denied: int
@@ -157,8 +160,8 @@ def _runs(batch: pa.RecordBatch, us: Numbers, begins: Numbers) -> Iterator[_Run]
 
 
 def _is_set_back(batch: pa.RecordBatch, us: Numbers) -> Truths:
-    """Whether a row's successor is so much before it as after clocks were set back; what may be
-    forged shows nothing."""
+    """Whether the next row's time is so much earlier that a clock was set back. Rows that may be
+    forged do not count."""
     is_sure = ~batch["ambiguous"].to_numpy(zero_copy_only=False)
     back = us[:-1] - us[1:]
     is_so: Truths = is_sure[:-1] & is_sure[1:] & (back >= _LEAST_BACK_US) & (back <= 2 * HOUR_US)

@@ -1,7 +1,7 @@
 """Requests newer than the metadata log: the ACLs in force are unknown.
 
-They are decided by the log's last ACLs, which is right only if nothing changed since. This module
-must not know findings.
+They are decided by the log's last ACLs, which is right only if no ACL changed after that. This
+module must not know findings.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def known_until_ms(tables: Tables) -> int | None:
 
 
 def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
-    """Those from ``start_us`` on, before ``end_us``; None if there are none."""
+    """The requests past the log's end from ``start_us`` up to ``end_us`` (exclusive); None if there
+    are none."""
     from pyspark.sql import functions as f
 
     known_ms = known_until_ms(tables)

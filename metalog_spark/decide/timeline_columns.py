@@ -16,7 +16,7 @@ from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
 BEFORE_LIFETIMES: Final = 2
-"""Offset of an ACL lifetime's number in columns: UNMATCHED and NO_PATTERN come first."""
+"""The offset of ACL lifetimes' numbers in columns, after UNMATCHED and NO_PATTERN."""
 SLOT_BITS: Final = 20
 """The cache has ``2 ** SLOT_BITS`` slots, one question each."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -24,8 +24,9 @@ _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NumberSlots:
-    """A cache of numbers, a column at a time. Each number has one slot, and replaces the number in
-    it. So the cache never grows, and no lookup searches."""
+    """A cache of numbers with a fixed size. A number can be in only one slot, and replaces the
+    number there. So the cache never grows, and a lookup is one array access. Lookups take a whole
+    column."""
 
     def __init__(self) -> None:
         self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
@@ -46,7 +47,7 @@ class NumberSlots:
 
 
 class TimelineColumns:
-    """Different decision timelines, each once, in columns."""
+    """Distinct decision timelines, in columns."""
 
     def __init__(self, versions: int) -> None:
         self._versions = versions
@@ -67,7 +68,7 @@ class TimelineColumns:
         return number
 
     def at(self, timelines: Numbers, versions: Numbers) -> Numbers:
-        """The result of each of ``timelines``, given by number, at a version."""
+        """The result of each of ``timelines`` (numbers) at a version."""
         firsts, counts, since, by = map(
             _column, (self._firsts, self._counts, self._since, self._by)
         )

@@ -1,8 +1,8 @@
 """The demo brokers' audit logs, with their planned errors.
 
 Planned errors: times at which a broker logs only denials, or nothing; a day with a slow clock; a
-line that a client forges by a topic name; a line that a full disk tears. This module must not know
-how an answer comes about.
+line that a client forges by a topic name; a line that a full disk cuts off. This module must not
+know how a request is decided.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ NOTHING: Final = "NOTHING"
 
 
 class LoggingGap(NamedTuple):
-    """``broker`` logs only ``state`` from one hour until before another; None is every broker."""
+    """``broker`` (None is every broker) logs only ``state`` from one hour up to another,
+    exclusive."""
 
     broker: int | None
     begin: int
@@ -36,7 +37,8 @@ HOLES: Final = (
     LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
     LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
 )
-"""DEBUG was not enabled yet; a disk was full; an upgrade restored the old logging."""
+"""The gaps. Their causes: DEBUG was not enabled yet, a disk was full, an upgrade restored the old
+logging."""
 
 SLOW_BROKER: Final = 2
 SLOW_BY: Final = 90 * SECOND
@@ -77,7 +79,7 @@ class Disagreement(NamedTuple):
 
 
 class LineTally:
-    """The number of lines of each kind, among them those that a pipeline should doubt."""
+    """The number of lines of each kind, also of the kinds that a pipeline should doubt."""
 
     def __init__(self) -> None:
         self.requests = self.unlogged = 0
@@ -125,7 +127,7 @@ def write_audit(
     asked: Sequence[Activity],
     hours: Iterable[tuple[int, list[Request]]],
 ) -> LineTally:
-    """Write the audit logs to ``folder``. ``hours`` are the start of each hour, in order, and its
+    """Write the audit logs to ``folder``. ``hours`` has the start of each hour, in order, with its
     requests."""
     tally = LineTally()
     files = [_File(folder / broker_name(number)) for number in range(BROKER_COUNT)]
@@ -192,7 +194,7 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, asked: Activity) -> None:
-    """Count a probe's lines: each has two readings, and one is read as two lines, of which the
+    """Count a probe's lines. Each has two readings. One of them is read as two lines, of which the
     second is false."""
     tally.ambiguous += 1
     if "\n" in asked.name:

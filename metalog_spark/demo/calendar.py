@@ -1,6 +1,6 @@
 """The demo's year, in epoch milliseconds, UTC.
 
-This module must not know what happens in it.
+This module must not know the year's events.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The demo company: teams, their topics, and the services that read and write them.
 
-Names follow one convention, ``team.entity.v1``. A service is ``team-role``; Kafka knows it by that
-name or, if it logs in with a certificate, by a distinguished name. This module must not know ACLs.
+Topic names follow one convention, ``team.entity.v1``. A service is ``team-role``. Its principal has
+that name or, if it logs in with a certificate, a distinguished name. This module must not know
+ACLs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "
 _WITH_CERTIFICATES: Final = ("fraud", "payments")
 TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
 UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
-"""Topics without any ACL, as long as the default rule allowed that."""
+"""Topics without any ACL: at first, the default rule allows access to them."""
 MOVED: Final = (
     "orders.placed.v1",
     "payments.charges.v1",
@@ -51,7 +52,7 @@ class Service(NamedTuple):
     """A service. ``reads`` are the topics that it was granted; it uses only the first ``used`` of
     them.
 
-    It runs from day ``begins`` of the year until before day ``ends``.
+    It runs from day ``begins`` of the year up to day ``ends``, exclusive.
     """
 
     name: str

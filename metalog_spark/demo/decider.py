@@ -1,6 +1,6 @@
 """The demo brokers' answers, decided by the authorizer's own code as of each request's time.
 
-This module must not know who sends how many requests, nor where an answer is logged.
+This module must not know how often a request is sent, nor where an answer is logged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Answer(NamedTuple):
-    """``text`` is the audit line behind its time, in Kafka's own layout."""
+    """``text`` is the audit line after its time, in Kafka's own layout."""
 
     is_allowed: bool
     text: str
@@ -74,7 +74,7 @@ class Answers:
 class BrokerDecider:
     """Decides as a broker does, and caches each answer. Each change of ACLs makes a new index.
 
-    ``configurations`` are in order, each with the time from which it holds.
+    ``configurations`` are in order, each with the time from which it is in force.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Writes the history of the company's cluster as a metadata log that Kafka can replay.
 
-It registers brokers and topics, sets users' credentials, and adds and removes ACLs. Each request
-is a batch with its own time, written by a node's writer, which restarts once a quarter. This
-module must not know why anything happens.
+It registers brokers and topics, sets users' credentials, and adds and removes ACLs. Each request is
+a batch with its own time, written by a node's writer, which restarts once a quarter. This module
+must not know why a change is made.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The changes of the demo company's ACLs over the year.
 
-A wizard grants more than a service uses; grants stay when a service leaves; some are widened in a
-hurry; and some are cleaned up once a quarter. This module must not know offsets, nor which
-requests are sent.
+A wizard grants more than a service uses. Grants stay when a service leaves. Some are widened in a
+hurry, and some are cleaned up once a quarter. This module must not know offsets, nor which requests
+are sent.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def acl(
 def story(
     random: Random, services: Sequence[Service], moved: Sequence[TopicMigration], changes: int
 ) -> list[Event]:
-    """The events in order of time, in which exactly ``changes`` ACLs are added or removed.
+    """The events in order of time. Together they add or remove exactly ``changes`` ACLs.
 
     Raises:
         ValueError: the fixed events alone have more changes.
@@ -99,8 +99,8 @@ def story(
 
 
 def _possible(wanted: Iterable[Event]) -> list[Event]:
-    """The events as Kafka carries them out: it adds no ACL that exists, and removes none that does
-    not."""
+    """The events as Kafka carries them out: an existing ACL is not added, a missing ACL is not
+    removed."""
     bound: set[Acl] = set()
     done = []
     for time_ms, removed, added in sorted(wanted, key=lambda event: event.time_ms):
@@ -190,8 +190,8 @@ class TopicMigration(NamedTuple):
 
 
 def moves(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
-    """Every client of a topic migrates to its second version; few give up the grants on the
-    first."""
+    """Every client of a topic migrates to its second version. Few remove their grants on the first
+    version."""
     moved = []
     for number, first in enumerate(MOVED):
         for service in services:
@@ -261,7 +261,7 @@ def _in_a_hurry() -> Iterator[Event]:
 
 
 def _broken_and_mended() -> Iterator[Event]:
-    """Twice, a grant that is in use is removed, and added again."""
+    """Two grants in use, each of which is removed and added again."""
     for service, name, broken, mended in (
         (TRACKER, TRACKER.reads[0], TRACKER_BROKEN, TRACKER_MENDED),
         (LOADER, LOADER.reads[0], LOADER_BROKEN, LOADER_MENDED),
@@ -284,8 +284,8 @@ def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
 
 
 def _on_call(random: Random, changes: int) -> Iterator[Event]:
-    """The person on call may read a topic from one host for a day; the last of them keeps the
-    grant."""
+    """Grants for the person on call: to read a topic from one host for a day. The last person keeps
+    the grant."""
     lendable = [name for name in topics() if name not in (*UNPROTECTED, *TRACKER.reads)]
     for number in count():
         if 2 * number >= changes:

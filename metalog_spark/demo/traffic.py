@@ -1,7 +1,7 @@
 """The requests of the demo's year: principals, resources, rates and times.
 
 Few clients send most of the requests (Zipf); there are fewer at night and on weekends, and more
-towards the end of the year. This module must not know what is answered, nor what a broker logs.
+towards the end of the year. This module must not know the answers, nor what a broker logs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ FORGED: Final = Forged("2025-11-19 03:14:07,000", "User:intranet-web", f"finance
 
 
 class Activity(NamedTuple):
-    """A request that a principal repeats from ``begins`` on, until before ``ends``."""
+    """A request that a principal repeats from ``begins`` up to ``ends``, exclusive."""
 
     principal: str
     host: str
@@ -82,7 +82,7 @@ class Activity(NamedTuple):
 
 
 Request = tuple[int, int, int]
-"""The time, and the numbers of an activity and of a broker."""
+"""A request: its time, and the numbers of its activity and of its broker."""
 
 
 def _probe(name: str) -> Activity:
@@ -111,10 +111,10 @@ _BEAT: Final = Activity(
     CLUSTER_NAME,
     0.0,
 )
-"""One of a broker's many heartbeats: it shows that the first broker's log is the active
-controller's."""
+"""One of a broker's many heartbeats. It shows that the first broker's log is also that of the
+active controller."""
 _BEATS_FROM: Final = 50
-"""With at least this many requests per hour, a heartbeat is added to them."""
+"""The least number of requests per hour for which a heartbeat is added."""
 _PROBED: Final = moment("2025-11-19T03:14:05")
 
 

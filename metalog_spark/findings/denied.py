@@ -1,8 +1,8 @@
-"""The most frequent denials, and what nearly allowed them.
+"""The most frequent denials, and the ACLs that nearly allowed them.
 
 Denials are counted by principal, operation and resource. The near miss and the remedy are those of
-``explain``, by the ACLs in force at the last denial. A storm is as many denials in a day as a
-client makes that retries forever.
+``explain``, by the ACLs in force at the last denial. A storm is at least ``STORM_FROM`` denials in
+a day, as by a client that retries forever.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ SCHEMA: Final = (
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""The most denied first. ``host`` is that of the last denial, one of ``hosts``; ``peak`` is the
-most on one day; ``still``: today's ACLs deny it too. ``near`` is the nearest miss, and
-``near_kind`` (``authorizer.analysis.explain.kinds``) its difference."""
+"""A row for each denied question, the most denied first. ``host`` is the host of the last denial,
+and ``hosts`` counts all. ``peak`` is the most denials on one day. ``still``: today's ACLs deny it,
+too. ``near`` is the nearest miss; ``near_kind`` (``authorizer.analysis.explain.kinds``) is how it
+differs."""
 
 
 def denied(
@@ -72,8 +73,8 @@ def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
 
 
 def pairs_denied(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource, in no order. Its days and its hosts are
-    counted as groups of their own, so that no row holds them."""
+    """A row for each principal, operation and resource, in any order. Days and hosts are counted by
+    separate groups, so that no row holds a list of them."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "log_offset", "known")
@@ -146,7 +147,8 @@ def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool
 
 
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
-    """A slip in an ACL should be mended; a client that just tries needs nothing."""
+    """The severity: a mistake in an ACL should be corrected; a client that only tries needs no
+    change."""
     if not still:
         return Severity.INFO
     slips = NearMissKind.OPERATION_NOT_IMPLIED.rank
@@ -155,8 +157,8 @@ def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
 
 
 def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:
-    """The change that reverses the answer, a mended slip first. In words if the client would become
-    as powerful as a super user, or if lint calls the ALLOW dangerous."""
+    """The change that reverses the answer; a corrected mistake comes first. If the change would be
+    dangerous (by lint, or as powerful as a super user), the remedy is a sentence instead."""
     if (danger := danger_of_question(question)) is not None:
         return (
             f"find out why it asks, and stop it: with {question.operation.name} there {danger};"

@@ -1,7 +1,7 @@
 """Permissions in force today, the dangerous ones among them, and their use.
 
-Lint's findings about the ACLs come with their use. Findings that need traffic are added: active
-super users, and pairs of grants that one principal has.
+Lint's findings about the ACLs are shown with the use of the ACLs. Two findings need traffic: active
+super users, and pairs of grants of one principal.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ EXPOSURE: Final = (
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap``, ``super-user``;
-``said`` is a clause about ``acl``, or, if that is null, about the principal. ``other`` is the
-second ACL of a pair, or the DENY. ``requests`` counts those of the window that ``acl`` decided, or
-a super user's own."""
+``said`` is a clause about ``acl`` or, if ``acl`` is null, about the principal. ``other`` is the
+second ACL of a pair, or the DENY. ``requests`` counts the requests of the window that ``acl``
+decided, or that the super user sent."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
@@ -70,7 +70,7 @@ ACCESS: Final = (
     " severity STRING, remedy STRING"
 )
 """A row for each principal and pattern in ALLOWs. ``operations`` are those that ALLOWs allow,
-implied ones included; ``hosts`` with the same operations share a row. ``denied`` are the
+including implied operations. ``hosts`` with the same operations share a row. ``denied`` are the
 operations that a DENY refuses on a part of the pattern or for some host."""
 
 _CHECKS: Final = tuple(
@@ -139,7 +139,7 @@ TOXIC_PAIRS: Final = (
         "it may write to every topic, and have what was written deleted by retention",
     ),
 )
-"""Two powers that no principal should have both, and what they allow together."""
+"""Pairs of powers that no principal should have together, and what they allow."""
 
 
 class Use(NamedTuple):
@@ -248,7 +248,7 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """Pairs of powers of one principal. An ACL for User:* may give one of the two; if such ACLs
+    """Pairs of powers of one principal. An ACL for User:* may give one of the two. If such ACLs
     give both, the row is for User:*."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
@@ -277,8 +277,8 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
 
 
 def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """ALLOWs that DENYs of the principal, or of User:*, limit: it is hard to see what they still
-    allow."""
+    """ALLOWs that are limited by DENYs of the principal or of User:*. It is hard to see what such
+    ALLOWs still allow."""
     denies = _denies_by_principal(acls)
     everyones = denies.get(WILDCARD_PRINCIPAL, ())
     for acl in acls:

@@ -1,7 +1,7 @@
 """The least-privilege ACLs of each principal, with the proof that they suffice.
 
-The input is every request that brokers allowed in the window (or that waits to be decided) and
-that today's ACLs still allow: a revoked grant stays revoked. DENYs are kept. Super users need no
+The input is every request that brokers allowed in the window (or that waits to be decided), if
+today's ACLs still allow it. So a revoked grant stays revoked. DENYs are kept. Super users need no
 ACL and get none. docs/reference/least-privilege.md has the rules and their limits.
 """
 
@@ -41,16 +41,16 @@ SCHEMA: Final = (
     " left BIGINT, excess BIGINT, requests BIGINT, adds BIGINT, removes BIGINT,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal that has ALLOWs, or gets some. ``granted`` are the pairs
-of a known name and an operation that its own ALLOWs allow, ``used`` those that it did, ``left``
-those that the least set allows; ``excess`` is granted less left. ``remedy`` adds before it
+"""A row for each principal that has ALLOWs, or gets some. ``granted``, ``used`` and ``left`` count
+pairs of a known name and an operation: those that its own ALLOWs allow, those that it did, and
+those that the least set allows. ``excess`` is ``granted`` minus ``left``. ``remedy`` adds before it
 removes."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _OF_A_TASK: Final = 50_000
 """How many questions one task decides, in a second or two. By default Spark would read stored rows
 in 200 tasks, each with its own Python."""
-_LAST: Final = "# last of all: others live by it until they have ACLs of their own"
+_LAST: Final = "# last of all: other principals need it until they have their own ACLs"
 
 
 class Share(NamedTuple):
@@ -142,25 +142,24 @@ def least_set(
 
 
 def _unknown(used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in force whose use is unknown. ALLOWs that were added after the window are not
-    among them."""
+    """The ALLOWs in force whose use is unknown, without ALLOWs that were added after the window."""
     stay = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
     looked_at = {verdict.acl for verdict in used.verdicts if verdict.is_alive}
     return stay + [acl for acl in used.today if is_allow(acl) and acl not in looked_at]
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because its use, or a part of its use, is unknown. Two reasons do
-    not keep it: the default rule would apply without it, but the proposal switches that rule off;
-    or it may let producers start, but a narrower ACL suffices for that."""
+    """Whether an ALLOW is kept because its use, or a part of its use, is unknown. It is not kept
+    for two of the reasons: OPENS, since the proposal switches the default rule off; and UNLOGGED,
+    if a narrower ACL suffices to start producers."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
 def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """``found``, with ACLs that let principals start producers, if no audit line can show whether
-    they do. An ACL that one of these implies is left out."""
+    """The ALLOWs ``found``, and ACLs that let principals start producers if no audit line can show
+    whether they do. An ACL that another implies is left out."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unseen, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}

@@ -1,8 +1,8 @@
 """Principals that may start an idempotent producer, which Kafka's audit log mostly omits.
 
-InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic (KIP-679). Kafka
-does not log the decision if a topic's ACL allows it. So any principal that sent any request may
-have used such an ACL. docs/reference/unused-acls.md has the rules.
+InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka does not
+log the decision if a topic's ACL allows it. So every principal with a request in the log may have
+used such an ACL. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
-"""The topic name that Kafka checks first; it logs that check if it is allowed."""
+"""The topic name that Kafka checks first. Kafka logs this check if it is allowed."""
 _ADDED: Final = Uuid(bytes(16))
-"""The id of an ACL that is added to an index; an index does not tell ids apart."""
+"""The id of every ACL that is added to an index; an index ignores ids."""
 _ASKERS: Final = "principal STRING, host STRING"
 
 
 class Asker(NamedTuple):
-    """A principal that sent requests, and its host. ``*`` is any host, and ``User:*`` any
-    principal, that none of the ACLs names."""
+    """A principal that sent requests, and its host. ``*`` stands for any host that no ACL names,
+    and ``User:*`` for any principal that no ACL names."""
 
     principal: str
     host: str
@@ -76,12 +76,12 @@ class Starts:
         return chain.from_iterable(self._by_principal.values())
 
     def of(self, who: Asker) -> list[Acl]:
-        """Those for the principal, from any host."""
+        """The ACLs for the principal, from any host."""
         names = dict.fromkeys((who.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
     def may(self, who: Asker) -> bool:
-        """Whether they allow InitProducerId."""
+        """Whether the ACLs allow InitProducerId."""
         if not any(map(is_allow, self.of(who))):
             return False
         answers = self._answers(who)
@@ -122,7 +122,7 @@ class Starts:
         return {acl.host for acl in self}
 
     def _answers(self, who: Asker) -> SessionAnswers:
-        """The decisions for the principal; their cache ends with the question."""
+        """The decisions for the principal, cached for one question only."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((who.host, who.principal))
 
@@ -143,10 +143,10 @@ def starts_producers(acl: Acl) -> bool:
 
 
 def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
-    """The clients that today's ACLs let start a producer without an audit line.
+    """The clients that may have started a producer without an audit line, by today's ACLs.
 
-    These are clients with a request in ``window`` or waiting. A client without any audit line is
-    not among them.
+    They are clients with a request in ``window`` or waiting. A client without any audit line is not
+    among them.
     """
     lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
@@ -166,8 +166,8 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
 
 
 def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
-    """Whether the default rule allowed WRITE on HARDCODE during the whole history, since no ACL
-    ever matched it. Kafka logs that."""
+    """Whether the default rule allowed WRITE on HARDCODE during the whole history, because no ACL
+    ever matched that name. Kafka logs these checks."""
     return tables.once(CONFIGURATION, _is_always_open) and not any(
         AclIndex.of(tuple(acls)).buckets_matching(ResourceType.TOPIC, HARDCODE)
     )
@@ -227,8 +227,9 @@ def spared(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs of ``going`` to keep so that each of ``unseen`` can still start a producer after
-    all others are removed: at most one for each, the one that matches the most requests.
+    """The ACLs of ``going`` to keep. With them, each of ``unseen`` can still start a producer after
+    all others are removed. For each client it is at most one ACL, the one that matches the most
+    requests.
 
     Raises:
         ValueError: one of ``unseen`` cannot start a producer ``today``.
@@ -250,9 +251,9 @@ def narrowest(
     least: Iterable[Acl],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs to add to ``least`` so that all of ``unseen`` can start producers. Each is the
-    narrowest part of one of today's ALLOWs that suffices; a topic that the principal has in
-    ``least`` is preferred.
+    """The ACLs to add to ``least``, so that all of ``unseen`` can start producers. Each is the
+    narrowest sufficient part of one of today's ALLOWs. A topic on which ``least`` has an ALLOW for
+    the principal is preferred.
 
     Raises:
         ValueError: one of ``unseen`` cannot start a producer ``today``, or ``least`` denies it.
@@ -281,8 +282,8 @@ def losing(unseen: Iterable[Asker], proposed: Iterable[Acl], config: AuthorizerC
 
 
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
-    """Narrower ACLs, each of which still lets a producer start, with a rank: an ACL with a lower
-    rank allows less beyond that."""
+    """Narrower ACLs that still let a producer start, each with a rank. An ACL with a lower rank
+    allows less besides."""
     if acl.resource_type is ResourceType.CLUSTER:
         yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
         return

@@ -1,8 +1,8 @@
 """The severity of a finding, and what to do: the columns ``severity`` and ``remedy``.
 
-Severities are lint's, by name. A remedy is kafka-acls commands, one per line; if there is none, it
-is a sentence or a comment. Texts contain no names, so they are safe to print and to paste. This
-module must not know Spark.
+Severities are lint's, by name. A remedy is kafka-acls commands, one per line. If no command can do
+it, it is a sentence or a comment. Texts contain no names, so they are safe to print and to paste.
+This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def _comment(change: CommandKind, acl: Acl) -> str:
 
 
 def danger_of_question(question: Question) -> str | None:
-    """What power the principal gets if ``question`` is allowed, in words; None for an ordinary
-    grant."""
+    """The danger if ``question`` is allowed, in words; None for an ordinary grant."""
     principal, operation, kind, name, *_ = question
     return danger(
         Acl(

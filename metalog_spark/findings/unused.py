@@ -1,7 +1,7 @@
-"""Which ACLs a window's traffic used, which others decided in their place, and which no request
-needed.
+"""Which ACLs a window's traffic used, which were never needed, and which ACLs decided in their
+place.
 
-An ACL is not called unused if that is unknown: ``state`` is then UNKNOWN, with a ``reason``
+An ACL whose use is unknown is not called unused: ``state`` is then UNKNOWN, with a ``reason``
 (``uses.Reason``). docs/reference/unused-acls.md has the rules.
 """
 
@@ -53,9 +53,10 @@ SCHEMA: Final = (
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
-"""A row for each ACL in force at some time in the window. ``requests`` it decided, ``matched`` it
-matches; ``last_use`` covers the whole folder, the others the window. ``shadow`` decided most of
-them in its place. ``can_go``: no answer changes if all such ACLs are removed."""
+"""A row for each ACL in force at some time in the window. ``requests`` counts those that it
+decided, ``matched`` those that it matches. ``last_use`` covers the whole folder, the other columns
+the window. ``shadow`` is the ACL that decided most of the matching requests in its place.
+``can_go``: no answer changes if all such ACLs are removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
@@ -83,8 +84,8 @@ _LOOK: Final = {
 
 
 class Totals(NamedTuple):
-    """``412 of 1,908 grants were used; 1,105 can go``: of the ALLOWs in force at the end; the use
-    of ``unknown`` ones is unknown. ``requests`` are the answers of the window."""
+    """``412 of 1,908 grants were used; 1,105 can go``: of the ALLOWs in force at the end. The use
+    of the ``unknown`` grants is not known. ``requests`` are the answers of the window."""
 
     grants: int
     used: int
@@ -94,9 +95,9 @@ class Totals(NamedTuple):
 
 
 class ClassifiedAcls(NamedTuple):
-    """A verdict for each ACL of the window, small enough for a driver. ``today`` are the ACLs in
-    force at the end of the history, ``config`` is the configuration then; ``last_uses``
-    (microseconds since 1970) cover the whole folder; ``unseen`` may have started producers without
+    """A verdict for each ACL of the window, small enough for a driver. ``today`` and ``config`` are
+    the ACLs and the configuration at the end of the history. ``last_uses`` (microseconds since
+    1970) cover the whole folder. ``unseen`` are the clients that may have started producers without
     a line."""
 
     verdicts: tuple[Verdict, ...]
@@ -180,7 +181,8 @@ def _spared(
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
-    """An id that was reused has no last use: its owner at the time would have to be found."""
+    """The last use of each ACL. A reused id has none, since the table does not say which ACL had it
+    then."""
     from pyspark.sql import functions as f
 
     used = tables.read(USAGE).where("known AND decided = result AND acl_id IS NOT NULL")
@@ -240,7 +242,8 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
 
 
 def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
-    """An unused grant is as severe as what it allows; a DENY is a precaution."""
+    """The advice for an ACL. An unused grant is as severe as the access that it allows; a DENY is a
+    precaution."""
     if verdict.reason is not None:
         return Severity.INFO, _LOOK[verdict.reason]
     if verdict.state is UsageState.USED or not verdict.is_alive:

@@ -1,7 +1,7 @@
 """The requests whose decision another set of ACLs would change.
 
 Today's ACLs are those in force at the end of the history, not those at the time of a request. So a
-proposal that equals today's ACLs changes nothing. A remedy is what keeps the answer.
+proposal that equals today's ACLs changes nothing. A remedy is the change that keeps the answer.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ SCHEMA: Final = (
     " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
     f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation and resource with requests whose answer changes. ``acl``, of
-today's or the proposed ones, makes the difference, and ``remedy`` keeps the answer; null if none
-does. A new denial is an ERROR, a new permission a WARNING."""
+"""A row for each principal, operation and resource with requests whose answer changes. ``acl``, one
+of today's or of the proposed ACLs, makes the difference, and ``remedy`` keeps the answer; each is
+null if there is none. A new denial is an ERROR, a new permission a WARNING."""
 
 _TURNED: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"

@@ -1,8 +1,7 @@
 """The lifetimes of the ACLs in a pipeline's folder.
 
-One index has every ACL that ever existed. Whether an ACL matches a question does not depend on
-time; whether it was in force then is checked for each match. A process builds the index once. This
-module must not know Spark.
+One index has every ACL that ever existed. A match does not depend on time; whether the ACL was in
+force is checked for each match. A process builds the index once. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -87,8 +86,8 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, asked: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """The ACLs that match the question at any time. With ``begins``, the question's name is
-        only the beginning of a name, or a name and more: the ACLs that match any of these names."""
+        """The ACLs that match the question at any time. With ``begins``, the name is uncertain: it
+        may be longer or shorter. Then these are the ACLs that match any such name."""
         found = self._known.get((asked, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
@@ -102,8 +101,8 @@ class AclLifetimes:
         return matching(self._index, asked, self._kafka)
 
     def _begun(self, asked: RequestKey) -> Iterator[str]:
-        """Names that stand for all names of ``could_match`` with ``begins``: each ACL that matches
-        one of those matches one of these."""
+        """A few names that stand for all names of ``could_match`` with ``begins``: an ACL that
+        matches any of all those names matches one of these."""
         *_, kind, begin = asked
         yield begin
         for name in self._names[ResourceType[kind]]:
@@ -115,7 +114,7 @@ class AclLifetimes:
         return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
 
     def bound(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
-        """The ACL of ``among`` that had the id at ``offset``: an id may be reused."""
+        """The ACL of ``among`` that had the id at ``offset``. An id may have been reused."""
         uuid = parse_uuid(acl_id)
         for acl in among:
             if any(

@@ -53,10 +53,10 @@ class Total(NamedTuple):
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
     """A row for each name and principal (except super users) with requests that were allowed and
-    still are: ``_NAMED``, the operations ``done`` as bits, and the ``requests``. ``host`` is ``*``
-    if an ALLOW from any host allows it. Requests that no literal ALLOW can express have rows of
-    their own, with the numbers of the ALLOWs ``by`` which they are allowed. ``tasks`` is the number
-    of partitions."""
+    still are. It has ``_NAMED``, the operations ``done`` as bits, and the number of ``requests``.
+    ``host`` is ``*`` if an ALLOW from any host allows the requests. Requests that no literal ALLOW
+    can express have separate rows, with the numbers of the ALLOWs ``by`` which they are allowed.
+    ``tasks`` is the number of partitions."""
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
@@ -125,9 +125,9 @@ def cover(
 
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
-    """Groups of operations whose prefixes are found together. Without slack, all known names under
-    a prefix were used; so no prefix implies an operation on another name, and one group is
-    enough."""
+    """Groups of operations whose prefixes are computed together. Without slack, one group is
+    enough: all known names under a prefix were used, so no prefix implies an operation on another
+    name."""
     may_be = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
@@ -155,8 +155,8 @@ def _prefixed(
     operations: Collection[Operation],
     limits: CoverLimits,
 ) -> list[Acl]:
-    """The shortest sufficient prefixes. The workers drop prefixes of which a shorter one is
-    sufficient, too, since there may be as many as names."""
+    """The shortest sufficient prefixes. There may be as many prefixes as names, so the workers drop
+    each prefix for which a shorter one suffices, too."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -216,7 +216,8 @@ def _counting(now: Rules, given: Rules, operations: Collection[Operation]) -> Ma
 
 
 def _sufficing(limits: CoverLimits) -> Mapped:
-    """Keep the sufficient prefixes, with a row for each prefix ``around`` it, and itself."""
+    """Keep the sufficient prefixes. Each has a row for itself and for each shorter prefix
+    ``around`` it."""
 
     def sufficing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -232,7 +233,7 @@ def _sufficing(limits: CoverLimits) -> Mapped:
 
 
 def _literals(done: DataFrame, now: Rules, given: Rules) -> Iterator[Acl]:
-    """An ALLOW for each operation on a name that ``given`` do not allow."""
+    """An ALLOW for each operation on a name that the ALLOWs ``given`` do not allow."""
     sayable = done.where("by IS NULL").select(*_NAMED, "by", "done")
     found = sayable.mapInArrow(_saying(now, given), _LITERAL)
     for principal, host, kind, operation, name in _columns(found):

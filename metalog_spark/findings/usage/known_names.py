@@ -51,8 +51,8 @@ def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
-    """What ``allowed_pairs`` needs to count the known names that ``acls`` match. The result is
-    bounded by the ACLs."""
+    """The input with which ``allowed_pairs`` counts the known names that ``acls`` match. Its size
+    is bounded by the ACLs."""
     from pyspark.sql import functions as f
 
     edges = edges_of(acls)

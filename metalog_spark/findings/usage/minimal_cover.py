@@ -1,10 +1,10 @@
 """The minimal cover: the fewest ALLOWs for a principal's requests, within its grants of today.
 
-Each is a literal ALLOW for one name and operation, or a PREFIXED one for enough names with a
-common prefix that ends at a separator. None is for ALL, for ``*`` or for User:*, and none allows
-what today's ALLOWs do not allow, so whatever is denied stays denied. Two prefixes that end at
-separators are either nested or disjoint, so choosing the shortest sufficient ones gives the
-smallest cover. Operations that imply others come first, so that the implied ones need no ALLOW.
+Each is a literal ALLOW for one name and operation, or a PREFIXED ALLOW for enough names with a
+common prefix that ends at a separator. None is for ALL, for ``*`` or for User:*. None allows more
+than today's ALLOWs, so every denied request stays denied. Two prefixes that end at separators are
+either nested or disjoint, so choosing the shortest sufficient ones gives the smallest cover.
+Operations that imply others come first, so that the implied ones need no ALLOW.
 
 These are the rules for one name and for one prefix; ``cover_job`` counts names and applies them.
 This module must not know Spark, nor where the requests come from.
@@ -41,16 +41,16 @@ _SEPARATOR: Final = re.compile(r"[._-]")
 
 
 class CoverLimits(NamedTuple):
-    """``prefix_from``: how many names justify a prefix; 0 is never. ``slack``: the share of unused
-    names among the known names under a prefix."""
+    """``prefix_from``: how many names justify a prefix; 0 means no prefixes. ``slack``: the share
+    of unused names that is accepted among the known names under a prefix."""
 
     prefix_from: int = PREFIX_FROM
     slack: float = 0.0
 
     def suffice(self, wanted: int, used: int, known: int) -> bool:
-        """Whether names under a prefix justify it: ``wanted`` names need an ALLOW for the
-        operation, ``used`` names are all on which the principal did it, ``known`` names are those
-        of all principals."""
+        """Whether the names under a prefix justify the prefix. ``wanted`` names still need an ALLOW
+        for the operation, on ``used`` names the principal did it, ``known`` names are those of all
+        principals."""
         return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
 
 
@@ -58,8 +58,8 @@ USUAL: Final = CoverLimits()
 
 
 class Needs(NamedTuple):
-    """What a principal did on one name. ``host`` is ``*`` if an ALLOW from any host allowed it,
-    else the client's host."""
+    """The operations that a principal did on one name. ``host`` is ``*`` if an ALLOW from any host
+    allowed them, else the client's host."""
 
     principal: str
     host: str
@@ -82,8 +82,8 @@ class Needs(NamedTuple):
 
 
 class Cover:
-    """Says which prefixes may be proposed, and which operations need an ALLOW. ``today`` are all
-    ALLOWs of today; ``given`` are those that stay, and the prefixes that were chosen before."""
+    """Decides which prefixes may be proposed, and which operations need an ALLOW. ``today`` are all
+    ALLOWs of today. ``given`` are the ALLOWs that stay and the prefixes that are already chosen."""
 
     def __init__(self, today: Iterable[Acl], given: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._today = today
@@ -102,7 +102,8 @@ class Cover:
         )
 
     def needed(self, needs: Needs) -> Iterator[Operation]:
-        """The operations that need an ALLOW: no other one implies them, and none is ``given``."""
+        """The operations that need an ALLOW: no other operation implies them, and no ``given``
+        ALLOW allows them."""
         who = subject(needs.host, needs.principal, kafka=self._kafka)
         for operation in needs.operations:
             implying = IMPLIED_BY.get(operation, frozenset())
@@ -130,8 +131,8 @@ def is_expressible(acl: Acl) -> bool:
 
 
 def staying(unsayable: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
-    """The ALLOWs of today that must stay, beside those ``kept``, for requests that no literal can
-    say: for each of these, one of the ALLOWs that allow it."""
+    """The ALLOWs of today that must stay, beside those ``kept``: one for each request that no
+    literal ALLOW can express."""
     stay = set(kept)
     found = []
     for allows in sorted(unsayable, key=lambda each: (len(each), sorted(each))):

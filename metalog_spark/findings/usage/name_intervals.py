@@ -1,9 +1,9 @@
 """Counts the known names on which ACLs allow an operation, by intervals of sorted names.
 
-A pattern matches one interval of texts (``*`` two). So the names themselves are not needed here:
-it is enough to know, for the edges of these intervals, how many known names sort before each.
-There are at most four edges for an ACL. An operation allowed from some host counts as allowed.
-This module must not know Spark.
+A pattern matches one interval of texts (``*`` two). So this module does not need the names: for
+each edge of an interval, it needs the number of known names that sort before the edge. An ACL has
+at most four edges. An operation that is allowed from some host counts as allowed. This module must
+not know Spark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
 
 NameInterval = tuple[str, str | None]
-"""An interval of texts: the first, and the end (exclusive), None without one."""
+"""An interval of texts: the first text, and the end (exclusive), which is None without an end."""
 Ranks = Mapping[str | None, int]
 """By edge: how many of the known names of a type sort before it."""
 _LAST = "\U0010ffff"
@@ -63,12 +63,12 @@ def intervals(acl: Acl) -> list[NameInterval]:
 
 
 def _after(text: str) -> str:
-    """The next text in order."""
+    """The text that follows in order."""
     return text + "\0"
 
 
 def _after_all(prefix: str) -> str | None:
-    """The next text in order that does not begin with ``prefix``."""
+    """The first text in order after all texts that begin with ``prefix``."""
     kept = prefix.rstrip(_LAST)
     return kept[:-1] + chr(ord(kept[-1]) + 1) if kept else None
 

@@ -1,8 +1,8 @@
 """Classifies ACLs by their use in a window: counted in parts, decided as a whole.
 
-If several ACLs match, Kafka names one that decided; ``decide`` names the same one every time. An
-ACL is USED if it decided a request, and SHADOWED if others decided all requests that it matches.
-This module must not know Spark.
+If several ACLs match, Kafka's log names one of them; ``decide`` always names the same one. An ACL
+is USED if it decided a request, and SHADOWED if others decided all requests that it matches. This
+module must not know Spark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Sight(Enum):
     ONLY_DENIED = "ONLY_DENIED"
     """An ALLOW that matched only requests that a DENY denied."""
     NEVER = "NEVER"
-    """It matched no request that the ACLs decided."""
+    """It matched no request that an ACL decided."""
 
 
 class UsageState(Enum):
@@ -41,12 +41,13 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why the use of an ACL without an observed use is unknown; the first that applies."""
+    """Why the use of an ACL without an observed use is unknown. The first reason that applies
+    counts."""
 
     YOUNGER = "YOUNGER"
     """It was not in force during the whole window, or its start is unknown."""
     GAP = "GAP"
-    """It matches requests of a time at which the ACLs are unknown."""
+    """It matches requests from a time at which the ACLs are unknown."""
     DISAGREES = "DISAGREES"
     """It matches requests that the broker answered differently than these ACLs do."""
     WAITS = "WAITS"
@@ -54,7 +55,7 @@ class Reason(Enum):
     AMBIGUOUS = "AMBIGUOUS"
     """It may have been used by a request in an ambiguous audit line, or in half a line."""
     WAS_SUPER = "WAS_SUPER"
-    """It matches requests of a principal that was a super user then, and no longer is."""
+    """It matches requests of a principal that was a super user then and is not one any more."""
     SHADOW_GONE = "SHADOW_GONE"
     """An ACL that decided in its place, or a DENY that overrode it, is no longer in force."""
     COVERAGE = "COVERAGE"
@@ -84,9 +85,9 @@ class UsageKind(Enum):
 class Request(NamedTuple):
     """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours.
 
-    ``was_super``: the request was allowed to a super user who no longer is one. A request that
-    ``waits`` or is only ``possible`` has no decision of ours. ``begins``: its name may be any with
-    this beginning.
+    ``was_super``: the request was allowed to a super user who is not one any more. A request that
+    ``waits`` or is only ``possible`` has no decision of ours. ``begins``: the name is only a
+    beginning.
     """
 
     asked: RequestKey
@@ -171,10 +172,9 @@ def _doubt(request: Request) -> UsageKind | None:
 
 
 class Verdict(NamedTuple):
-    """``uses`` is None if the ACL decided nothing; ``matched`` counts all requests that it
-    matches. ``shadow`` is the ACL that decided most requests that a SHADOWED one matches.
-    ``is_hidden``: a controller may have decided by it, in a log that is missing, whether it is
-    USED or not."""
+    """``uses`` is None if the ACL decided nothing. ``matched`` counts all requests that it matches.
+    ``shadow`` is the ACL that decided most of these in place of a SHADOWED one. ``is_hidden``: a
+    controller whose log is missing may have decided by it; this is also set for USED ACLs."""
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]
@@ -192,15 +192,15 @@ class Verdict(NamedTuple):
 
     @property
     def can_go(self) -> bool:
-        """Whether the grant is in force and every answer of the window is the same without it."""
+        """Whether the ACL is in force and every answer of the window is the same without it."""
         return self.is_alive and self.state is UsageState.UNUSED and is_allow(self.acl)
 
 
 class Conditions(NamedTuple):
-    """What is known of the window.
+    """The facts about the window.
 
-    ``start_ms`` and ``end_ms`` are its ends. From ``known_from_ms`` on, ACLs with an unknown
-    beginning were certainly in force; None if that is unknown. ``is_allowed_seen``,
+    ``start_ms`` and ``end_ms`` are its ends. From ``known_from_ms`` on, ACLs with an unknown start
+    were certainly in force; it is None if that time is unknown. ``is_allowed_seen``,
     ``is_any_seen`` and ``is_controller_seen``: enough of the window has allowed lines, any lines,
     and allowed lines of a controller.
     """

@@ -1,7 +1,7 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Several findings take the same count, so they agree which ACLs are used. A use is a request that
-the ACL decided, and that the broker answered in the same way.
+Several findings use the same count, so they agree which ACLs are used. A use is a request that the
+ACL decided and that the broker answered in the same way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TALLY: Final = (
 
 
 class Counted(NamedTuple):
-    """Every ACL that ever was, with its counts; as large as the number of ACLs."""
+    """Every ACL that ever existed, with its counts. The size depends only on the number of ACLs."""
 
     lifetimes: AclLifetimes
     said: Tally

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def answers_in(tables: Tables, window: Window) -> int:
-    """The number of answers in ``window``. ``InvalidSource`` if the table lacks those of a day that
-    COVERAGE counted, or has allowed ones that no authorizer can decide: a missing use would be
-    taken for no use."""
+    """The number of answers in ``window``. ``InvalidSource`` if the table lacks answers of a day
+    that COVERAGE counted, or has allowed answers that no authorizer can decide: an ACL could then
+    look unused."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days

@@ -1,8 +1,8 @@
-"""Requests that ``follow`` has read and not decided yet, or decided and not counted yet.
+"""Requests that ``follow`` has not decided yet, or has decided and not counted yet.
 
 Waiting requests have no decision. Requests that ``follow`` decided after its last orderly stop are
-not in USAGE and COVERAGE yet. So the ACLs that both used are unknown: each window ends before the
-first of them, and the use of an ACL that could match one is unknown in every window.
+not in USAGE and COVERAGE yet. So it is unknown which ACLs these requests used. Each window ends
+before the first of them, and the use of an ACL that could match one is unknown in every window.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ since 1970; null if all are counted."""
 
 
 class PendingRequests(NamedTuple):
-    """The number of waiting requests, and the first one's time ``first_us``; the log is known up
-    to ``known_ms``."""
+    """The number of waiting requests, and the time ``first_us`` of the first one. The log is known
+    up to ``known_ms``."""
 
     requests: int
     first_us: int
@@ -78,8 +78,8 @@ def uncounted_in(tables: Tables) -> Uncounted | None:
 
 
 def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
-    """Rows of USAGE, and one row for each question that waits or is not counted; those have no
-    decision, and ``waits`` is true."""
+    """Rows of USAGE, and one row for each question that waits or is not counted. The latter rows
+    have no decision, and ``waits`` is true."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))

@@ -1,7 +1,7 @@
 """Possible requests: other readings of ambiguous audit lines, and readings of half lines.
 
-They have no decision. An ACL that could match one, whenever it was in force, may have been used by
-it, so its use is unknown.
+They have no decision. If an ACL could match a possible request at any time, the ACL may have been
+used, so its use is unknown.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
-    """``usage``, and each possible question of the window with ``possible`` true; while requests
-    wait or are not counted, those of any time. ``begins``: any name with this beginning. The second
-    time of a line whose clock time came twice counts only if something changed in between."""
+    """Rows of ``usage``, and each possible question of the window with ``possible`` true. While
+    requests wait or are not counted, possible questions of any time are included. ``begins``: the
+    name is only a beginning. If a line's clock time came twice, the second time counts only if
+    something changed in between."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

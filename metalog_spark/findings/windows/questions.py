@@ -55,8 +55,8 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
 
 
 def nearest_allowed(tables: Tables, window: Window, meant: Collection[str]) -> set[str]:
-    """The principals that were allowed something and are among ``meant``, or have a similar name;
-    always only a few."""
+    """A few principals that were allowed something, and are among ``meant`` or have a similar
+    name."""
     allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
     principals = allowed.select("principal").distinct().mapInArrow(_nearing(meant), _PRINCIPAL)
     return {row.principal for row in principals.distinct().collect()}

@@ -1,8 +1,8 @@
-"""Clock hours that came twice, as clocks were set back, in logs without a time zone.
+"""Clock hours that came twice because clocks were set back, in logs without a time zone.
 
-A line of such an hour has one of two times. REQUESTS has the first, POSSIBLE the second. So no
-coverage is expected in these hours, and the second time matters only if the ACLs or the
-configuration changed in between.
+A line of such an hour has one of two times. REQUESTS has the first time, POSSIBLE the second. So no
+coverage is expected in these hours. The second time matters only if the ACLs or the configuration
+changed in between.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
 
 
 class RepeatedHours(NamedTuple):
-    """A ``span`` of clock time that came twice in a ``zone``, with the number of ``lines`` of each
-    broker that have either time."""
+    """A ``span`` of clock time that came twice in a ``zone``, and the number of ``lines`` of each
+    broker in it."""
 
     zone: str
     span: RepeatedSpan
@@ -74,7 +74,8 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
 def with_repeated(
     coverage: DataFrame, repeated: Sequence[RepeatedHours]
 ) -> tuple[DataFrame, Column | None]:
-    """Rows of COVERAGE, and whether the clocks showed one's time twice, if any did."""
+    """Rows of COVERAGE. If clocks were set back, a column says whether the row's hour came
+    twice."""
     if not repeated:
         return coverage, None
     from pyspark.sql import functions as f
@@ -96,7 +97,7 @@ def clocks_text(
 
 
 def second_times(possible: DataFrame) -> DataFrame:
-    """The input of ``of_hours`` from rows of POSSIBLE: a row for each zone, broker and hour."""
+    """The input of ``of_hours``, from rows of POSSIBLE: a row for each zone, broker and hour."""
     from pyspark.sql import functions as f
 
     twice = possible.where("zone IS NOT NULL")
@@ -105,7 +106,7 @@ def second_times(possible: DataFrame) -> DataFrame:
 
 
 def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
-    """The repeated hours, from zones and brokers with a second time, and the number of lines in its
+    """The repeated hours, from rows of zone, broker, second time, and number of lines in that
     hour."""
     found: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
     for zone, broker, us, lines in rows:
@@ -121,8 +122,8 @@ def _found(possible: DataFrame) -> list[RepeatedHours]:
 
 
 def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:
-    """The spans within which the ACLs or the configuration may have changed: a request at the
-    second time may have needed another ACL than at the first."""
+    """The spans within which the ACLs or the configuration may have changed. In these, a request at
+    the second time may have needed another ACL than at the first."""
     from pyspark.sql import functions as f
 
     spans = sorted({each.span for each in repeated})

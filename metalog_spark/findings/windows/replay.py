@@ -1,6 +1,6 @@
-"""Decides a window's questions by two sets of ACLs, to prove that one can replace the other.
+"""Decides a window's questions by two sets of ACLs, to prove that one set can replace the other.
 
-The authorizer's own code decides both. The brokers' logged answers are compared, too.
+The authorizer's own code decides by both sets. The brokers' logged answers are compared, too.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ ALLOWED: Final = "ALLOWED"
 class Proof(NamedTuple):
     """The numbers of requests when today's ACLs and the least set decide the window.
 
-    ``allowed``: brokers allowed them. Of these, super users made some, and ``revoked`` are not
-    allowed today. ``inexpressible``: the default rule allows them, on names that no ACL can name
-    alone. ``lost``: the least set would deny them. ``gained``: the least set allows them and
-    today's ACLs do not. Both must be zero for a least set.
+    - ``allowed``: brokers allowed them, also those of super users.
+    - ``revoked``: allowed then, and not allowed today.
+    - ``inexpressible``: the default rule allows them, on names for which no ACL alone is possible.
+    - ``lost``: the least set would deny them; ``gained``: the least set allows them and today's
+      ACLs do not. Both must be zero for a least set.
     """
 
     requests: int = 0

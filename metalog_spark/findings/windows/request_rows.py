@@ -1,5 +1,5 @@
-"""The requests behind a finding, one by one: all that a filter matches, or the first of many
-findings.
+"""The requests behind findings, one by one: all that match a filter, or the first few of each
+finding.
 
 This module must not know how they are shown.
 """
@@ -70,12 +70,13 @@ class RequestFilter(NamedTuple):
 
 
 _MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""Reasons of an unknown use by which the ACL matches requests that it may not have decided."""
+"""The reasons of an unknown use for which the matched requests are shown, since the ACL may have
+decided none."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
     """The requests behind a row of ``unused``: those that the ACL decided, or else those that it
-    matches; None without any."""
+    matches. None if there are none."""
     if decided:
         return RequestFilter(acl_id=acl_id)
     is_matched = matched or reason in _MATCHED_ALONE

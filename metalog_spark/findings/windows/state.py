@@ -37,7 +37,7 @@ def acls_now(tables: Tables) -> list[Acl]:
 
 
 def known_from_ms(tables: Tables) -> int | None:
-    """From when on ACLs with an unknown beginning were certainly in force, in milliseconds since
+    """The time from which ACLs with an unknown start were certainly in force, in milliseconds since
     1970; None if nothing is known. Most logs begin at a snapshot, which does not say when its ACLs
     were added."""
     return tables.once(HISTORY, _known_from)

@@ -13,8 +13,8 @@ _DECIMALS: Final = 6
 
 
 def tolerance(missing: float) -> str:
-    """The share as a percentage, rounded up to two digits, but to no more decimals than can be
-    given."""
+    """The share as a percentage, rounded up to two digits, and to at most ``_DECIMALS``
+    decimals."""
     percent = 100 * missing
     scale = 10.0 ** min(_DECIMALS, 1 - floor(log10(percent)))
     return f"{ceil(percent * scale) / scale:.{_DECIMALS}f}".rstrip("0").rstrip(".") + "%"

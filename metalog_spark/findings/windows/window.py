@@ -1,8 +1,8 @@
 """The time window of a finding, and its coverage.
 
-Kafka logs allowed requests only at DEBUG, so an hour of a broker without an allowed line shows
-nothing about uses. A broker with any line is expected in every hour of the window: a broker that
-did not exist yet, or no longer, looks like a broker with a lost log.
+Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line shows nothing
+about uses. A broker with any line is expected in every hour of the window. A broker that did not
+exist during a part of the window looks the same as one whose log was lost.
 """
 
 from __future__ import annotations
@@ -83,12 +83,17 @@ class Window(NamedTuple):
 
 
 class WindowCoverage(NamedTuple):
-    """Of the ``hours`` of all brokers together, some lack an allowed line, some any line; ``worst``
-    is the broker with most of the former. Of the window's ``clock_hours``, ``without_controller``
-    lack an allowed line of a controller. ``broken`` are unreadable audit lines, of any time, since
-    theirs is unknown. ``waiting`` requests are not decided yet, ``uncounted`` ones not counted,
-    ``later`` ones newer than the log; ``ambiguous`` lines have several readings. ``repeated`` hours
-    are not expected; ``clocks`` are the texts about clocks that were set back."""
+    """- ``hours`` are those of all brokers together. Some have no allowed line, some no line at
+    all; ``worst`` is the broker with the most hours without an allowed line.
+    - ``clock_hours`` are the window's hours; ``without_controller`` of them have no allowed line of
+      a controller.
+    - ``broken`` are unreadable audit lines of any time, since their times are unknown.
+    - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet,
+      ``later`` requests are newer than the log.
+    - ``ambiguous`` lines have several readings.
+    - ``repeated`` hours are not expected; ``clocks`` are the texts about clocks that were set
+      back.
+    """
 
     hours: int
     without_allowed: int
@@ -143,7 +148,7 @@ class WindowCoverage(NamedTuple):
         )
 
     def kept_text(self) -> str:
-        """With the consequence for findings about uses, and the remedy."""
+        """``controllers_text`` with the consequence for findings about uses, and the remedy."""
         kept = f"{self.controllers_text()}, so no grant of these is called unused or left out"
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
@@ -175,11 +180,12 @@ def window_of(
 ) -> Window:
     """The window between two moments as people write them.
 
-    By default it begins and ends with the audit logs, before the first request that waits or is
-    not counted yet. Raises ``InvalidMoment`` if the window is empty.
+    By default the window begins and ends with the audit logs, but ends before the first request
+    that waits or is not counted yet. Raises ``InvalidMoment`` if the window is empty.
 
-    An offset means the time at which the state at it began; ``-30d`` counts back from where the
-    audit logs end, but not past where they begin; then ``say`` is called with a line.
+    An offset means the time at which the state at this offset began. ``-30d`` counts back from the
+    end of the audit logs. If that is before their beginning, the window begins there, and ``say``
+    is called with a line.
     """
     from pyspark.sql import functions as f
 
@@ -305,8 +311,8 @@ def _broken(tables: Tables) -> int:
 
 
 def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
-    """The coverage by all brokers, from three numbers of hours for each: with an allowed line,
-    with any line, and not expected. ``hours`` is the total."""
+    """The coverage by all brokers, from three counts of hours for each broker: with an allowed
+    line, with any line, and not expected. ``hours`` is the total."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
         (each - allowed, broker)
@@ -329,7 +335,8 @@ def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
 
 
 def usage_in(tables: Tables, window: Window) -> DataFrame:
-    """The rows of USAGE for exactly this window; for days that it cuts, from DECISIONS."""
+    """The rows of USAGE for exactly this window; for days that are only partly in it, from
+    DECISIONS."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
