@@ -1,7 +1,7 @@
 """Delays Ctrl-C while an operation must not be left half done.
 
-Ctrl-C interrupts the main thread. Its earlier handler is restored at the end. On another thread,
-or if Ctrl-C is ignored, nothing changes. This module must not know what is done.
+The earlier handler of Ctrl-C is restored at the end. Ctrl-C interrupts only the main thread; on
+another thread, or if Ctrl-C is ignored, nothing changes. This module must not know what is done.
 """
 
 from __future__ import annotations

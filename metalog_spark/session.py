@@ -1,9 +1,9 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
 On this machine Spark listens on the loopback interface only, has no web page, and logs to a file,
-not among our own lines. Elsewhere our packages are sent along, so that its Python workers run this
-code; the guide says what else they need. Everything works on classic and Connect sessions. This
-module must not know what the session is for.
+so that its lines do not mix with ours. On other machines our packages are sent to Spark's Python
+workers; the guide says what else the workers need. Everything works on classic and Connect
+sessions. This module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 APPLICATION: Final = "metalog pipeline"
 LOCAL: Final = "local[*]"
 _HERE: Final = "local"
-"""Prefixes of masters whose workers run on this machine."""
+"""Prefixes of Spark masters whose workers run on this machine."""
 _HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
 _SHIPPED: Final = (
     "metalog", "authorizer", "snapshot", "metalog_sources",
@@ -50,15 +50,15 @@ _ALWAYS: Final = {
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
-"""Pack many small files into one task, and list folders in few tasks: an archive has hundreds of
-thousands of small files (docs/decisions/0066-audit-files-through-spark.md). A task that writes at
-most eight days at once does not sort its rows by day."""
+"""Settings of every session. Many small files share one task, and few tasks list folders: an
+archive has hundreds of thousands of small files (docs/decisions/0066-audit-files-through-spark.md).
+A task that writes at most eight days at once does not sort its rows by day."""
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""For each named column, Spark's Python would otherwise look for a notebook, and tell the JVM our
-line of code."""
+"""Without this setting, Spark's Python looks for a notebook at each named column, and sends the JVM
+our line of code."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -67,7 +67,7 @@ _ON_THIS_MACHINE: Final = {
 _SOCKETS: Final = "spark.python.unix.domain.socket"
 _SOCKET_NAME: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
 _LONGEST_SOCKET: Final = 103
-"""The most bytes in a socket's path on macOS; Linux allows a few more."""
+"""The longest path of a socket on macOS, in bytes; Linux allows a few more."""
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _COLLECTOR: Final = {_DEFAULT_OPTIONS: "-XX:+UseParallelGC"}
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
@@ -102,9 +102,9 @@ def open_session(
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> SparkSession:
-    """A session of ``master`` (Spark's word: ``local[4]``, ``spark://…``, ``yarn``), or of the
-    Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` for one that is started here), or
-    on all cores of this machine.
+    """A session of ``master`` (as for Spark: ``local[4]``, ``spark://…``, ``yarn``), or of the
+    Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without
+    both, the session uses all cores of this machine.
 
     ``settings`` are Spark's, and override ours, except the time zone, which defines the tables'
     days and hours. The JVM's output is appended to the file ``log``, or goes to standard error.
@@ -151,7 +151,8 @@ def first_line(error: Exception) -> str:
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:
-    """Our own error that a worker raised, found in the nested traceback; None if it is Spark's."""
+    """Our own error that a worker raised, parsed from the nested traceback; None if the error is
+    Spark's."""
     text = str(error)
     if found := _OURS.findall(text):
         kind, said = found[-1]
@@ -175,11 +176,13 @@ def is_local(master: str) -> bool:
 
 
 def _check_is_not_refused(place: str) -> None:
-    """Check that somebody listens: Spark would silently try again for minutes. Servers that cannot
-    be checked, such as one behind a proxy, are left to Spark."""
+    """Check that a server listens: Spark would silently try again for minutes. Servers that cannot
+    be checked, such as a server behind a proxy, are not checked."""
     found = _SERVERS.match(place)
     if found is not None and all(map(_is_refused, parse_addresses(found[1]))):
-        raise InvalidRequest(f"{place}: nothing listens there; is it running, and this its port?")
+        raise InvalidRequest(
+            f"{place}: nothing listens there; is Spark running, and is the port right?"
+        )
 
 
 def _is_refused(address: Address) -> bool:
@@ -244,9 +247,8 @@ def _by_this_python(place: str) -> Iterator[None]:
 
 
 def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The setting for a parallel garbage collector rather than a concurrent one, which saves a
-    tenth to a fifth of the CPU; none if a collector is configured, since no JVM starts with
-    two."""
+    """The setting for a parallel garbage collector instead of a concurrent one, which saves a tenth
+    to a fifth of the CPU. None if a collector is configured, since no JVM starts with two."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     told = [word for setting in settings.items() for word in setting]
@@ -258,8 +260,8 @@ def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[s
 
 def sockets(folder: Path) -> dict[str, str]:
     """Settings with which Spark and its Python workers communicate through Unix sockets in
-    ``folder`` if its path is short enough, else over TCP. TCP was seen to block forever if both
-    sides send megabytes (docs/performance/worker-sockets.md)."""
+    ``folder`` if its path is short enough, else over TCP. Over TCP they blocked forever when both
+    sides sent megabytes (docs/performance/worker-sockets.md)."""
     if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}
@@ -298,8 +300,8 @@ def _errors_into(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def names_in_utf8() -> Iterator[None]:
-    """A block in which a JVM that is started reads file names as UTF-8, as Python does. In an
-    ASCII locale it would otherwise silently skip all other names."""
+    """A block in which a JVM that is started reads file names as UTF-8, as Python does. Otherwise,
+    in an ASCII locale, it would silently skip names that are not ASCII."""
     if locale.nl_langinfo(locale.CODESET) not in _ASCII:
         yield
         return
@@ -344,7 +346,7 @@ def ship(session: SparkSession) -> None:
 
 
 def has_workers_elsewhere(session: SparkSession) -> bool:
-    """Whether its workers may be on other machines."""
+    """Whether the session's workers may be on other machines."""
     is_connect = type(session).__module__.startswith("pyspark.sql.connect.")
     return is_connect or not is_local(session.sparkContext.master or LOCAL)
 

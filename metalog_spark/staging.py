@@ -1,9 +1,9 @@
 """Reads and decides a build's input in one write, into a directory of DECISIONS that is not in
-force yet, and reports what was written.
+force yet, and summarizes the rows.
 
-To number the lines of a file with several splits, a first pass counts the lines of all splits
-before. The written rows show whether the second pass had the same splits. This module must not
-know what becomes of the rows.
+To number the lines of a file with several splits, a first pass counts the lines of all splits. The
+written rows show whether the second pass had the same splits. This module must not know how the
+rows are used.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _SMALL_BYTES: Final = 1 << 20
 _LARGE_PART: Final = 256
-"""A file may have several splits if it has more than this part (1/256) of all bytes."""
+"""A file may have several splits if it has more than 1/256 of all bytes."""
 _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
@@ -68,8 +68,8 @@ Numbers = dict[tuple[str, int], int]
 
 
 class AuditInput(NamedTuple):
-    """Audit ``files`` (rows of ``LISTED``), tables of ``requests``, ``tables`` of either, and how
-    lines are read."""
+    """A build's audit input: ``files`` (rows of ``LISTED``), tables of ``requests``, ``tables``
+    with lines or requests, and the options for reading lines."""
 
     files: pa.Table
     requests: Sequence[str]
@@ -91,8 +91,8 @@ class Decider(NamedTuple):
 class Staged(NamedTuple):
     """Rows in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` are rows of ``FACTS``. For tables of requests: ``facts`` are of each, by its name,
-    ``shown`` the forms, and ``lacks_rule`` whether any row lacks its rule.
+    ``files`` are rows of ``FACTS``. For tables of requests: ``facts`` has the facts by the table's
+    name, ``shown`` the line forms, and ``lacks_rule`` whether any row has no rule.
     """
 
     tables: Tables
@@ -119,8 +119,8 @@ class Staged(NamedTuple):
         return reduce(_with, parts, as_read(requests))
 
     def hours(self, without: Collection[str]) -> DataFrame:
-        """The result of ``coverage.counted`` for the files except those at ``without``, and for
-        tables of requests."""
+        """The result of ``coverage.counted`` for tables of requests and for the files, except those
+        at ``without``."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
@@ -171,8 +171,7 @@ class Staged(NamedTuple):
         return found
 
     def forms(self, without: Collection[str]) -> Shown:
-        """The forms that lines of the files except those at ``without``, and of tables of
-        requests, show."""
+        """The line forms of tables of requests and of the files, except those at ``without``."""
         import pyarrow.compute as pc
 
         rows = left_out(self.files, without).select(["broker", "request_us", "rule_us"])
@@ -192,7 +191,7 @@ class Staged(NamedTuple):
 
 
 def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
-    """Write all of ``given``, decided."""
+    """Decide and write the whole input ``given``."""
     by_table = _read_tables(tables.session, given)
     asks_splits = _may_be_split(given.files)
     for _ in range(_ATTEMPTS):
@@ -265,8 +264,8 @@ def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
-    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one pass: each pass over a
-    row parses its line again."""
+    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one pass, since each pass
+    would parse all lines again."""
     rejected, possible = (f"'{kind}'" for kind in (SideKind.REJECTED, SideKind.POSSIBLE))
     is_request = "reason IS NULL AND possible IS NULL"
     of_side = {
@@ -287,8 +286,8 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(files: pa.Table) -> bool:
-    """Whether a file may have several splits, by the files' lengths alone: how many tasks Spark
-    runs at once does not matter."""
+    """Whether a file may have several splits. It depends only on the files' lengths, not on how
+    many tasks Spark runs at once."""
     import pyarrow.compute as pc
 
     longest, total = pc.max(files["length"]).as_py() or 0, pc.sum(files["length"]).as_py() or 0

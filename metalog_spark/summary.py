@@ -47,7 +47,7 @@ class Summary(NamedTuple):
     - ``not_known``: requests in a gap of the log; ``later``: requests past the log's end.
     - ``halves``: lines that are shorter than their broker's lines were at that time.
     - ``upgraded``: the brokers whose earlier lines had no rule.
-    - ``clocks``: what to say of clocks that were set back.
+    - ``clocks``: the texts about clocks that were set back.
     """
 
     allowed: int
@@ -144,8 +144,8 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
 
 
 def _covered(tables: Tables) -> DataFrame:
-    """The coverage of each broker, and of all together; the hours of all are hours of the
-    clock."""
+    """The coverage of each broker, and of all together. The hours of all together are clock
+    hours."""
     from pyspark.sql import functions as f
 
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}

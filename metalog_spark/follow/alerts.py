@@ -25,9 +25,9 @@ LINES_LOST: Final = "lines-lost"
 NO_AUDIT: Final = "no-audit-log"
 NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
-"""The offset of a log that was not looked at yet."""
+"""The offset of a log that has not been read yet."""
 NAMED: Final = 3
-"""How many lines or files an alert describes; the others it counts."""
+"""How many lines or files an alert describes; it counts the others."""
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -50,8 +50,8 @@ class Alert(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``, and the operation
-    and resource that were denied most often, in Kafka's names."""
+    """The denials of one principal in the window that begins at ``since_ms``. It names the
+    operation and resource that were denied most often, in Kafka's words."""
 
     since_ms: int
     principal: str
@@ -64,8 +64,8 @@ class Storm(NamedTuple):
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
     """Alerts about the ACLs added after offset ``after`` (exclusive), in order.
 
-    An ACL that existed under another id is not new. After ``NOTHING`` the whole log is new, and
-    only the ACLs still in force count.
+    An ACL that existed under another id is not new. After ``NOTHING`` the whole log is new; then
+    only ACLs that are still in force count.
     """
     lifetimes = list(lifetimes)
     new = [each for each in lifetimes if each.begin is not None and each.begin.at > after]
@@ -122,8 +122,8 @@ def of_storm(storm: Storm) -> Alert:
 
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
-    """An alert about ``lost`` lines that a topic deleted unread, or that could not be read in
-    files; ``first`` describes the first ``NAMED``."""
+    """An alert about ``lost`` lines: a topic deleted them unread, or they could not be read in
+    files. ``first`` describes the first ``NAMED``."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic

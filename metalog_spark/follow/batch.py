@@ -1,9 +1,9 @@
 """One batch of ``follow``: decides new requests as far as the log is known; the others wait.
 
-A batch is one commit of the pipeline's folder, under the batch's number. Spark repeats a batch
-that it does not know to be finished, with the same files or offsets. If the folder has the batch,
-nothing happens; if not, what the first attempt left is overwritten. So each line counts once,
-wherever the process was killed. This module must not know how batches come about.
+A batch is one commit of the pipeline's folder, under the batch's number. If Spark does not know
+that a batch finished, it repeats the batch with the same files or offsets. If the folder has the
+batch, nothing happens; otherwise the files of the first attempt are overwritten. So each line
+counts once, wherever the process was killed. This module must not know when batches start.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ if TYPE_CHECKING:
 FOLLOW: Final = "follow"
 """The folder's fact that holds its ``Progress``."""
 NEW_INPUT: Final = f"path STRING, {SPANS}"
-"""A row of a batch: a new file, or a range of a topic's offsets; all null for news of the log."""
+"""A row of a batch: a new file, or a range of a topic's offsets; all null if only the log has
+grown."""
 AT: Final = "at_ms"
 """The column with the batch's time, which a repeated batch keeps."""
 _GONE: Final = "the file was gone before it was read"
@@ -84,11 +85,14 @@ _MOST_PLACES: Final = 100
 
 
 class Progress(NamedTuple):
-    """What was committed: the last ``batch``, the log offset (exclusive) up to which grants were
-    checked (``looked_to``), and the last batch with alerts (``alerted``). ``waits_from_ms`` is the
-    time of the first waiting request; ``unnamed``: the alert about lines without a broker was
-    raised. ``decided``, ``rejected`` and ``alerts`` are totals since the folder was made,
-    ``waiting`` counts the requests that wait now."""
+    """The committed progress of ``follow``.
+
+    - ``batch``: the last batch; ``alerted``: the last batch with alerts.
+    - ``looked_to``: the log offset (exclusive) up to which grants were checked.
+    - ``waits_from_ms``: the time of the first waiting request; ``waiting`` counts waiting requests.
+    - ``unnamed``: the alert about lines without a broker was raised.
+    - ``decided``, ``rejected`` and ``alerts``: totals since the folder was made.
+    """
 
     batch: int = -1
     looked_to: int = NOTHING
@@ -183,8 +187,8 @@ class FollowJob(NamedTuple):
 
 
 class _Batch:
-    """What one batch writes. ``progress`` is the state after it; ``alerts`` are those found so
-    far."""
+    """The output of one batch. ``progress`` is the state after the batch; ``alerts`` are the alerts
+    so far."""
 
     def __init__(
         self,
@@ -220,8 +224,8 @@ class _Batch:
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
     def commit_lines(self, new: NewRows, horizon_ms: int) -> None:
-        """Commit the batch with the lines of ``new`` and those that waited, decided as far
-        as the log is known."""
+        """Commit the batch: the lines of ``new`` and the waiting lines, decided as far as the log
+        is known."""
         from pyspark.sql import functions as f
 
         lines = self._read(new).persist()
@@ -271,7 +275,7 @@ class _Batch:
             self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced)
 
     def _read(self, new: NewRows) -> DataFrame:
-        """Rows of ``READ``: the new ones and those that waited."""
+        """Rows of ``READ``: the new rows and the waiting rows."""
         of = self._following
         there = [file for file in new.files if not file.startswith("/") or Path(file).is_file()]
         if of.topic is not None and new.spans:
@@ -310,8 +314,8 @@ class _Batch:
         return counted.collect()[0]
 
     def _alert_of_what_is_missing(self, read: DataFrame, looked: Row, at_ms: int) -> None:
-        """Alert about lost or damaged lines each time, and about a topic's lines without a broker
-        once."""
+        """Alert about lost or damaged lines in each batch, and about a topic's lines without a
+        broker only once."""
         topic = self._following.topic
         if looked["lost"]:
             lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(NAMED)

@@ -1,4 +1,4 @@
-"""Metrics of ``follow`` in Prometheus' format: what it has done, and how far it is.
+"""Metrics of ``follow`` in Prometheus' format: its work so far, and its progress.
 
 The folder keeps the counters with each batch, so they survive a restart. Nothing here asks Spark:
 the caller supplies the newest state. This module must not know HTTP.

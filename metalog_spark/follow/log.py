@@ -27,8 +27,8 @@ from metalog_spark.history.splits import LogHole, LogSplit
 class FollowedLog:
     """The log that ``text`` names, a SOURCE or a pattern of folders.
 
-    With ``committed``, records that are not proven to be committed are left out: a decision based
-    on them would stay, even if the quorum truncates them.
+    With ``committed``, records that are not proven to be committed are left out. The quorum may
+    truncate such records, but a decision based on them would stay.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """The records that are left out, if any.
+        """The logs with records that are left out, if any.
 
         Raises:
             CorruptLog: the log's end is damaged.

@@ -1,8 +1,8 @@
 """Starts ``follow``: one streaming query over a metadata log and an audit folder or topic.
 
-The query only reports that files or offsets have arrived; a batch processes them. Its checkpoint
-is in the pipeline's folder, and neither can be used without the other. This module must not know
-what a batch does.
+The query only reports that files or offsets have arrived; a batch processes them. The query's
+checkpoint is in the pipeline's folder; neither can be used without the other. This module must not
+know what a batch does.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _followed(log: str, audit: str) -> dict[str, str]:
 def start(
     following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
-    """Start the query. It polls every ``every_s`` seconds; with None it reads everything there is,
+    """Start the query. It polls every ``every_s`` seconds; with None it reads all existing input,
     and ends. A batch has at most ``at_once`` files, or offsets of a topic."""
     from pyspark.sql import functions as f
 

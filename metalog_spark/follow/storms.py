@@ -1,8 +1,8 @@
 """Counts denials by principal and window of time, and finds the storms that begin.
 
-A storm is a principal with many denials within one window of ``WINDOW_MS``; the windows that
-follow continue the same storm. Spark counts, and only storms reach the driver. This module must not
-know how a storm is reported.
+A storm is many denials of one principal within a window of ``WINDOW_MS``. If the next window has as
+many, it continues the same storm. Spark counts, and only storms reach the driver. This module must
+not know how a storm is reported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_WINDOW: Final = ("principal", "since")
 _ASKED: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Denials are counted for this long before the newest one."""
+"""How long before the newest denial denials are counted."""
 
 
 class CountedDenials(NamedTuple):

@@ -1,8 +1,8 @@
 """Fills the tables that are derived from the committed ones, so that every finding can read the
 folder.
 
-They are recomputed whole from the other tables and the log, in one commit. This module must not
-know batches.
+The derived tables are recomputed whole from the other tables and the log, in one commit. This
+module must not know batches.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def _differ_from(one: Configuration, other: Configuration) -> int | None:
 def _lost(tables: Tables) -> list[Lost]:
     """The time ranges in which an audit topic deleted lines unread.
 
-    Lines of one broker are in order in a partition, those of several brokers are not. So a
-    broker's lost lines lie between its last line before the loss and its first line after it. For a
-    broker without lines, they lie between the latest of these starts and the earliest of these
-    ends.
+    In a partition, the lines of one broker are in order, but not those of several brokers. So a
+    broker's lost lines lie between its last line before the loss and its first line after the loss.
+    For a broker without lines, the range is from the latest of these starts to the earliest of
+    these ends.
     """
     from pyspark.sql import functions as f
 
@@ -109,8 +109,8 @@ def _lost(tables: Tables) -> list[Lost]:
 
 
 def _of_all(spans: Sequence[Lost]) -> Lost:
-    """The range for all other brokers; its ends are put in order, since lines of several brokers
-    are not."""
+    """The range for all other brokers. Its ends are sorted, since lines of several brokers are not
+    in order."""
     begin = max((begin for _, begin, _ in spans), default=_ALWAYS_US)
     end = min((end for *_, end in spans), default=_NEVER_US)
     return None, min(begin, end), max(begin, end)

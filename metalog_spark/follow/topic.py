@@ -1,7 +1,7 @@
 """The topic with audit lines: which offsets are new, and the lines in them.
 
-Its stream has one row per range of new offsets, without the records: the batch reads those. This
-module must not know what a line says.
+The topic's stream has one row per range of new offsets, without the records; the batch reads the
+records. This module must not know what a line says.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Span(NamedTuple):
     past: int
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        """Parts of ``most`` offsets each, and one for all offsets below ``kept``, which are
-        deleted."""
+        """The span in parts of ``most`` offsets each, and one part for all offsets below ``kept``,
+        which are deleted."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)
@@ -82,8 +82,8 @@ def read_topic(
 def records_in(
     topic: PartitionedTopic, span: Span, broker: re.Pattern[str] | None
 ) -> Iterator[Record]:
-    """The records of ``span``. A line's number is its offset; a record with several lines is a
-    file of its own, named after the offset."""
+    """The records of ``span``. A line's number is its offset. A record with several lines counts as
+    a separate file, named after the offset."""
     name = f"{topic.address}/{span.partition}"
     unnamed = topic.address.topic
     for each in topic.read(span.partition, span.first, span.past):
@@ -147,9 +147,9 @@ class _SpansPartition(InputPartition):
 
 
 class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The stream's reader. Its offset has the topic's id and, for each partition number as text,
-    an exclusive offset. The stream begins with everything in the topic; a partition that is added
-    later is read from offset 0."""
+    """The stream's reader. The stream's offset has the topic's id and, for each partition number as
+    text, an exclusive offset. The stream begins with all records in the topic. A partition that is
+    added later is read from offset 0."""
 
     def __init__(self, topic: PartitionedTopic, most: int) -> None:
         self._topic = topic
@@ -203,7 +203,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
-    """``spans``, limited to what exists, each to its share of ``limit``."""
+    """The ``spans`` without offsets that do not exist, each limited to its share of ``limit``."""
     if not isinstance(limit, ReadMaxRows):
         yield from spans
         return

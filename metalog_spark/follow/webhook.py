@@ -1,9 +1,9 @@
 """Posts alerts to an HTTP endpoint, on a thread of its own, each at least once.
 
-The caller passes one batch of alerts at a time, so only those are queued here; the table of alerts
-keeps the rest. An alert is repeated, with growing pauses, until the endpoint accepts it or refuses
-that very alert. Messages name only the endpoint's host, since its path and the headers may contain
-a token. This module must not know Spark, nor what an alert says.
+The caller passes one batch of alerts at a time, so only these are queued here; the table of alerts
+keeps the others. An alert is repeated, with growing pauses, until the endpoint accepts it or
+refuses it for good. Messages name only the endpoint's host, since the URL's path and the headers
+may contain a token. This module must not know Spark, nor what an alert says.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from metalog.errors import InvalidRequest
 
 ID: Final = "id"
-"""The key by which a receiver recognizes an alert that it already has."""
+"""The key by which a receiver recognizes an alert that was posted twice."""
 _STEP_S: Final = 10.0
 """The most seconds to connect, or to wait for the next bytes."""
 _WHOLE_S: Final = 30.0
@@ -39,7 +39,7 @@ _REFUSED: Final = frozenset(
         HTTPStatus.UNPROCESSABLE_ENTITY,
     }
 )
-"""Statuses with which an endpoint refuses this very alert for good."""
+"""Statuses with which an endpoint refuses an alert for good."""
 _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e\t]*)")
 
 
@@ -90,7 +90,7 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
         raise InvalidRequest("--webhook: write it as https://HOST[:PORT]/PATH")
     if "@" in parts.netloc:
         raise InvalidRequest(
-            "--webhook: there is a password in the URL, which others on this machine can see;"
+            "--webhook: the URL has a password, which others on this machine can see;"
             " put a line Authorization: … into the file of --webhook-headers"
         )
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -149,7 +149,7 @@ class Webhook:
             return not self._left
 
     def close(self) -> None:
-        """End the thread; the next process posts what is left."""
+        """End the thread; the next process posts the remaining alerts."""
         self._closing.set()
         with self._changed:
             self._changed.notify_all()

@@ -1,9 +1,9 @@
 """The log of a pipeline's SOURCE: one log, or several folders of one log.
 
-A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep it.
-A pattern (``/archive/*``) names many such folders. This module orders them: each offset is read
-from one folder, and gaps are reported, never skipped. This module must not know Spark, nor how a
-split is read.
+A controller deletes records that a snapshot covers; copies of its folder, or ``metalog archive``,
+keep them. A pattern (``/archive/*``) names many such folders. This module orders the folders: each
+offset is read from one folder, and gaps are reported, never skipped. This module must not know
+Spark, nor how a split is read.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Member(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Its path or address, independent of the name it was given by."""
+        """Its path or address, independent of the SOURCE that named it."""
         return str(self.log.path)
 
 
 class Archive(NamedTuple):
     """``parts`` in order of offsets, without overlaps, from ``start`` up to ``end``. ``snapshots``
-    are those of all members, each with its member, oldest first."""
+    are the snapshots of all members, each with its member, oldest first."""
 
     text: str
     start: int
@@ -69,7 +69,7 @@ class Archive(NamedTuple):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether it is a single snapshot file, which has no log after it."""
+        """Whether the archive is a single snapshot file, without a log after it."""
         return any(
             isinstance(part, LogSplit) and isinstance(part.split, SnapshotSplit)
             for part in self.parts
@@ -98,8 +98,8 @@ class Unproven(NamedTuple):
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be read again for new records. A protocol, so that reading a folder does not
-    import what reads a quorum: a worker's import would take longer than its work."""
+    """A log that can be read again for new records. It is a protocol, so that reading a folder does
+    not import the reader of a quorum: a worker's import would take longer than its work."""
 
     def refresh(self) -> None: ...
 
@@ -154,8 +154,8 @@ class Logs:
         )
 
     def unproven(self) -> list[Unproven]:
-        """The logs of the last look with records that are left out and that no other log proves.
-        Of several with the same gap, the one that goes furthest."""
+        """The logs of the last look with records that are left out and that no other log proves. Of
+        several logs with the same gap, only the one that reaches furthest."""
         members = sorted(map(self._member, self._sources.values()), key=lambda each: each.start)
         found: dict[int, Unproven] = {}
         for member in members:
@@ -232,8 +232,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
 ) -> Iterator[LogHole]:
-    """The gaps from ``start`` up to ``end``: damage, then records that a folder has but does not
-    prove to be committed, then offsets that no folder has."""
+    """The gaps from ``start`` up to ``end``, in this order: damage, records that are not proven to
+    be committed, offsets that no folder has."""
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return

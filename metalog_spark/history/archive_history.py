@@ -1,9 +1,8 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. Changes between two ranges are missing from the archive: an ACL that exists before a gap
-and not after it ended somewhere in it. Splits are scanned separately, on any worker, and combined
-here. This module must not know Spark.
+log's end. An ACL that exists only before a gap ended somewhere in it. Splits are scanned on any
+worker, and combined here. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ _NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could 
 
 
 class RelevantRecord(NamedTuple):
-    """A record of a split that concerns ACLs, or another Kafka. ``time_ms`` is the latest time of
-    the split up to it."""
+    """A record of a split that concerns ACLs, or is of another Kafka version. ``time_ms`` is the
+    latest time in the split up to this record."""
 
     offset: int
     time_ms: int
@@ -54,8 +53,9 @@ class RelevantRecord(NamedTuple):
 
 
 class ScannedSplit(NamedTuple):
-    """The scan of a split: the records ``found`` up to offset ``reached``, where ``damage`` is, if
-    any. ``first_ms`` and ``latest_ms`` are times of its batches, None without any."""
+    """The scan of a split: the records ``found`` up to offset ``reached``, and the ``damage``
+    there, if any. ``first_ms`` and ``latest_ms`` are times of the split's batches; None without
+    batches."""
 
     found: Sequence[RelevantRecord]
     reached: int
@@ -76,8 +76,8 @@ class KnownRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG. An end of None is open. An end that is not known is somewhere in a
-    gap, and has the offset of that gap's start or end."""
+    """A row of ACL_CHANGELOG. An end of None is open. An unknown end is somewhere in a gap, and has
+    the offset of that gap's start or end."""
 
     id: Uuid
     acl: Acl
@@ -148,7 +148,7 @@ def history_of(
     """The history of ``archive``. ``scanned`` has the scan of each split, by its number among the
     parts.
 
-    With ``skip_damaged``, a damaged range gets a row that says what is wrong and how far it goes.
+    With ``skip_damaged``, a damaged range gets a row with the damage and the range's end.
 
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
@@ -255,7 +255,7 @@ def _joined(run: _Run, held: ScannedSplit) -> _Run:
 def _with_whole_transactions(
     run: _Run, held: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
-    """``held``, cut before the first transaction marker that cannot be valid."""
+    """The run ``held``, cut before the first invalid transaction marker."""
     is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(held.found):
         message = decode_value(value)[1]
@@ -288,8 +288,8 @@ def _is_open(run: _Run) -> bool | None:
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[KnownRange]]:
-    """The first known ACLs in ``run``, and the ranges before them that cannot be followed. With
-    ``advice``, damage raises an error."""
+    """The first known ACLs in ``run``, and the earlier ranges, in which changes cannot be replayed.
+    With ``advice``, damage raises an error."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
@@ -360,7 +360,7 @@ def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
 def _lifetimes(
     followed: Sequence[_Followed], who_has: Callable[[int], str]
 ) -> Iterator[ChangelogRow]:
-    """The lifetimes that ended, in order of their ends; then those that have not."""
+    """The ended lifetimes, in order of their ends; then the open lifetimes."""
     lasting: dict[Uuid, ChangelogRow] = {}
     before: _Followed | None = None
     for part in followed:

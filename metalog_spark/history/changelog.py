@@ -1,8 +1,8 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
 Each split of the log is scanned by a task of its own. Records about ACLs are few, and are combined
-on the driver. The same SOURCE gives the same rows. This module must not know how a history is put
-together.
+on the driver. The same SOURCE gives the same rows. This module must not know how a history is
+computed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def replace_changelog(tables: Tables, lifetimes: pa.Table, ranges: pa.Table) -> 
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:
-    """Check the ends of ``logs``; damage before an end shows only when all is read.
+    """Check the ends of ``logs``. Earlier damage is only found when the whole log is read.
 
     Raises:
         CorruptLog: a log is damaged at its end, and ``skip_damaged`` is false.
@@ -100,7 +100,7 @@ def scan_archive(session: SparkSession, archive: Archive) -> dict[int, ScannedSp
 
 
 def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """On an executor: a row for each relevant record, and one at the end of each split."""
+    """Runs on an executor: a row for each relevant record, and one at the end of each split."""
     for batch in batches:
         for sent in batch.to_pylist():
             number = sent["piece"]

@@ -1,8 +1,8 @@
 """The super users, the default rule and the Kafka version over time, which the log does not
 contain.
 
-``--config FILE`` holds from the beginning, ``--config MOMENT=FILE`` from a time until the next
-one. This module must not know what is decided by it.
+``--config FILE`` is in force from the beginning, ``--config MOMENT=FILE`` from a time until the
+next one. This module must not know what is decided by a configuration.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Configuration:
         return table_of(rows, CONFIGURATION.schema)
 
     def deciding_as(self, default: KafkaVersion) -> Configuration:
-        """The same with the version ``default`` in periods without a version."""
+        """The same configuration, with the version ``default`` in periods without a version."""
         return Configuration(
             period._replace(
                 config=period.config._replace(kafka_version=period.config.kafka_version or default)
@@ -109,7 +109,7 @@ class Configuration:
 def read_configuration(
     texts: Sequence[str], *, files: Files = LOCAL_FILES
 ) -> tuple[Configuration, list[str]]:
-    """The configuration of the arguments of ``--config``, and lines about its oddities."""
+    """The configuration of the arguments of ``--config``, and warnings about it."""
     found: dict[int | None, ConfigPeriod] = {}
     warnings: list[str] = []
     for text in texts:
@@ -152,7 +152,7 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
-    """The settings that decide requests in the file at ``path``, and lines about its oddities."""
+    """The settings that decide requests in the file at ``path``, and warnings about the file."""
     properties = _properties(path, files)
     try:
         config, warnings = from_properties(properties)
@@ -163,7 +163,7 @@ def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
     )
     odd = [f"{path}: {warning}" for warning in warnings]
     if has_no_authorizer(properties):
-        odd.append(f"{path}: {other_decision(properties)}; the ACLs decide here all the same")
+        odd.append(f"{path}: {other_decision(properties)}; here the ACLs decide nevertheless")
     elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
         odd.append(
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"

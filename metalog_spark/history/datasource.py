@@ -1,9 +1,9 @@
 """A metadata log as a Spark data source: ``spark.read.format("metalog").load(SOURCE)``.
 
-SOURCE is what the verbs read (a folder, a file, ``topic://``, ``quorum://``) or a pattern of
-folders. A partition is a segment, or a range of a topic's offsets. A stream continues from its
-last offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in
-Spark's Python workers. This module must not know what records mean.
+SOURCE is as for the verbs (a folder, a file, ``topic://``, ``quorum://``), or a pattern of folders.
+A partition is a segment, or a range of a topic's offsets. A stream continues from its last offset,
+with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in Spark's
+Python workers. This module must not know what records mean.
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ _OFFSET: Final = "offset"
 class Options(NamedTuple):
     """The options of a reader; ``_NAMES`` has the names that Spark's users write.
 
-    ``committed`` leaves out records that are not proven to be committed. With ``skip_damaged``,
-    unreadable records become a row that says what is wrong. ``secrets`` shows salts, keys and
-    passwords. ``first`` is an offset, ``EARLIEST`` or ``LATEST``. ``wanted`` has the record types
-    to read, and for a batch the end. ``most`` is for streams.
+    - ``committed`` leaves out records that are not proven to be committed.
+    - With ``skip_damaged``, unreadable records become a row with the error.
+    - ``secrets`` shows salts, keys and passwords.
+    - ``first`` is an offset, ``EARLIEST`` or ``LATEST``.
+    - ``wanted`` has the record types to read, and for a batch the end.
+    - ``most`` is the limit of offsets at a time, for streams.
     """
 
     source: str
@@ -253,7 +255,7 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
 
 class LogReader(UnfilteredLogReader):
-    """The same without records that filters exclude, as far as the reader can evaluate them."""
+    """A reader that leaves out records that a filter excludes, for filters that it can evaluate."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
         self._wanted, left = push(filters, self._wanted)

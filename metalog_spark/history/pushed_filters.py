@@ -1,7 +1,7 @@
 """Filters of a query that a log's reader applies itself, before it decodes anything.
 
-These are comparisons of offset, timestamp and type with a constant; Spark applies the rest. This
-is Spark's filter pushdown.
+This is Spark's filter pushdown. The reader applies comparisons of offset, timestamp and type with a
+constant; Spark applies the other filters.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def push(filters: Iterable[Filter], wanted: RecordFilter) -> tuple[RecordFilter, list[Filter]]:
-    """``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters left for
-    Spark."""
+    """Returns ``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters left
+    for Spark."""
     left = []
     for each in filters:
         narrowed = _narrowed(each, wanted)

@@ -1,8 +1,8 @@
 """The records of a batch that a history needs: those that concern ACLs, or that show another
 version of Kafka.
 
-A record at which a strict loader would stop because of ACLs raises ``CorruptLog`` here, too. This
-module must not know Spark, nor what is made of the records.
+If a strict loader would stop at a record because of ACLs, the record raises ``CorruptLog`` here,
+too. This module must not know Spark, nor what the records are used for.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ _KEYS: Final = ("salt", "stored_key", "server_key")
 
 
 class RecordFilter(NamedTuple):
-    """Rows with an offset from ``start`` up to ``end`` (exclusive), a timestamp from ``since_us``
-    to ``until_us`` (both inclusive), and one of ``types``; None is any."""
+    """Selects rows with an offset from ``start`` up to ``end`` (exclusive), a timestamp from
+    ``since_us`` to ``until_us`` (both inclusive), and one of ``types``; None is any."""
 
     start: int = 0
     end: int = 1 << 63
@@ -79,15 +79,15 @@ class _Row(NamedTuple):
 
     @property
     def legible(self) -> Any:
-        """The message, or what Kafka makes of a message that it should have refused; or None."""
+        """The message as Kafka would read it; None if there is none."""
         return self.message.lenient if isinstance(self.message, Undecodable) else self.message
 
 
 class Columns:
     """Makes Arrow batches of ``schema``.
 
-    Without ``secrets``, salts, keys and passwords are left out, and the bytes of records that
-    cannot be decoded, since they may contain any.
+    Without ``secrets``, salts, keys and passwords are left out. So are the bytes of undecodable
+    records, which may contain secrets.
     """
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
@@ -123,8 +123,8 @@ class Columns:
             yield self._batch(rows)
 
     def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
-        """One row that says why records are missing from ``offset`` on, if ``wanted`` lets it
-        pass."""
+        """One row with the reason why records are missing from ``offset`` on; none if ``wanted``
+        excludes it."""
         unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
         if unlimited and wanted.start <= offset < wanted.end:
             yield self._batch([_Row(offset, None, None, None, None, why)])
@@ -244,7 +244,7 @@ def _json(row: _Row, shown: Callable[[Any, int], str]) -> str | None:
 
 
 def _is_struct(message: Any) -> bool:
-    """Whether a struct of its own has everything in the record."""
+    """Whether a struct column has all content of the record."""
     if message.unknown_tagged_fields:
         return False
     if isinstance(message, AccessControlEntryRecord):

@@ -32,7 +32,7 @@ class LogSplit(NamedTuple):
 
     If no batch crosses a boundary between splits, ``until`` is ``end`` and the split is ``dense``:
     it has every record, or is damaged. Otherwise a split has all records of the batches that begin
-    in it. ``source`` is its folder, file or address.
+    in the split. ``source`` is its folder, file or address.
     """
 
     split: Split
@@ -43,7 +43,7 @@ class LogSplit(NamedTuple):
     source: str
 
     def batches(self) -> Iterator[Batch]:
-        """The batches with any of the records, whole.
+        """The whole batches that contain any of the records.
 
         Raises:
             CorruptLog: the split is damaged.
@@ -101,7 +101,7 @@ class SnapshotSplit(NamedTuple):
 
 
 class BootstrapSplit(NamedTuple):
-    """The bootstrap records with which a log begins before it has any record."""
+    """The bootstrap records of a log that has no record of its own yet."""
 
     path: Path
 
@@ -110,8 +110,7 @@ class BootstrapSplit(NamedTuple):
 
 
 class HeadSplit(NamedTuple):
-    """The append in a topic that begins before ``offset`` and continues past it, if there is
-    one."""
+    """A topic's append that begins before ``offset`` and continues past it, if there is one."""
 
     cluster: TopicCluster
     offset: int
@@ -126,8 +125,8 @@ class HeadSplit(NamedTuple):
 
 
 class WholeSplit(NamedTuple):
-    """A log that cannot be split, such as a live quorum's, opened again by the task, up to
-    ``end``.
+    """A log that cannot be split, such as that of a live quorum. The task opens it again and reads
+    it up to ``end``.
 
     Raises:
         InvalidSource: the log no longer reaches ``end``.

@@ -1,9 +1,7 @@
-"""The ACLs of a pipeline's folder, and when each was in force, in the form that is sent to
-workers.
+"""The ACLs of a pipeline's folder with the time of each, in the form that is sent to workers.
 
-The form is one compressed Arrow stream, which the driver makes from ACL_CHANGELOG, and from
-HISTORY if unknown ranges matter. No index is ever sent. This module must not know how anything is
-decided.
+The form is one compressed Arrow stream. The driver makes it from ACL_CHANGELOG, and from HISTORY if
+unknown ranges matter. An index is never sent. This module must not know how anything is decided.
 """
 
 from __future__ import annotations
@@ -49,14 +47,14 @@ def packed(changelog: DataFrame, history: DataFrame) -> bytes:
 
 
 def packed_rows(changelog: pa.Table, history: pa.Table) -> bytes:
-    """The same from rows that are already on the driver."""
+    """As ``packed``, from rows that are already on the driver."""
     columns = (column.to_pylist() for column in _in_ms(history, _HISTORY).columns)
     ranges = sorted(zip(*columns, strict=True), key=repr)
     return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(ranges)}))
 
 
 def packed_lifetimes(changelog: DataFrame) -> bytes:
-    """The same without HISTORY, for ``unpacked_lifetimes``."""
+    """As ``packed``, without HISTORY; the input of ``unpacked_lifetimes``."""
     return _written(_table(changelog.select(*_CHANGELOG).toArrow()))
 
 
@@ -116,7 +114,7 @@ def _edge(offset: int | None, ms: int | None) -> Edge | None:
 
 
 def _values(table: pa.Table, name: str) -> Iterable[Any]:
-    """A column as Python values; equal words are one object."""
+    """A column as Python values; equal words share one object."""
     column = table[name]
     if not pa.types.is_dictionary(column.type):
         values: list[Any] = column.to_pylist()

@@ -32,8 +32,8 @@ BrokerPattern = re.Pattern[str] | None
 
 
 class Block(NamedTuple):
-    """Whole lines, each with its LF except perhaps the file's last; or an incomplete line, or
-    none, and the ``fault`` that explains it."""
+    """Whole lines, each with its LF (the file's last line may have none); or the ``fault`` in a
+    file, with an incomplete line or none."""
 
     lines: bytes
     fault: str | None = None
@@ -42,8 +42,9 @@ class Block(NamedTuple):
 def broker_of(path: str, pattern: BrokerPattern) -> str:
     """The broker whose log ``path`` is.
 
-    With ``pattern``, its first group, or else its whole match. Without one, the folder's name if
-    the file has Kafka's own name, ``kafka-authorizer``; else the file's name up to its first dot.
+    With ``pattern``, the broker is its first group, or else its whole match. Without a pattern, it
+    is the folder's name if the file has Kafka's own name, ``kafka-authorizer``; else the file's
+    name up to its first dot.
     """
     if pattern is not None:
         found = pattern.search(path)
@@ -56,8 +57,8 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """The decompressed content up to the first damage, and then one of ``DAMAGE``. Content that is
-    not compressed is returned as it is."""
+    """The decompressed content up to the first damage; then one of ``DAMAGE`` is raised.
+    Uncompressed content is returned unchanged."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(_GZIP_MAGIC):
@@ -82,8 +83,8 @@ def _gunzipped(file: pa.NativeFile) -> Iterator[bytes]:
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
-    """Split into lines. ``chunks`` should not be longer than the longest line: a line within one
-    chunk is never too long."""
+    """Split ``chunks`` into lines. No chunk should be longer than the longest line, since a line
+    within one chunk is not checked for its length."""
     rest, is_within = b"", False
     try:
         for chunk in chunks:

@@ -1,9 +1,9 @@
 """Parses one text of an audit log: its request, the half lines in it, and its other readings.
 
-A writer that dies leaves half a line, and the next line may be appended to it. If the half line
-has no complete verdict, the text is read as two lines: a broken one and a whole one. Any other
-text that can be read in several ways is one request, the likeliest; each other reading is a
-possible request. This module must not know files, Arrow, nor Spark.
+If a writer dies, it leaves half a line, and the next line may be appended to that half. If the half
+line has no complete verdict, the text is read as two lines: a broken line and a whole line. Any
+other text with several readings is one request, the likeliest; each other reading is a possible
+request. This module must not know files, Arrow, nor Spark.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A request that may have been made at ``micros`` (None if the time is unknown): one of
-    several readings of a line. If ``zone`` is set, it is the line's only reading, but clocks of
-    that zone showed its time twice; ``micros`` is then the second of the two times."""
+    """A request that may have been made at ``micros`` (None if the time is unknown): one of several
+    readings of a line. With ``zone``, the line has only this reading, but clocks of that zone
+    showed its time twice; ``micros`` is the second of the two times."""
 
     row: Row
     micros: int | None
@@ -58,8 +58,8 @@ class TextRead(NamedTuple):
 def read_text(
     text: str, zone: Zone, *, is_whole: bool = True, raw: bytes | None = None
 ) -> TextRead:
-    """The content of one line of a log. ``is_whole`` is false if no line feed ends it. ``raw`` are
-    its bytes if they are not UTF-8."""
+    """Read one line of a log. ``is_whole`` is false if no line feed ends the line. ``raw`` are the
+    line's bytes if they are not UTF-8."""
     found = _read(text, zone, is_whole=is_whole, is_damaged=raw is not None)
     if raw is not None:
         found.possible.extend(_of_other_encodings(raw, zone, is_whole=is_whole))
@@ -91,8 +91,8 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
 
 
 def whole_readings(text: str, zone: Zone) -> list[Possible]:
-    """The possible readings of several lines that are one record: a name with a line feed makes
-    such lines."""
+    """The possible readings of several lines that are one record, as a name with a line feed makes
+    them."""
     try:
         entry = read_entry(text, zone)
     except InvalidRequest:
@@ -143,7 +143,8 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
-    """The readings of a line if its bytes, or those that are not UTF-8, have another encoding."""
+    """The readings of a line if its bytes, or only those that are not UTF-8, have another
+    encoding."""
     bytes_told = raw.decode(errors="surrogateescape")
     mixed = _STRAY.sub(lambda found: _stray(found[0]), bytes_told)
     for text in dict.fromkeys([mixed, *(raw.decode(each, "replace") for each in _ENCODINGS)]):

@@ -1,10 +1,10 @@
 """Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
 No line is dropped: each is a request or rejected, or both if a part of it is a half line. The rows
-of a line depend only on its own bytes, so a file may be read in any splits; ``file_context`` adds
-what neighbouring lines show. A line is ambiguous in three cases: it has bytes that are not UTF-8
-(shown as escapes), a hostile name may have made it, or its time came twice when clocks were set
-back. This module must not know Spark.
+of a line depend only on its own bytes, so a file may be read in any splits. ``file_context`` adds
+the facts that only neighbouring lines show. A line is ambiguous in three cases: it has bytes that
+are not UTF-8 (shown as escapes), a hostile name may have made it, or its time came twice when
+clocks were set back. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ SCHEMA: Final = pa.schema(
         ("head", pa.list_(pa.int64())),
     ]
 )
-"""The columns of ``requests``, then the other columns of ``rejected``; a row of one table has
-nulls in the other's columns. ``possible`` is true in rows of ``possible_requests``, else null, and
-``zone`` is as there. ``start`` is the position of the split in the file, and ``line`` counts from
-there. The columns after it, those of ``ReadSplit``, are null except in the one row about the split
-itself."""
+"""The columns of ``requests``, then the other columns of ``rejected``; a row of one table has nulls
+in the other's columns. ``possible`` is true in rows of ``possible_requests``, else null; ``zone``
+is a column of that table. ``start`` is the position of the split in the file, and ``line`` counts
+from there. The columns after ``start`` are those of ``ReadSplit``; only the one row about the split
+itself has them."""
 
 
 class ReadSplit(NamedTuple):
@@ -73,14 +73,14 @@ class ReadSplit(NamedTuple):
 
 
 LESS_WITH_A_MARK: Final = 2
-"""A file that begins with a byte order mark and ends within a line: its splits have this many
-bytes less than the file. Hadoop removes the three bytes of the mark, and an LF is added to the
-last line."""
+"""How many bytes fewer than the file its splits have, if the file begins with a byte order mark and
+ends within a line. Hadoop removes the three bytes of the mark, and an LF is added to the last
+line."""
 
 
 class Origin(NamedTuple):
-    """The position of lines: ``of`` is each line's index in ``files`` and their ``brokers``,
-    ``starts`` the start of its split, and then its number in the split."""
+    """The position of lines: for each line, its index in ``files`` and ``brokers`` (``of``), the
+    start of its split (``starts``), and its number in the split."""
 
     files: Sequence[str]
     brokers: Sequence[str]
@@ -99,7 +99,7 @@ class Origin(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """The results of lines that are parsed one by one, with the place of each."""
+    """The results of lines that are parsed one by one, with each line's position."""
 
     rows: list[tuple[int, Row, int]]
     rejected: list[tuple[int, str, str]]
@@ -115,11 +115,10 @@ def read_lines(
     unended: AbstractSet[int] = frozenset(),
     packed: AbstractSet[int] = frozenset(),
 ) -> list[pa.RecordBatch]:
-    """Parse ``lines``, which come from ``origin``, into a batch of common ones and batches of
-    others.
+    """Parse ``lines`` from ``origin`` into a batch of common lines and batches of others.
 
-    Lines with ``faults`` are rejected. Lines at ``unended`` have no LF, and are requests only if
-    they are whole. ``packed`` lines share a record with others, and are ambiguous.
+    Lines with ``faults`` are rejected. Lines at ``unended`` have no LF; a whole line among them is
+    a request. ``packed`` lines share a record with others, and are ambiguous.
     """
     common = common_lines(lines, zone)
     is_odd = np.ones(len(lines), np.bool_)
@@ -139,8 +138,8 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """The possible readings of several ``lines`` of one record together, at the ``place`` of the
-    first."""
+    """The possible readings of several ``lines`` of one record together, at the position ``place``
+    of the first line."""
     found = whole_readings(shown(lines), zone)
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 
@@ -229,7 +228,7 @@ def _batch(size: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
 
 
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """``values`` as an Arrow column; half of a surrogate pair, which JSON can contain and UTF-8
+    """``values`` as an Arrow column. Half of a surrogate pair, which JSON can contain and UTF-8
     cannot, becomes an escape."""
     try:
         return pa.array(values, kind)

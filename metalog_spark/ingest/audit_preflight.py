@@ -24,7 +24,7 @@ _LOOKED_AT: Final = 64 << 20
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
-    """Check the files, and return the empty ones, which Spark does not list. ``InvalidRequest`` if
+    """Check the files, and return the empty files, which Spark does not list. ``InvalidRequest`` if
     one of ``patterns`` matches nothing, a file that is not an audit log, or a file in the
     pipeline's folder ``out``; or if ``pattern`` finds no broker in a path."""
     own, empty = Path(out).resolve(), dict[str, None]()

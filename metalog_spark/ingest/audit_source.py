@@ -1,7 +1,8 @@
-"""Reads audit files as Spark's own sources do: listed, split, combined into tasks and read.
+"""Reads audit files through Spark's own sources, which list the files, split them, and combine them
+into tasks.
 
 Spark finds the files wherever it can read: on a disk, in an object store, by a pattern. It splits
-large plain files, combines small ones, and passes compressed ones whole. Only each file's path,
+large plain files, combines small files, and passes compressed files whole. Only each file's path,
 length and modification time come to the driver. This module must not know what a line says.
 """
 
@@ -47,7 +48,7 @@ _AS_ON_THE_DISK: Final = {
     "fs.file.impl.disable.cache": "true",
 }
 """Options of a reader, so that they also apply on Connect. Hadoop's default file system for a disk
-looks for a checksum file beside each file, and cannot name that of a file with a colon."""
+looks for a checksum file beside each file. It fails if the file's name has a colon."""
 _PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
@@ -89,8 +90,8 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
 
 
 def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
-    """The message if Spark has no file system for the scheme of ``place``, or cannot reach it;
-    None if ``error`` is another error."""
+    """The message if Spark has no file system for the scheme of ``place``, or cannot reach
+    ``place``; None for any other ``error``."""
     scheme, is_uri, _ = place.partition(":/")
     said = first_line(error)
     if not is_uri:
@@ -125,8 +126,8 @@ class AuditFiles:
         self._contents = _contents_of(session, packed) if packed else None
 
     def splits(self) -> DataFrame:
-        """The number of ``lines`` in each split of plain files, as rows of ``SPLITS``. No Python
-        runs on a worker for it."""
+        """The number of ``lines`` in each split of plain files, as rows of ``SPLITS``, counted
+        without Python workers."""
         from pyspark.sql import functions as f
 
         if self._lines is None:
@@ -142,9 +143,9 @@ class AuditFiles:
         schema: str = READ,
         before: DataFrame | None = None,
     ) -> DataFrame:
-        """All lines, as rows of ``READ``; or as rows of ``schema``, which ``then`` makes of them
-        on the worker. ``before`` (rows of ``SPLITS``) has the number of lines before each split,
-        so that lines are numbered from the file's start."""
+        """All lines as rows of ``READ``; or as rows of ``schema``, if ``then`` converts them on the
+        worker. ``before`` (rows of ``SPLITS``) has the number of lines before each split, so that
+        lines are numbered from the file's start."""
         found = []
         if self._lines is not None:
             read = _split_reader(zone, pattern, then)

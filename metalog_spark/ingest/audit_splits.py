@@ -1,9 +1,9 @@
 """The worker's part of reading audit files and a topic's records.
 
 A plain file comes in splits, line by line. A compressed file comes whole and is decompressed here,
-so that the content before damage is read. Only LF ends a line. After the lines of a split comes
-one row about the split itself: it is used to number the file's lines, and to recognize the file
-later. This module must not know what a line says, nor how Spark is asked for files.
+so that the content before damage is read. Only LF ends a line. The last row of a split is about the
+split itself. This row serves to number the file's lines, and to recognize the file later. This
+module must not know what a line says, nor how Spark is asked for files.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ LINES: Final = (
     f" 1, {SHOWN_BYTES}), CAST(concat('\\n', octet_length(value)) AS BINARY))"
     " ELSE CAST(value AS BINARY) END AS line"
 )
-"""A line. For one that is too long: its beginning, LF, and its length in bytes."""
+"""A line. For a line that is too long: its beginning, LF, and its length in bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _GZIP: Final = b"\x1f\x8b"
 _HEAD_BYTES: Final = 16 << 10
-"""More than a container's start scripts print, which is the same in each file."""
+"""How many bytes are fingerprinted. The output of a container's start scripts, which is the same in
+each file, is shorter."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """How many bytes of lines are in memory at once: a topic's records may be of any size."""
@@ -56,7 +57,7 @@ _MOST_BYTES: Final = 16 << 20
 
 class Record(NamedTuple):
     """The ``lines`` of one record, the file and broker of their rows, and the number of the first
-    line; or no lines, and the ``fault`` that explains it."""
+    line; or a ``fault`` and no lines."""
 
     file: str
     broker: str
@@ -67,7 +68,7 @@ class Record(NamedTuple):
 
 class _Head:
     """Fingerprints of a file's beginning, one at the end of each line of its first 16 KiB. They
-    show that a file begins with the whole content of another."""
+    show whether a file begins with the whole content of another file."""
 
     def __init__(self) -> None:
         self.found: list[int] = []
@@ -219,8 +220,8 @@ def _read_packed(
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
-    """All lines of ``records``. One event is one record, but a name with LF in it makes several
-    lines of it: these are ambiguous."""
+    """All lines of ``records``. A record is one event. If a name has an LF, the record has several
+    lines; these are ambiguous."""
     gathered = _Gathered(zone)
     for record in records:
         if record.fault is not None:

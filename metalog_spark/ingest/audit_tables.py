@@ -1,10 +1,10 @@
-"""Reads audit lines, or requests, from a table that Spark reads: Parquet, a table of its catalog,
-or files in any format under Spark's name for them, such as ``table:json.`/logs```.
+"""Reads audit lines, or requests, from a table of Spark: Parquet, a table of Spark's catalog, or
+files in any of Spark's formats, such as ``table:json.`/logs```.
 
 A table with the columns of requests is read as requests. In any other table each row is one audit
-line: the column ``value``, or the only column, or else the row as JSON. Rows have no order, so a
-table's line has no number and no neighbours. This module must not know what a line says, nor which
-file is which.
+line: the column ``value``, or the only column, or else the whole row as JSON. Rows have no order,
+so a table's line has no number and no neighbours. This module must not know what a line says, nor
+which file is which.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _TEXTS: Final = ("string", "binary")
 
 
 def is_table(audit: str) -> bool:
-    """Whether the form of ``--audit`` names a table."""
+    """Whether the argument of ``--audit`` names a table."""
     return audit.startswith(PREFIX) or audit.rstrip("/").endswith(_PARQUET)
 
 
 def refuse_parquet(paths: Iterable[str]) -> None:
-    """Refuse files that are Parquet rather than lines.
+    """Refuse Parquet files, since lines are expected.
 
     Raises:
         InvalidRequest: a pattern or a folder of an object store names Parquet.
@@ -50,8 +50,7 @@ def refuse_parquet(paths: Iterable[str]) -> None:
 
 
 def table_name(text: str) -> str:
-    """The name that the table's rows have as their file: an absolute path, or the name of Spark's
-    table."""
+    """The file name of the table's rows: an absolute path, or the name of Spark's table."""
     return text if text.startswith(PREFIX) else placed(text)
 
 

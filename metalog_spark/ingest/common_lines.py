@@ -28,11 +28,11 @@ _EQUALS, _SPACE, _BRACKET = b"= ["
 _MINUTE: Final = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}")
 _MINUTE_BYTES: Final = 16
 _SECONDS_END: Final = _MINUTE_BYTES + 7
-"""The end of the seconds behind a minute: ``:56,123``."""
+"""The length of the text between the minutes and the end of the seconds: ``:56,123``."""
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _SECONDS_END + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""More than the bytes of a tail before its rule."""
+"""A limit that the text before a line's rule never reaches, in bytes."""
 _REMEMBERED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
@@ -45,7 +45,7 @@ _PARTS: Final = (
         rb" (?:(SuperUser|DefaultAllow|DefaultDeny)|MatchingAcl\(acl=)(?s:.*)"
     ),
 )
-"""The text behind each separator, up to the key before the next one."""
+"""The text after each separator, up to the key before the next separator."""
 
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -53,8 +53,8 @@ Values = tuple[Any, ...] | None
 
 
 class Common(NamedTuple):
-    """``places`` are the indexes of the parsed lines, ``micros`` their times since 1970, and
-    ``columns`` their content, named as in ``Row``. ``ambiguous`` is false in all of them."""
+    """The parsed lines. ``places`` are their indexes, ``micros`` their times since 1970, and
+    ``columns`` their content, named as in ``Row``. All are unambiguous."""
 
     places: Numbers
     micros: Numbers
@@ -141,7 +141,7 @@ def _kept(rows: Numbers, signs: Numbers, mask: Truths) -> tuple[Numbers, Numbers
 
 
 def _has_head(data: NDArray[np.uint8], begins: Numbers, signs: Numbers) -> Truths:
-    """Whether the head is right, and no two separators share a space, as in `` = = ``."""
+    """Whether the head is valid, and no two separators share a space, as in `` = = ``."""
     heads = signs[:, 0] - 1 - len(_HEAD)
     is_so = (heads >= begins) & (np.diff(signs, axis=1) > 2).all(axis=1)
     found = data[np.maximum(heads, 0)[:, None] + np.arange(len(_HEAD))]
@@ -207,7 +207,7 @@ def _minute(zone: Zone, text: bytes) -> int | None:
 def _by_value(
     texts: NDArray[np.uint8], value_of: Callable[[bytes], int | None]
 ) -> tuple[Numbers, Truths]:
-    """The value of each of ``texts``, which have the same length, and which of them have one."""
+    """The value of each of ``texts``, which have the same length, and which texts are valid."""
     whole = np.ascontiguousarray(texts)
     width = whole.shape[1]
     coded = pa.Array.from_buffers(
@@ -223,7 +223,7 @@ def _by_value(
 def _parts(
     lines: pa.BinaryArray, edges: Numbers, rows: Numbers, signs: Numbers
 ) -> Iterator[pa.BinaryArray]:
-    """The text behind each separator, one column for each."""
+    """The text after each separator, one column for each separator."""
     offsets = np.empty((len(rows), 2 * _SIGNS), np.int32)
     offsets[:, ::2] = signs + 2
     offsets[:, 1:-1:2] = signs[:, 1:] - 1

@@ -1,8 +1,8 @@
-"""Requests that only a controller logs, by Kafka 4.3.1's ControllerApis and KafkaApis.
+"""Knows which requests only a controller logs, by Kafka 4.3.1's ControllerApis and KafkaApis.
 
 A broker forwards most changes of the cluster without authorizing them; the active controller
-authorizes them. The log of an active controller is recognized by requests that are sent to no
-broker: one broker heartbeat is enough. This module must not know Spark, nor files.
+authorizes them. The log of an active controller is recognized by requests that no broker receives:
+one broker heartbeat is enough. This module must not know Spark, nor files.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _AMONG_NODES: Final = (
     "FetchSnapshot",
 )  # fmt: skip
 REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
-"""Requests that an active controller logs and a broker never does. Requests of the controllers'
-election are not among them, since other controllers log these, too."""
+"""Requests that an active controller logs and a broker never logs, without the requests of
+elections, which inactive controllers log, too."""
 
 _DECIDED: Final = {
     ResourceType.CLUSTER: frozenset(
@@ -50,10 +50,10 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""What a controller authorizes. Left out: DESCRIBE of a deleted topic, since whatever allows
-DELETE allows it; and CREATE_TOKENS, which a broker authorizes before it forwards."""
+"""The operations that a controller authorizes. Two are left out: DESCRIBE of a deleted topic, since
+an ACL for DELETE allows it; and CREATE_TOKENS, which a broker authorizes before it forwards."""
 
 
 def may_decide_by(acl: Acl) -> bool:
-    """Whether a use of ``acl`` may be only in a controller's log."""
+    """Whether a use of ``acl`` may appear only in a controller's log."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

@@ -1,8 +1,8 @@
-"""What a file's lines show about each other, however the file was split: their numbers, the
-continuation of a record behind a line feed in a name, and an incomplete last line.
+"""Adds the facts that only a file's neighbouring lines show: line numbers, lines that are parts of
+one record, and an incomplete last line.
 
-All of it is derived from rows that were read, so each task reads only its own lines. This module
-must not know files, nor what is done with half lines.
+They are derived from rows that were read, so each task reads only its own lines, and the splits do
+not matter. This module must not know files, nor what is done with half lines.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES: Final = 1_024
-"""More line feeds than any name has; one of Kafka's has at most 249 characters."""
+"""The most lines of a record. Kafka's names have at most 249 characters, so fewer line feeds."""
 _MOST_SENT: Final = 200_000
-"""Up to this many rows are broadcast to every task; more are joined by sorting."""
+"""The most rows that are broadcast to every task; more rows are joined by sorting."""
 _END: Final = " with resourceRefCount = "
 _ENDS_ONE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
@@ -84,7 +84,7 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """``file``, ``line`` and ``why`` of lines that their neighbours show to be broken; ``why`` is
+    """``file``, ``line`` and ``why`` of lines that are broken, as their neighbours show. ``why`` is
     null for lines that may be a part of a name."""
     from pyspark.sql import functions as f
 

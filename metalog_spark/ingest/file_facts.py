@@ -1,8 +1,8 @@
 """Facts about each audit file, counted from its rows.
 
-The facts about all files are one Arrow table, of a few hundred bytes for each file; a Python object
-is made only for a file that a message names. This module must not know which file is which, nor
-what is done with rows.
+The facts about all files are one Arrow table, with a few hundred bytes for each file. A Python
+object is made only for a file that a message names. This module must not know which file is which,
+nor what is done with rows.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ FACTS: Final = (
 )
 """A row for each listed file; the facts of a file without lines are null.
 
-The first are those of ``FileFacts``; ``head`` is the last of ``heads``. ``request_us`` and
-``rule_us`` are the first times of the forms of its lines, ``back_us`` is the time from which its
-clock was set back. ``lacks_rule``: a request lacks its rule; ``has_end``: a line only ends a
-record; ``is_cut``: the file ends within a line; ``is_split``: Spark split it.
+The first columns are those of ``FileFacts``; ``head`` is the last of ``heads``. ``request_us`` and
+``rule_us`` are the first times of lines with a request name and with a rule. ``back_us`` is the
+time from which the clock was set back. ``lacks_rule``: a request lacks its rule; ``has_end``: a
+line only ends a record; ``is_cut``: the file ends within a line; ``is_split``: Spark split it.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
 
 
 class FileRead(NamedTuple):
     """How many lines of each kind a file has. ``why`` says what is wrong with a broken line,
-    ``fault`` why a part of the file could not be read. A file may be left out because another has
-    the ``same`` lines; if that one was read before, it had ``longer`` lines."""
+    ``fault`` why a part of the file could not be read. A file may be left out because the file
+    ``same`` has the same lines, or ``longer`` ones if an earlier build read it."""
 
     file: str
     requests: int
@@ -59,7 +59,7 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
     def empty_text(self) -> str | None:
-        """What is wrong if the file has lines, and none is a readable audit line."""
+        """The error if the file has lines, but no readable audit line."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
             return None
@@ -69,7 +69,7 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """As in ``FileRead``; and by its splits, how many ``lines`` and which ``heads`` it has, and
+    """As ``FileRead``; also the number of ``lines`` and the ``heads`` from the file's splits, and
     the ``days`` of its requests."""
 
     requests: int = 0
@@ -87,7 +87,7 @@ class FileFacts(NamedTuple):
 
 
 class FilesRead:
-    """A ``FileRead`` for each file and each table of requests, by name; those that Spark does not
+    """A ``FileRead`` for each file and each table of requests, by name. Files that Spark does not
     list because they are ``empty`` come last."""
 
     def __init__(
@@ -116,7 +116,7 @@ class FilesRead:
             yield others.get(name, FileFacts()).file_read(name, None)
 
     def with_empty(self, paths: Iterable[str]) -> FilesRead:
-        """With the files at ``paths``, as far as they are not among these."""
+        """These files, and those at ``paths`` that are not among them."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -138,7 +138,7 @@ def left_out(files: pa.Table, paths: Collection[str]) -> pa.Table:
 
 
 def days_of(files: pa.Table, paths: Collection[str] | None = None) -> set[date]:
-    """The days with requests in ``files``, or in those of them at ``paths``."""
+    """The days with requests in ``files``, or only in the files at ``paths``."""
     import pyarrow.compute as pc
 
     some = files if paths is None else files.filter(_is_at(files, paths))
@@ -160,7 +160,7 @@ def _is_at(files: pa.Table, paths: Collection[str]) -> Any:
 
 
 def facts_of(read: DataFrame) -> dict[str, FileFacts]:
-    """By file, from rows of ``requests.READ``. A file without lines is missing."""
+    """``FACTS`` by file, from rows of ``requests.READ``. A file without lines is missing."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")

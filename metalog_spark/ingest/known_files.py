@@ -1,11 +1,11 @@
-"""Which audit files are which: those that must be read, duplicates under another name, and those
-whose rows are replaced.
+"""Recognizes audit files: files that must be read, duplicates under another name, and files whose
+rows are replaced.
 
-A file with the same path, length and modification time is not read again. A file that is read
-replaces the known file whose whole content it begins with, wherever that was: fingerprints at the
-ends of its first lines show it. The table FILES has the known files; only those that match a file
-that is read come to the driver. The files that are read are rows of an Arrow table; of those that
-match others, and only of those, Python objects are made. This module must not know lines.
+A file with the same path, length and modification time is not read again. If a file begins with the
+whole content of a known file, it replaces the known file, even at another path. Fingerprints at the
+ends of its first lines show this. The table FILES has the known files; only those that match a
+newly read file come to the driver. The newly read files are rows of an Arrow table. Python objects
+are made only of those that match other files. This module must not know lines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LISTED: Final = ["path", "length", "modified"]
 _NUMBER: Final = r"' \\([0-9]+\\)$'"
-"""The number behind the path in the name of rows whose file has different content by now."""
+"""The number after the path, in the name of rows whose file has different content by now."""
 
 
 class _ReadFile(NamedTuple):
@@ -59,21 +59,22 @@ class Same(NamedTuple):
 
 
 class ClassifiedFiles(NamedTuple):
-    """By path: ``renamed`` has the names of the rows of files that have another file's path,
-    ``same`` the duplicates. ``gone`` are known files whose rows are replaced."""
+    """The classes of files, by path. ``renamed`` has the names for rows of files that have another
+    file's path, ``same`` has the duplicates. ``gone`` are known files whose rows are replaced."""
 
     renamed: Mapping[str, str]
     same: Mapping[str, Same]
     gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
-        """The paths whose rows have another name, with that name; None if they are left out."""
+        """The paths whose rows have another name, with that name; None for files that are left
+        out."""
         return [*self.renamed.items(), *((path, None) for path in self.same)]
 
 
 def unread(listed: DataFrame, known: DataFrame | None) -> pa.Table:
-    """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed; all of them
-    in a new folder, where ``known`` is None."""
+    """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed. In a new
+    folder, where ``known`` is None, these are all files."""
     if known is not None:
         listed = listed.join(known.select(*_LISTED), _LISTED, "left_anti")
     return listed.select(*_LISTED).toArrow()
@@ -154,7 +155,7 @@ def _with_heads(read: pa.Table, heads: Sequence[int], paths: Sequence[str] = ())
 
 
 def _flat(read: pa.Table) -> tuple[Any, Any]:
-    """All fingerprints, and the place of each one's file."""
+    """All fingerprints, and the index of the file of each."""
     import pyarrow.compute as pc
 
     heads = read["heads"].combine_chunks()
@@ -172,7 +173,7 @@ def _among(paths: pa.ChunkedArray, names: set[str]) -> list[str]:
 def _replaced(
     values: pa.Array | pa.ChunkedArray, paths: pa.ChunkedArray, by_path: Mapping[str, str]
 ) -> pa.Array | pa.ChunkedArray:
-    """``values``, with those ``by_path`` instead at their paths."""
+    """The ``values``; at the paths in ``by_path``, its values instead."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -183,7 +184,7 @@ def _replaced(
 
 
 def _without_nulls(table: pa.Table, count: str, several: str) -> pa.Table:
-    """A file without lines has 0 of them, and no days."""
+    """The columns with 0 lines and no days for a file without lines."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,9 +1,9 @@
-"""The form of the lines of a broker's log, and which lines are therefore only halves.
+"""Finds half lines by the form of the other lines in the same broker's log.
 
-Kafka's lines became longer: before 2.4 they end behind the resource's name, before
-StandardAuthorizer behind the request, and since then they name a rule. So half a line looks like a
-whole line of an older Kafka. From the first line with a longer form on, each shorter line of the
-same broker is half a line. This depends only on the lines' times, so the result does not depend on
+Kafka's lines became longer: before 2.4 they end after the resource's name, before
+StandardAuthorizer after the request, and newer lines name a rule. So half a line looks like a whole
+line of an older Kafka. From the first line with a longer form on, each shorter line of the same
+broker is half a line. This depends only on the lines' times, so the result does not depend on
 files, splits or the order of reading. This module must not know findings.
 """
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The fact that says since when a broker's lines are complete: by its name, the first times of a
-line with a request name and of one with a rule, in microseconds since 1970, or null."""
+"""The name of the fact that says since when a broker's lines are complete. By the broker's name, it
+has the first times of a line with a request name and of a line with a rule, in microseconds since
+1970, or null."""
 HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
 Shown = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
@@ -29,8 +30,8 @@ _LACKS_REQUEST: Final = "request_name IS NULL"
 
 
 def look(read: DataFrame) -> tuple[Shown, bool]:
-    """The forms that rows of ``requests.READ`` show, except rows that a hostile name may have
-    forged; and whether any line has no rule."""
+    """The forms in rows of ``requests.READ``, except in rows that a hostile name may have forged;
+    and whether any line has no rule."""
     from pyspark.sql import functions as f
 
     time, has_rule = f.unix_micros("time"), f.col("rule").isNotNull()
@@ -63,8 +64,8 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 
 def is_half(shown: Shown) -> Column:
-    """Whether a row of REQUESTS is from half a line; false for rows of a table of requests, which
-    is not a log."""
+    """Whether a row of REQUESTS is from half a line. It is false for rows of a table of requests,
+    which is not a log."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]
@@ -85,7 +86,7 @@ def _by_broker(shown: Shown, place: int) -> Column:
 
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
     """Rows of ``requests.READ`` with the half lines rejected, and the possible readings of each.
-    ``broken`` names other half lines by file and line, with ``why``; those without a reason are
+    ``broken`` names other half lines by file and line, with ``why``; lines without a reason are
     ambiguous."""
     from pyspark.sql import functions as f
 
@@ -124,7 +125,7 @@ def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> D
 
 
 def _written() -> Column:
-    """The line that a row of REQUESTS was read from, as far as the row has its parts."""
+    """The line from which a row of REQUESTS was read, as far as the row has the line's parts."""
     from pyspark.sql import functions as f
 
     return f.expr(

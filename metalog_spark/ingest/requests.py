@@ -1,6 +1,7 @@
-"""Reads tables of requests, and defines ``READ``: the common form of all rows that are read. A row
-of ``READ`` is a request, a rejected line or a possible request, so a file is read once for all
-three tables. This module must not know how a line is read, nor what becomes of the rows.
+"""Reads tables of requests, and defines ``READ``, the common form of all rows that are read.
+
+A row of ``READ`` is a request, a rejected line or a possible request, so a file is read once for
+all three tables. This module must not know how a line is read, nor how the rows are used.
 """
 
 from __future__ import annotations
@@ -78,11 +79,11 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 
 
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
-    """The rows of ``table``, which is called ``path``, as rows of ``READ``. It needs the columns
-    of the question, the answer and the time (``time`` is a timestamp or text). Words may have the
-    spelling of any Kafka version, and hosts any form. Other columns may be missing or null:
-    ``broker`` is then the argument, ``pattern_type`` LITERAL, ``ambiguous`` false, and the rest
-    null.
+    """The rows of ``table``, which is called ``path``, as rows of ``READ``. The table needs the
+    columns of the question, the answer and the time (``time`` is a timestamp or text). Words may
+    have the spelling of any Kafka version, and hosts any form. Other columns may be missing or
+    null. The default of ``broker`` is the argument, of ``pattern_type`` LITERAL, of ``ambiguous``
+    false, and of the others null.
     """
     from pyspark.sql import functions as f
 

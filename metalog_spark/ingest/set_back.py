@@ -1,5 +1,5 @@
-"""Brokers whose logs go back in time at an hour that ``--zone`` does not repeat: the zone is
-probably wrong.
+"""Warns of brokers whose logs go back in time at an hour that ``--zone`` does not repeat: the zone
+is probably wrong.
 
 This module must not know how this is detected, nor how it is shown.
 """
@@ -12,13 +12,14 @@ from typing import Final
 from metalog_sources.moment import time_text
 
 SET_BACK: Final = "set_back"
-"""The fact with the times of it: by the broker's name, microseconds since 1970."""
+"""The name of the fact with the times at which logs go back: by the broker's name, in microseconds
+since 1970."""
 SetBack = Mapping[str, Sequence[int]]
 _MOST: Final = 10
 
 
 def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
-    """The times in ``one`` and ``other``; the first few of each broker."""
+    """The times in ``one`` and ``other`` together; only the first few of each broker."""
     names = sorted({*one, *other})
     return {name: sorted({*one.get(name, ()), *other.get(name, ())})[:_MOST] for name in names}
 

@@ -16,7 +16,7 @@ Pattern = tuple[str, str, str]
 
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
     """The matrix for rows of ``unused`` that are in force. Principals in ``order`` come first, and
-    topics come first among patterns. Its text is the beginning of a sentence."""
+    topics come first among patterns. The text of the matrix is the beginning of a sentence."""
     found: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])

@@ -1,7 +1,7 @@
 """The contents of a report, before the page: words, numbers and rows.
 
-``data`` makes the contents from tables, and ``page`` shows them; neither computes what the other
-does. This module must not know Spark, nor HTML.
+``data`` makes the contents from tables, and ``page`` shows them. This module must not know Spark,
+nor HTML.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Cell = str | int | datetime | tuple[str, ...] | None
 
 
 class ColumnKind(Enum):
-    """How a column is set; the value is the CSS class of its cells."""
+    """How a column is displayed; the value is the CSS class of its cells."""
 
     WORD = "w"
     """A word of this project, such as the name of an enum member."""
@@ -47,11 +47,11 @@ SECTIONS: Final = (
 )
 """The ids of the tables under the charts, in their order."""
 CHANGES: Final = "changes"
-"""The id of the section before them: what changed since the last report."""
+"""The id of the section before those of ``SECTIONS``: the changes since the last report."""
 
 
 class Section(NamedTuple):
-    """A table under a heading. ``found`` counts all rows, ``rows`` are those collected, the most
+    """A table under a heading. ``found`` counts all rows. ``rows`` are the collected rows, the most
     severe first."""
 
     id: str
@@ -81,11 +81,12 @@ class Strip(NamedTuple):
     name: str
     states: str
     hours: tuple[int, int, int]
-    """The number of hours: all, with both, with denials only, with nothing."""
+    """The number of hours: all hours, hours with both, with denials only, with nothing."""
 
 
 class TimeBars(NamedTuple):
-    """Time in bars of ``step`` days from ``start`` on; each tuple has one number per bar."""
+    """Counts over time, in bars of ``step`` days from ``start`` on; each tuple has one number per
+    bar."""
 
     start: date
     step: int
@@ -97,8 +98,9 @@ class TimeBars(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """One of the principals with the most unused grants. ``granted`` and ``used`` count pairs of
-    an operation and a known name. ``commands`` replace its ``acls`` ACLs by ``least``."""
+    """One of the principals with the most unused grants. ``granted`` and ``used`` count pairs of an
+    operation and a known name. ``commands`` replace the principal's ACLs, ``acls`` in number, by
+    ``least`` ACLs."""
 
     principal: str
     granted: int

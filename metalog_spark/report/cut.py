@@ -42,8 +42,8 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """The first lines. What follows them is a comment, so that what is copied still runs.
-        Lines with long names count as several; no line is cut."""
+        """The first lines. The remark about the others is a comment, so that the copied lines still
+        run. Lines with long names count as several; no line is cut."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)
@@ -93,8 +93,8 @@ class Cut:
         )
 
     def text(self, whole: str, sections: Iterable[Section]) -> str:
-        """A line about what was left out; call it after everything else. ``whole`` plus the name
-        of one of ``sections`` is the command that prints all of it."""
+        """A line about what was left out; call this method last. ``whole`` plus the name of one of
+        ``sections`` is the command that prints the whole section."""
         parts = list(self._left_out)
         if self._shortened:
             names = "a name" if len(self._shortened) == 1 else counted(len(self._shortened), "name")

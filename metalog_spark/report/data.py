@@ -63,7 +63,8 @@ class _Whose(NamedTuple):
 
 
 class _Uses(NamedTuple):
-    """``grants`` are ALLOWs in force; of those that are not ``used``, ``unknown`` may be."""
+    """Counts of grants: ``grants`` are ALLOWs in force. The use of ``unknown`` of them is not
+    known."""
 
     grants: int
     used: int
@@ -187,7 +188,7 @@ def _theirs(found: Rows, whose: _Whose) -> Rows:
 
 
 def _cluster(found: Gathered) -> str:
-    """The given name of the cluster, or the last distinctive word of the log's path."""
+    """The name of the cluster, or the last distinctive word of the log's path."""
     if found.name is not None:
         return found.name
     place = next((str(row["source"]) for row in found.parts.history), found.path)

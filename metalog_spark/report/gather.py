@@ -1,8 +1,8 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-It collects counts and findings, never requests. Their number is bounded by the number of ACLs, the
-bars of time, and a limit on the most frequent rows, overall and per team. This module must not
-know what is shown of it.
+It collects counts and findings, never all requests. Their number is bounded by the number of ACLs,
+the bars of time, and a limit on the most frequent rows, overall and per team. This module must not
+know what is shown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 class Most(NamedTuple):
     """How many of the most frequent rows are collected where nothing else limits them: ``denied``
     pairs, each of which is explained; ``denied_of_team``, the pairs of one team; and ``rows`` of
-    anything else."""
+    other tables."""
 
     denied: int = 100
     denied_of_team: int = 20
@@ -76,7 +76,7 @@ _STEPS: Final = {
     "looking for what is exposed, denied and adrift": ("exposure", "may", "denied", "drift"),
     "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
 }
-"""Names of steps, and the parts that each step finds."""
+"""Names of steps, and the parts that each step computes."""
 OF_A_PAGE: Final = Most()
 
 
@@ -86,7 +86,7 @@ _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 class Parts:
     """The content of the tables under a page's charts; each part is computed at its first use.
-    ``meant`` is the desired state of the cluster; None compares with the window's start."""
+    ``meant`` is the desired state of the cluster; with None, the state at the window's start."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Parts:
 
     @property
     def since(self) -> str:
-        """What ``drift`` compares with: a clause after "came or went"."""
+        """The state that ``drift`` compares with, as a clause after "came or went"."""
         return "since the window began" if self._meant is None else f"against {self._meant.path}"
 
     @cached_property
@@ -262,8 +262,8 @@ def gathered(
 
 
 def _with_uses(tables: Tables, window: Window, rows: Sequence[Row]) -> list[Row]:
-    """Rows of ``unused`` with the command that prints the requests of each, and the first requests
-    of those that decided most."""
+    """Rows of ``unused``, each with the command that prints its requests. The ACLs that decided
+    most also have their first requests."""
     led = with_commands(tables, window, rows, _of_use)
     used = sorted((row for row in led if row["requests"]), key=lambda row: -row["requests"])[:_LED]
     firsts = with_first(tables, window, [{**row, "acl_id": row["id"]} for row in used], ("acl_id",))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def log_end(history: Sequence[Row], window: Window) -> str:
     """``the log's end, 20 December 2025, after this window``: a noun phrase, with the day if it is
-    known. An end within the window needs no addition."""
+    known. "after this window" is left out if the end is within the window."""
     ends = [row["to_time"] for row in history]
     if not ends or None in ends:
         return "the log's end"

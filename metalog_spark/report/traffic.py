@@ -1,7 +1,7 @@
 """Coverage and answers over time, for the charts: counted by Spark, a few thousand rows.
 
 A bar spans enough days that a window of years has some hundred bars. One pass counts, for each
-team, the requests of its principals and the requests for what it owns. This module must not know
+team, the requests of its principals and the requests for its resources. This module must not know
 how it is shown.
 """
 
@@ -40,7 +40,8 @@ _LOG: Final = "metadata log"
 
 
 class Bars(NamedTuple):
-    """``number`` bars of ``step`` days each, from the day ``first``, counted from 1970."""
+    """The bars of a chart: ``number`` bars of ``step`` days each, from the day ``first``, counted
+    from 1970."""
 
     first: int
     step: int
@@ -146,7 +147,8 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
-    """The coverage of each broker, the least covered first, and of the metadata log."""
+    """The coverage of each broker, the broker with the least coverage first, and of the metadata
+    log."""
     counts = _hours_seen(tables.read(COVERAGE), bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     found = [
@@ -197,8 +199,8 @@ def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
 
 
 def _strip(name: str, counts: Iterable[tuple[int, int]], bars: Bars) -> Strip:
-    """The strip. A bar has the state of most of its hours; among equals, the one with less
-    coverage."""
+    """The coverage strip. A bar has the state of most of its hours; of states with equally many
+    hours, the one with less coverage."""
     states, sums = "", [0, 0, 0]
     for bar, (allowed, seen) in enumerate(counts):
         hours = (allowed, seen - allowed, len(bars.hours(bar)) - seen)

@@ -50,7 +50,7 @@ def resource(row: Mapping[str, Any]) -> str:
 
 
 def grant(row: Mapping[str, Any]) -> str:
-    """``ALLOW READ``, with the host if it is not any."""
+    """``ALLOW READ``, with the host unless it is ``*``."""
     where = "" if row["host"] == "*" else f" from {row['host']}"
     return f"{row['permission_type']} {row['operation']}{where}"
 
@@ -62,8 +62,8 @@ def hosts_text(row: Mapping[str, Any]) -> str:
 
 
 def offsets(row: Mapping[str, Any]) -> str:
-    """The first and the last offset of a range of the metadata log; ``?`` stands for one that is
-    unknown."""
+    """The first and the last offset of a range of the metadata log; ``?`` stands for an unknown
+    offset."""
     first, end = row["from_offset"], row["to_offset"]
     return f"offsets {_shown(first)} to {_shown(None if end is None else end - 1)}"
 

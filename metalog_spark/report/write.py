@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class KnownFindings(NamedTuple):
-    """Input about findings: the ``accepted`` ones, as of ``today``, and those of the report
-    ``before``, if any."""
+    """Input about findings: the ``accepted`` findings, as of ``today``, and the findings of the
+    report ``before``, if any."""
 
     accepted: Sequence[Accepted]
     today: date

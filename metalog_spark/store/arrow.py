@@ -1,7 +1,7 @@
 """Converts Python rows to Arrow and to Spark's tables, by the same schema text.
 
-Arrow data is embedded in Spark's plan: reading a few rows needs no Spark job, and no Python worker
-is started to pass them. This module must not know what a row means.
+Arrow data is embedded in Spark's plan, so a few rows need neither a Spark job nor a Python worker.
+This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) 
 
 
 def in_spark(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
-    """``table`` as a Spark table. Spark takes one without rows only if its columns have chunks, and
-    on Connect it needs ``schema``."""
+    """``table`` as a Spark table. Spark accepts a table without rows only if its columns have
+    chunks; on Connect it needs ``schema``."""
     return session.createDataFrame(table if table.num_rows else table_of([], schema), schema)
 
 

@@ -25,9 +25,9 @@ class Days(NamedTuple):
 
 
 class CommittedState(NamedTuple):
-    """The state after all commits. ``places`` are by table, ``facts`` by name. ``parts`` are the
-    places with rows that were added to a table since it was last replaced. ``days`` are the days
-    of a table that were replaced since then, the newest last."""
+    """The state after all commits. ``places`` are the directories of each table, ``facts`` are by
+    name. Since a table was last replaced, ``parts`` are the directories that were added, and
+    ``days`` the days that were replaced, the newest last."""
 
     serial: int
     places: Mapping[str, str]
@@ -64,8 +64,8 @@ class CommittedState(NamedTuple):
         ]
 
     def stored(self, table: str, within: str | None) -> str:
-        """The table whose places have the rows of ``table``: itself, or the table that it is
-        ``within``."""
+        """The table whose directories have the rows of ``table``: itself, or the table ``within``
+        which it is stored."""
         return table if within is None or self.places_of(table) else within
 
     def tables(self) -> Iterator[str]:
@@ -79,8 +79,8 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
     """Replay the commit log of the folder ``path``; None if the folder has none.
 
-    Raises ``InvalidSource`` if a line is missing or another version wrote it. A read during a
-    commit may miss a line, so the commit log is then ``read`` again.
+    Raises ``InvalidSource`` if a line is missing or another version wrote it. If a line is missing,
+    the commit log is ``read`` once more, since a read during a commit may miss a line.
     """
     try:
         return _replayed(read(), path)

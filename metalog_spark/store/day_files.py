@@ -1,9 +1,9 @@
 """Workers write a table's rows as Parquet themselves, one folder per day, in Spark's layout.
 
-Passing a row to Spark's own writer takes longer than all other work on it. A worker may write
-itself if the folder is on its own machine's disk, and if nobody reads the files before a commit. A
-task that is run again writes the same file names again. This module must not know Spark, nor what
-a row means.
+Passing a row to Spark's own writer takes longer than all other work on the row. A worker may write
+files itself if the folder is on its own machine's disk, and if nobody reads the files before a
+commit. If a task runs twice, it writes the same file names again. This module must not know Spark,
+nor what a row means.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 MOST_WAITING: Final = 1 << 17
-"""How many rows wait, at most, for more rows of their days: a small file costs as much as a large
-one."""
+"""How many rows wait, at most, for more rows of their days. Waiting makes files larger; a small
+file costs as much as a large one."""
 DAY: Final = "day"
 WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
-"""What Spark calls the folder of the rows without a day."""
+"""Spark's name for the folder of the rows without a day."""
 
 
 class DayFiles:

@@ -26,8 +26,8 @@ def local_path(named: str) -> str:
 
 
 def folder_here(session: SparkSession, path: str) -> Path | None:
-    """The folder that ``path`` means to Spark, if it is on this machine: reading or writing a line
-    then needs no Spark job. None if the workers or the file system are elsewhere."""
+    """The folder that ``path`` means to Spark, if it is on this machine: then no Spark job is
+    needed to read or write a line. None if the workers or the file system are elsewhere."""
     if has_workers_elsewhere(session):
         return None
     place = local_path(path)

@@ -1,7 +1,7 @@
 """Writes the tables in force as plain Parquet elsewhere, one folder per table.
 
-On this machine's disk the whole export appears by one rename. Elsewhere only Spark's committers
-show what is complete: a table with ``_SUCCESS``. This module must not know what a row means.
+On this machine's disk the whole export appears by one rename. Elsewhere a table is complete if it
+has Spark's file ``_SUCCESS``. This module must not know what a row means.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The directories ("places") with rows of one table: their names, and which of them has a row in
-force.
+"""The directories ("places") with rows of one table: their names, and which rows are in force.
 
-This module must not know what is written to a place.
+This module must not know what is written to a directory.
 """
 
 from __future__ import annotations

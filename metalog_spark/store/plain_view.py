@@ -3,9 +3,9 @@
 The store keeps replaced rows beside those in force, and only its commit log distinguishes them. So
 each commit makes a folder ``versions/SERIAL`` of hard links to the files in force, and then points
 the symbolic link ``current`` to it: at every moment ``current`` is one whole commit. A table that
-is stored within another has the other's files, with more columns than its own. A version never
-changes, so a reader that resolves the link first stays with one commit. This module must not know
-Spark, nor what a row means.
+is stored within another table has the other table's files, with more columns than its own. A
+version never changes, so a reader that resolves the link once always reads the same commit. This
+module must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from metalog_spark.store.tables import TABLES, TableSchema
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
 _KEPT: Final = 3
-"""How many versions are kept, with the newest, for readers that have already started."""
+"""How many versions are kept, including the newest, for readers that have already started."""
 _PASSED_OVER: Final = ("_", ".")
 """First characters of file names that are not part of a table."""
 _PARQUET: Final = ".parquet"
@@ -38,8 +38,8 @@ _NOWHERE: Final = f"{_DAY}__HIVE_DEFAULT_PARTITION__"
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
-    """Point ``current`` of ``folder`` to the files in force by ``contents``, if this machine's
-    disk has that folder with those contents."""
+    """Point ``current`` of ``folder`` to the files in force by ``contents``, if the folder with
+    these contents is on this machine's disk."""
     if not is_on_this_disk(folder, contents):
         return
     versions = folder / VERSIONS
@@ -87,14 +87,14 @@ def lines_of(commit_log: Path) -> Iterator[str]:
 
 
 def add_line(commit_log: Path, line: str) -> None:
-    """One more line, durable: there as a whole or not at all."""
+    """Add one line durably: as a whole or not at all."""
     commit_log.mkdir(parents=True, exist_ok=True)
     replace_whole(LOCAL_FILES, commit_log / f"part-{uuid4().hex}.txt", f"{line}\n".encode())
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
-    """Whether this machine's disk has the folder with those contents: Spark may have another disk
-    under the same path."""
+    """Whether this machine's disk has the folder with these contents. For Spark, the same path may
+    be on another disk."""
     log = folder / LIST
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
     return found is not None and found.serial == contents.serial

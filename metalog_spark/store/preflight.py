@@ -154,8 +154,8 @@ def _named(source: str) -> list[Path]:
 
 
 def passed_over(audit: str) -> list[Path]:
-    """The files in the folder ``audit``, or of a pattern, whose names are not UTF-8, so that Spark
-    does not see them; hidden files are not listed."""
+    """The files in the folder ``audit``, or of a pattern, that Spark ignores because their names
+    are not UTF-8. Hidden files are not listed."""
     files = (file for root in _named(audit) for file in files_below(root))
     return sorted(file for file in files if has_half_pair(str(file)))
 

@@ -1,12 +1,13 @@
 """The store of a pipeline's tables: a folder with their rows, and a commit log.
 
-The commit log has one small JSON line per commit, and a replay of it gives the files in force. New
-rows, of a whole table or of some days, are first written beside those in force. One commit then
-puts them in force, in one table or in several. So a reader, or a reader after a crash, sees either
-the old rows or the new ones. Spark reads and writes the rows, so the folder may be wherever Spark
-can write. Spark also reads and writes the lines of the commit log, unless they are on this
-machine's disk. Nothing here keeps two writers of one folder apart. This module must not know what
-a row means.
+The commit log has one small JSON line per commit; its replay gives the files in force. New rows, of
+a whole table or of some days, are first written beside the rows in force. One commit then puts them
+in force, in one table or in several. So a reader sees either the old rows or the new ones, also
+after a crash.
+
+Spark reads and writes the rows, so the folder may be wherever Spark can write. Spark also reads and
+writes the lines of the commit log, unless they are on this machine's disk. The caller must keep two
+writers of one folder apart. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -104,9 +105,9 @@ class Tables:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Commit all changes of the block at its end, as one commit; if the block raises, or the
-        process dies, none. It may replace a table only once. Ctrl-C during the commit is delayed
-        until its end."""
+        """Commit all changes of the block at its end, as one commit. If the block raises, or the
+        process dies, nothing changes. A block may replace a table only once. Ctrl-C is delayed
+        until the end of the commit."""
         self._held = []
         try:
             yield
@@ -122,8 +123,8 @@ class Tables:
                 self._note({"all": held})
 
     def mark(self, name: str, number: int) -> None:
-        """Store ``number`` beside the commit log, for a caller that does not write the commit log:
-        of two Spark jobs that append to one place at once, one undoes the other."""
+        """Store ``number`` beside the commit log, for a caller that must not write the commit log:
+        if two Spark jobs append to one directory at once, one undoes the other."""
         self._append(name, str(number))
 
     def marked(self, name: str) -> int | None:
@@ -163,8 +164,8 @@ class Tables:
         return self._loaded(table, [place]).drop("place")
 
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
-        """The rows at ``places``. A Connect server checks the places only when it is asked for the
-        columns."""
+        """The rows at ``places``. A Connect server checks the places only when the columns are
+        read."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
@@ -198,9 +199,9 @@ class Tables:
         replaced: Mapping[TableSchema, DataFrame],
         **facts: Any,
     ) -> None:
-        """Add rows to some tables, replace others, and store ``facts``, in one commit. The files
-        of an earlier attempt at the same batch that was not committed are overwritten. A committed
-        batch must not be committed again.
+        """Add rows to some tables, replace others, and store ``facts``, in one commit. If an
+        earlier attempt at the same batch left files without a commit, they are overwritten. A
+        committed batch must not be committed again.
         """
         parts = {table.name: place_of(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
@@ -238,8 +239,8 @@ class Tables:
             self.put(table, place, values)
 
     def stage(self, table: TableSchema, make: Callable[[Path | None], DataFrame]) -> str:
-        """Write the rows that ``make`` returns to a new place, and return it; ``put`` puts them in
-        force. ``make`` gets the place's folder if workers may write to it themselves
+        """Write the rows that ``make`` returns to a new place, and return the place; ``put`` puts
+        the rows in force. ``make`` gets the place's folder if workers may write to it themselves
         (``DayFiles``), or None if only Spark may."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
@@ -372,7 +373,7 @@ def is_pattern(path: str | Path) -> bool:
 
 
 def literal(path: str | Path) -> str:
-    """``placed``; ``InvalidRequest`` if Spark could not read there what it wrote."""
+    """The path as ``placed`` returns it; ``InvalidRequest`` if Spark would read it as a pattern."""
     if not str(path):
         raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")
     place = placed(path)

@@ -49,9 +49,9 @@ HISTORY: Final = TableSchema(
 )
 """The known and unknown ranges of the log, one row each.
 
-``kind`` is KNOWN, GAP (no folder has the records) or DAMAGED (skipped; ``why`` says what is
-wrong). Times are those of the neighbouring batches. ``source`` is the argument of ``--log``: a
-known range may extend over a hundred folders, and a gap is in none of them.
+``kind`` is KNOWN, GAP (no folder has the records) or DAMAGED (skipped; ``why`` says what is wrong).
+Times are those of the neighbouring batches. ``source`` is the argument of ``--log``, since a known
+range may extend over a hundred folders, and a gap is in no folder.
 """
 
 ACL_CHANGELOG: Final = TableSchema(
@@ -61,10 +61,10 @@ ACL_CHANGELOG: Final = TableSchema(
 )
 """One row per lifetime of an ACL.
 
-``from_*`` is null if it began before the history, ``to_*`` if it has not ended. ``*_known`` is
-false if that end of the lifetime is in a gap: ``from`` is then the gap's end, ``to`` its start.
-``source`` is the folder, file or topic with the record that added the ACL, or the first that has
-the ACL.
+``from_*`` is null if the lifetime began before the history, ``to_*`` is null if it has not ended.
+``*_known`` is false if that end of the lifetime is in a gap: ``from`` is then the gap's end, ``to``
+its start. ``source`` is the folder, file or topic with the record that added the ACL, or else the
+first that contains the ACL.
 """
 
 REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
@@ -89,7 +89,7 @@ line is cut off within the name: the requested name begins with ``resource_name`
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
-"""Whole lines that contain nothing usable, each with the reason."""
+"""Unusable lines, whole, each with the reason."""
 
 FILES: Final = TableSchema(
     "files",
@@ -98,9 +98,9 @@ FILES: Final = TableSchema(
 )
 """The audit files that were read. A file with the same ``length`` and time is not read again.
 
-``file`` is the file's name in other tables; a file whose lines are the ``same`` as another's is
-left out there. ``head`` is a fingerprint of the file's beginning, and ``days`` are the days of its
-requests.
+``file`` is the file's name in other tables. A file with the ``same`` lines as another file is not
+in the other tables. ``head`` is a fingerprint of the file's beginning, and ``days`` are the days of
+its requests.
 """
 
 COVERAGE: Final = TableSchema(
@@ -111,11 +111,11 @@ COVERAGE: Final = TableSchema(
 """Per broker and hour, the number of allowed and of denied lines.
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, and do not make the
-state BOTH; nor does any line of an hour in which a topic deleted lines before they were read.
-Kafka logs allowed requests only at DEBUG: without them, nothing counts as unused. ``controller``:
+state BOTH. In an hour in which a topic deleted unread lines, no line makes the state BOTH. Kafka
+logs allowed requests only at DEBUG: without them, no ACL counts as unused. ``controller``:
 a line that only a controller writes made it BOTH. A gap of more than a year between lines has no
 rows: a broker's clock may have been wrong, for example at 1970 or 9999. Hours without a row count
-as NOTHING, and no finding counts them, either.
+as NOTHING in every finding.
 """
 
 DECISIONS: Final = TableSchema(
@@ -148,7 +148,7 @@ CONFIGURATION: Final = TableSchema(
 ``4.3``). Null times are open ends."""
 
 WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
-"""Rows of ``requests`` that ``follow`` has read and not decided yet, since the log is not known up
+"""Rows of ``requests`` that ``follow`` has read but not decided yet, since the log is not known up
 to their time."""
 
 DENIALS: Final = TableSchema(
@@ -156,8 +156,8 @@ DENIALS: Final = TableSchema(
     "principal STRING, since TIMESTAMP, denied BIGINT,"
     " operation STRING, resource_type STRING, resource_name STRING",
 )
-"""How often ``follow`` saw a principal denied in the five minutes from ``since`` on, and the most
-frequent denial among the latest that were counted."""
+"""How many denials of a principal ``follow`` counted in the five minutes from ``since`` on, and the
+most frequent denial of the latest batch."""
 
 ALERTS: Final = TableSchema(
     "alerts",
@@ -166,8 +166,8 @@ ALERTS: Final = TableSchema(
 )
 """The alerts of ``follow``, by batch.
 
-The fields of an ACL except the principal are null in alerts without an ACL; the principal is null
-in alerts about nobody. ``log_offset`` is the first offset at which the ACL exists.
+In alerts without an ACL, the fields of an ACL are null except the principal. In alerts without a
+principal, this is null, too. ``log_offset`` is the first offset at which the ACL exists.
 """
 
 TABLES: Final = {

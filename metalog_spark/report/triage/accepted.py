@@ -1,9 +1,9 @@
 """Findings that were accepted, with a reason and until a day: the file of ``--accepted``.
 
 An entry names a section of the report, some of the fields that identify a finding, a ``reason``,
-and ``until``, the last day on which it holds. Accepted rows stay in their section, behind the
-others, and are marked; after that day they return. This module must not know Spark, nor the
-current day.
+and ``until``, the last day on which it holds. Accepted rows are marked and come last in their
+section; after that day they are normal rows again. This module must not know Spark, nor the current
+day.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Accepted(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A section with its accepted rows behind the others, the number of accepted findings, and the
-    entries that match no row."""
+    """A section with its accepted rows last, the number of accepted findings, and the entries that
+    match no row."""
 
     section: Section
     accepted: int = 0

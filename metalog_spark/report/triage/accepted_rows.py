@@ -1,6 +1,6 @@
 """Compares rows of findings with accepted findings, by Spark.
 
-This module must not know what is found, nor where entries come from.
+This module must not know the findings, nor where entries come from.
 """
 
 from __future__ import annotations

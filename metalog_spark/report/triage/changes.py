@@ -79,7 +79,7 @@ def _fields(found: Mapping[str, object]) -> FindingWords:
 
 
 def changes(before: Findings, now: Findings) -> Section:
-    """New findings and those that are gone, in the sections that are known in both reports."""
+    """New findings and findings that are gone, in the sections that are known in both reports."""
     rows: list[tuple[Cell, ...]] = []
     for section, title in _TITLES.items():
         old, new = before.sections.get(section), now.sections.get(section)

@@ -56,8 +56,9 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""By section: the keys of a finding, the column of each, and the part of its text that counts.
-``what-if`` is not a section of a report, but a row that ``metalog pipeline what-if`` prints."""
+"""The identifying fields by section: the keys of a finding, the column of each key, and the part of
+its text that counts. ``what-if`` is not a section of a report, but a row that ``metalog pipeline
+what-if`` prints."""
 
 
 COMPARED: Final = FIELDS.keys() - {"least", "what-if"}

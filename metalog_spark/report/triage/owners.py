@@ -1,8 +1,8 @@
-"""Which team owns what: the file of ``--owners``.
+"""Reads the file of ``--owners``: which team owns which principals and resources.
 
-A mapping of a team's name to what it owns, in the words of ``owns`` in a file of ACLs (see
-docs/formats/acl-files.md): principals, and resources by name or prefix. Two teams may own the
-same. This module must not know what a report shows of a team.
+The file maps a team's name to principals, and to resources by name or prefix, as ``owns`` in a file
+of ACLs (see docs/formats/acl-files.md). Two teams may own the same resource. This module must not
+know what a report shows of a team.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metalog_sources.formats.nodes.rules import read_own
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 
 _LETTERS: Final = 60
-"""How many characters of a team's name its file's name has."""
+"""How many characters of a team's name are in the name of its file."""
 
 
 class Team(NamedTuple):
