@@ -1,7 +1,7 @@
 """Builds a verb's input: the replayed source, and the broker's configuration.
 
-It reports assumptions and the log's faults on stderr, so no verb needs to. This module must not
-know what is asked.
+It reports assumptions and the log's faults on stderr, for all verbs. This module must not know the
+verb's question.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last reco
 def add_source(
     parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
 ) -> None:
-    """Add SOURCE, and with ``one_moment`` the options for a part of it; verbs that compare moments
-    have their own options."""
+    """Add SOURCE, and with ``one_moment`` the options for a part of the log. Verbs that compare
+    moments have their own options."""
     read = parser.add_argument_group("input")
     add_place(read, kinds)
     add_command_config(read)
@@ -88,7 +88,7 @@ def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
 
 def add_config(parser: ArgumentParser) -> None:
     """Add the options for settings that the log does not contain and decisions depend on."""
-    group = parser.add_argument_group("the broker's configuration, which the log does not hold")
+    group = parser.add_argument_group("the broker's configuration, which is not in the log")
     group.add_argument("--config", metavar="FILE", help="its server.properties")
     group.add_argument(
         "--super-users", metavar="USERS", help="super.users, separated by semicolons"
@@ -118,7 +118,7 @@ def opened_source(arguments: Namespace, output: Output) -> Source:
 def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
-    """Open a SOURCE that is not the first argument, in the same way."""
+    """Open a SOURCE that is not the first argument, with the same checks."""
     from metalog_sources.source import open_source
 
     given = arguments.command_config
@@ -146,13 +146,13 @@ def replayed_source(
 ) -> Replayed:
     """The state of SOURCE for these arguments. Prints warnings about the source.
 
-    It has what concerns authorization, and topic names, or everything if it ``is_whole``.
-    ``notes`` gets its records. A verb that ``shows`` what a log contains, or calls
-    ``refuse_doubts_of`` itself, also gets a doubtful state. The SCRAM users must be known only if
-    the output ``rests_on_users``.
+    The state has all subjects if it ``is_whole``, otherwise only those that concern authorization,
+    and topic names. ``notes`` gets the log's records. A verb gets a doubtful state only if it
+    ``shows`` the log's content, or calls ``refuse_doubts_of`` itself. Unreadable SCRAM users are an
+    error only if the output ``rests_on_users``.
 
     Raises:
-        UncertainSource: the source has a doubt, so no answer may be taken from it.
+        UncertainSource: the source has a doubt, so no answer is certain.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -197,7 +197,7 @@ def store_document(
 def state_document(
     state: StoreState, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
-    """``store_document`` for a state that the caller has read."""
+    """The same as ``store_document``, for a state that the caller has read."""
     for problem in state.problems:
         output.warn(problem)
     if not rests_on_users:
@@ -221,9 +221,9 @@ def refuse_doubts_of(
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """Raise ``InvalidSource`` if only proven records count (with ``--committed``, or for several
-    folders read as one), and none is proven to be committed: the log is not empty, but nobody can
-    tell which records count."""
+    """Raise ``InvalidSource`` if only proven records count, and none is proven to be committed.
+    Only proven records count with ``--committed``, or if several folders are read as one log. Such
+    a log is not empty, but it is unknown which records count."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
@@ -233,15 +233,15 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
     if isinstance(log, FoldersLog):
         if log.longest_end > 0:
             raise InvalidSource(
-                f"{replayed.source.text}: no answer, {why}; give more of the voters' folders, or "
-                "one of them alone"
+                f"{replayed.source.text}: no answer, {why}; give more of the voters' folders,"
+                " or only one folder"
             )
     elif arguments.committed and replayed.bounds.end > 0:
         raise InvalidSource(f"{replayed.source.text}: --committed leaves out all of it, {why}")
 
 
 def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, output: Output) -> None:
-    """``refuse_doubts_of`` for doubts that are not from the end of a replay."""
+    """The same as ``refuse_doubts_of``, for doubts from any part of a replay."""
     if not doubts:
         return
     from metalog_sources.certainty import doubt_fields, doubt_line, refuse_doubts
@@ -257,7 +257,8 @@ def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
-    """The end of a single voter's log is nearly always right, but never shown without a note."""
+    """Note that the end of a log is not proven to be committed. In a single voter's log it nearly
+    always is."""
     from metalog_sources.replay import UNPROVEN
 
     proven = replayed.proven.offset
@@ -326,7 +327,7 @@ def read_config(
 ) -> Context:
     """The configuration from ``--config`` or SOURCE's name, and the options that override it.
 
-    ``InvalidRequest`` if a verb ``decides`` by the configuration of a node without an authorizer.
+    ``InvalidRequest`` if a verb ``decides``, but the configured node has no authorizer.
     """
     from authorizer.config import from_properties
 
@@ -355,7 +356,7 @@ def read_config(
 
 
 def context_over(context: Context, source: Source, image: MetadataImage) -> Context:
-    """``context`` for the ACLs of ``image``, which came from ``source``."""
+    """The ``context`` for the ACLs of ``image``, which was read from ``source``."""
     from metalog_sources.targets.target import likely_kafka
 
     hosts = {acl.host for acl in image.acls.by_id.values()}

@@ -170,7 +170,7 @@ def _take_sigterm_as_ctrl_c() -> None:
     """Handle SIGTERM like Ctrl-C: Linux ignores it for a container's first process otherwise."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` leaves it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores SIGINT
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
@@ -186,7 +186,8 @@ def _fault(error: Exception) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused it: inside the body of a class Python turns that into another error."""
+    """Whether Ctrl-C caused the error. In the body of a class, Python raises another error for
+    Ctrl-C."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error is not None
@@ -208,7 +209,7 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Move common options from before the verb to behind it, as in ``git --no-pager log``."""
+    """Move common options from before the verb to after it, as in ``git --no-pager log``."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in ("--color", "-o", "--output") else 1
@@ -255,13 +256,14 @@ def _fail(message: str) -> int:
 
 
 def _abandon_stdout() -> None:
-    """The reader of stdout is gone; stop Python from writing the rest at exit."""
+    """The reader of stdout has closed it; stop Python from writing the rest at exit."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
 
 
 def _abandon_stdout_if_full() -> None:
-    """A full disk would fail once more at exit, and change the exit code."""
+    """If the disk is full, stop Python from writing the rest at exit, which would change the exit
+    code."""
     try:
         sys.stdout.flush()
     except OSError:

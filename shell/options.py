@@ -24,7 +24,9 @@ _EXPORTED: Final = re.compile(
     r"argument -o/--output: invalid choice: '(yaml|avro|commands|strimzi)'"
 )
 _LOG: Final = "--log"
-_NOT_UNICODE: Final = " is not Unicode: its bytes are not UTF-8; does the terminal send another?"
+_NOT_UNICODE: Final = (
+    " is not Unicode: its bytes are not UTF-8; does the terminal use another encoding?"
+)
 PATHS: Final = frozenset(
     {
         "SOURCE", "B", "TARGET", "WANTED", "PROPOSED", "PATH", "FILE", "[MOMENT=]FILE",
@@ -50,7 +52,7 @@ class _Parser(ArgumentParser):
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {near}?")
         elif _is_of_a_pattern(message, self._option_string_actions):
-            message += ": a pattern that the shell took apart? Put it in quotes"
+            message += ": did the shell expand a pattern? Put it in quotes"
         elif exported := _EXPORTED.match(message):
             message += f"; metalog export writes ACLs as {exported[1]}"
         raise InvalidRequest(f"{message}; {self._advice}")
@@ -79,7 +81,7 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
 
 
 def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
-    """The parser of one verb: the options of its module, and those of every verb."""
+    """The parser of one verb: the options of the verb's module, and the options of every verb."""
     parser = _Parser(
         prog=f"metalog {name}",
         usage=f"metalog {name} {module.USAGE}",
@@ -121,15 +123,15 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
 
 
 def plain_parser(name: str, advice: str) -> ArgumentParser:
-    """A parser for words that are not a verb's; its messages end with ``advice``."""
+    """A parser for words that do not belong to a verb. Its messages end with ``advice``."""
     return _Parser(prog=name, advice=advice)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     """The arguments as a namespace.
 
-    The words after ``--`` are not parsed: they are its ``rest``; the words before are its
-    ``typed``.
+    The words after ``--`` are not parsed: they are in the attribute ``rest``, and the words before
+    in ``typed``.
 
     Raises:
         InvalidRequest: the arguments are invalid.
@@ -145,14 +147,14 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_half_pairs(parser: ArgumentParser, parsed: Namespace) -> None:
-    """Refuse words that are not Unicode, except paths: no broker has such a name, so an answer
-    about it would be false. The message does not repeat an argument, which may be a password.
+    """Refuse words that are not Unicode, except paths. No broker has such a name, so an answer
+    about the name would be false. The message does not repeat an argument, which may be a password.
 
     Raises:
         InvalidRequest: a word has half of a surrogate pair.
     """
     if _has_half_pair(parsed.rest):
-        raise InvalidRequest(f"what follows --{_NOT_UNICODE}")
+        raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:
         if action.metavar in PATHS or not _has_half_pair(getattr(parsed, action.dest, None)):
             continue
@@ -191,7 +193,7 @@ def invocation(action: Action) -> str:
 
 
 class _Formatter(HelpFormatter):
-    """Formats help, and keeps an epilog's lines as they are."""
+    """Formats help; the lines of an epilog are not changed."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=96)

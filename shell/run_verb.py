@@ -1,6 +1,6 @@
 """Runs one verb: its arguments, its output and its exit code.
 
-This module must not know which verbs there are, nor what any does.
+This module must not know any one verb.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) -> int:
-    """Run a verb and return its exit code; ``name`` has all its words, such as ``pipeline
+    """Run a verb and return its exit code; ``name`` has all words of the verb, such as ``pipeline
     build``."""
     from shell.options import build_parser, parse
     from shell.output.pager import Pager

@@ -1,8 +1,7 @@
-"""Tables of verbs: ``metalog``'s own, and those of verbs with verbs of their own.
+"""Tables of verbs: that of ``metalog`` itself, and those of verbs with inner verbs.
 
-A table is static, and a verb's module is imported when it runs. A module with a table ``TABLE``
-has verbs of its own; any other module is a ``VerbModule``. This module must not know what any verb
-does.
+A table is static, and a verb's module is imported when it runs. A module with a table ``TABLE`` has
+inner verbs; any other module is a ``VerbModule``. This module must not know what any verb does.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class VerbModule(Protocol):
     """The attributes that a verb's module has.
 
-    ``USAGE`` and ``EPILOG`` are parts of its help. ``FORMATS`` are the values of ``-o``, the
+    ``USAGE`` and ``EPILOG`` are parts of the verb's help. ``FORMATS`` are the values of ``-o``, the
     default first. ``PAGED``: a long text goes through ``$PAGER``.
     """
 
@@ -54,7 +53,7 @@ class Verb(NamedTuple):
         return cast("VerbModule", module) if table is None else table
 
     def load_verb(self) -> VerbModule:
-        """Import the module of a verb without verbs of its own."""
+        """Import the module of a verb without inner verbs."""
         loaded = self.load()
         if isinstance(loaded, VerbTable):
             raise TypeError(f"{self.module} is a table of verbs")

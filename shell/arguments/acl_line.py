@@ -1,8 +1,8 @@
-"""Parses ACLs written as one line of words, in the order of a question: principal, operations,
+"""Parses ACLs that are written as one line, in the order of a question: principal, operations,
 resource.
 
-``ALLOW User:app READ,DESCRIBE topic:payments --prefixed --host 10.0.0.1``. This module must not
-know what the ACLs are used for.
+An example: ``ALLOW User:app READ,DESCRIBE topic:payments --prefixed --host 10.0.0.1``. This module
+must not know what the ACLs are used for.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, 
 def _set_of(
     node: Node, what: str, read: Callable[[Text], _Value]
 ) -> tuple[frozenset[_Value], bool]:
-    """The names of a list, or those in ``any except``; and whether they are excluded."""
+    """The names of a list or of ``any except``; and whether they are excluded."""
     if isinstance(node, Text) and node.value == _ANY:
         return frozenset(), True
     if isinstance(node, Text) and _is_except(node):
@@ -174,7 +174,7 @@ def _set_of(
 
 
 def _unquoted(node: Text, what: str) -> Node:
-    """The YAML inside quotes, parsed at its position in the file, so that errors name that
+    """The YAML inside quotes, parsed with its position in the file, so that errors name the
     position."""
     wrong = (
         f"{node.value!r} is not {_EXCEPT} and one list; write {what}: {_EXCEPT} [{_LISTED[what]}]"

@@ -1,4 +1,4 @@
-"""Asks a person for confirmation, if there is one to answer.
+"""Asks for confirmation, if a person is at the terminal.
 
 This module must not know what is confirmed.
 """
@@ -12,7 +12,7 @@ from metalog.errors import InvalidRequest
 
 
 def need_somebody(shown_on: TextIO, otherwise: str) -> None:
-    """Check that a person can see the question and answer it.
+    """Check that a person can see and answer a question.
 
     Raises:
         InvalidRequest: ``shown_on`` or standard input is not a terminal.

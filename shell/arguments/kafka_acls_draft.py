@@ -1,8 +1,8 @@
 """Translates the options of KIP-11's early draft to kafka-acls' options.
 
-``--grantprincipal user:a,group:b --granthost h1,h2 --revokeprincipal … --revokehost … --action
-a1,a2``: lists with commas, in which a principal's type is in lower case. A revocation becomes a
-DENY. This module must not know what the options do.
+The draft's options are ``--grantprincipal user:a,group:b --granthost h1,h2 --revokeprincipal …
+--revokehost … --action a1,a2``: lists with commas, and principal types in lower case. A revocation
+becomes a DENY. This module must not know what the options do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def with_draft(options: CommandOptions, arguments: Namespace, output: Output) ->
     """``options`` and the translation of the draft's options among ``arguments``, with a notice
     for each.
 
-    The draft has only one command: to add.
+    The draft only has a command to add ACLs.
     """
     values = {option: [*given] for option, given in options.values.items()}
     flags = {*options.flags}

@@ -36,7 +36,8 @@ class SparkFailed(MetalogError):
 
 
 def check_installed(output: Output) -> None:
-    """Call this first in each verb of the pipeline. It starts showing progress on a terminal.
+    """Check that the verb's packages are installed, and start to show progress. Call this first in
+    each verb of the pipeline.
 
     Raises:
         InvalidRequest: a package that the verb imports is missing.
@@ -74,7 +75,7 @@ def add_folder(parser: ArgumentParser) -> None:
 def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession]:
     """A session for the duration of the block; an existing one is reused and not closed.
 
-    An error inside becomes one line, which names the file with Spark's full output.
+    An error of Spark in the block becomes one line, which names the file with Spark's full output.
     """
     from metalog_spark.session import open_session
 

@@ -1,7 +1,7 @@
 """Reads a question: from arguments, from one pasted audit line, or from many lines.
 
 A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options, or a whole
-audit line of Kafka. This module only reads; it must not decide or print.
+audit line of Kafka. This module must not decide or print.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
 def parsed_question(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
 ) -> ParsedQuestion:
-    """The question of these words, with the host as Java writes it."""
+    """The question in these words, with the host as Java writes it."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
         refuse_half_pairs(text)
@@ -125,8 +125,8 @@ def parsed_question(
 
 
 def refuse_half_pairs(text: str) -> None:
-    """Refuse text that is not Unicode: no broker has such a name, so an answer about it would be
-    false. Bytes from a terminal that are not UTF-8 arrive as such text.
+    """Refuse text that is not Unicode. No broker has such a name, so an answer about the name would
+    be false. Bytes from a terminal that are not UTF-8 arrive as such text.
 
     Raises:
         InvalidRequest: the text has half of a surrogate pair.
@@ -153,7 +153,7 @@ def read_audit_line(text: str) -> ParsedQuestion:
 
 
 def _read_pasted(text: str) -> ParsedQuestion:
-    """An audit line as pasted from a terminal or a ticket, which may have line breaks in it."""
+    """An audit line, pasted from a terminal or a ticket; it may contain line breaks."""
     text = text.strip()
     if "Principal = " not in text:
         raise InvalidRequest(
@@ -222,7 +222,7 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str]) -> str | None:
-    """An audit line in quotes, or without them if the user's shell accepted that."""
+    """An audit line in quotes, or without quotes if the user's shell accepted that."""
     if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

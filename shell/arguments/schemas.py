@@ -1,9 +1,10 @@
 """JSON Schemas of the files that people write, derived from the tables of their readers.
 
-Editors and validators use them to find what a reader refuses: an unknown key, an unknown word, a
-missing key. Readers accept words in any case, so each word is a pattern, beside the spellings that
-an editor offers. VS Code and the YAML language server show the messages of ``errorMessage`` and
-``patternErrorMessage``; other validators ignore both. This module must not know how a file is read.
+With a schema, editors and validators find errors that a reader would refuse: an unknown key, an
+unknown word, a missing key. Readers accept words in any case, so a schema has a pattern for each
+word, and the spellings that an editor offers. VS Code and the YAML language server show the
+messages of ``errorMessage`` and ``patternErrorMessage``; other validators ignore both. This module
+must not know how a file is read.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ Schema = dict[str, Any]
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 """The draft that editors support both for YAML and for TOML."""
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
-"""Readers accept ``007`` and ``no`` as texts; for a validator they are a number and a boolean."""
+"""A text. Readers accept ``007`` and ``no`` as texts, but validators take them for a number and a
+boolean."""
 _SAID: Final = "patternErrorMessage"
 _DAY: Final = {
     "type": "string",
@@ -64,7 +66,7 @@ def _word(kind: type[IntEnum], *more: str) -> Schema:
 
 
 def _some(item: Schema) -> Schema:
-    """One ``item``, which is not a list, or a list of them."""
+    """One ``item`` or a list of items."""
     own = item["type"]
     types = [own] if isinstance(own, str) else own
     return item | {"type": [*types, "array"], "items": item, "minItems": 1}
@@ -80,7 +82,7 @@ def _mapping(
         "properties": {key: values.get(key, _TEXT) for key in known},
         "additionalProperties": False,
         "errorMessage": f"This is a mapping with the keys {', '.join(known)}, and no others.",
-        # Apart, so that an editor names the key that is missing.
+        # A separate part, so that an editor names the missing key.
         "allOf": [{"required": list(required)}],
     }
 
@@ -172,7 +174,7 @@ def _owners() -> Schema:
 
 
 def _accepted() -> Schema:
-    """Which words name a finding depends on its section."""
+    """An accepted finding: its section decides which other keys it may have."""
     given = ("section", "reason", "until")
     sections = []
     for section, fields in FIELDS.items():
@@ -211,7 +213,7 @@ SCHEMAS: Final[Mapping[str, tuple[str, Callable[[], Schema]]]] = {
     "owners": ("Owners of metalog pipeline report", _owners),
     "metalog.toml": ("Names of SOURCEs", _names),
 }
-"""By the name that ``metalog schema`` takes."""
+"""The schemas, by the name that ``metalog schema`` takes."""
 
 
 def schema(name: str) -> Schema:

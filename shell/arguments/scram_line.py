@@ -19,7 +19,8 @@ _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
 
 
 class ScramLine(NamedTuple):
-    """``password`` or, with a salt, ``salted_password``; never shown by ``repr``."""
+    """A parsed credential: ``password`` or, with a salt, ``salted_password``. ``repr`` shows
+    neither."""
 
     mechanism: ScramMechanism
     name: str
@@ -58,7 +59,7 @@ def parse_scram_line(text: str) -> ScramLine:
     if not password and not salted:
         raise InvalidRequest(f"user {user}: the password is empty")
     if salted is not None and salt is None:
-        raise InvalidRequest(f"user {user}: saltedpassword= needs the salt= it was made with")
+        raise InvalidRequest(f"user {user}: saltedpassword= needs its salt=")
     return ScramLine(mechanism, user, _iterations(found, user), salt, password, salted)
 
 

@@ -23,8 +23,8 @@ def folded(text: str) -> str:
 
 
 def parse_word(kind: type[Word], text: str, what: str, *, filter: bool = False) -> Word:
-    """The member of ``kind`` that ``text`` names; members for filters only (ANY, MATCH) only if
-    ``filter``."""
+    """The member of ``kind`` that ``text`` names. Members for filters (ANY, MATCH) are accepted
+    only with ``filter``."""
     known = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
     found = known.get(folded(text))
     if found is None:

@@ -28,11 +28,11 @@ def run(
     live: Callable[[], Replayed] | None = None,
     more: Sequence[Builtin] = (),
 ) -> int:
-    """Run the command in ``arguments``, or without any the lines of standard input.
+    """Run the command in ``arguments``; without arguments, the lines of standard input.
 
-    At a terminal the lines are typed at a prompt. ``live`` gives the newest state, and is called
+    At a terminal the lines are typed at a prompt. ``live`` returns the newest state, and is called
     before each command. ``more`` are commands that need more than the tree. Returns the exit code:
-    0, or 2 if a command failed that was not typed at a prompt.
+    2 if a command failed that was not typed at a prompt, else 0.
     """
     from shell.browser.builtins import BUILTINS
     from shell.browser.session import ShellSession
@@ -62,7 +62,7 @@ def run(
 
 
 def prompt_marker(replayed: Replayed) -> str:
-    """The prompt's mark for a state that is stale or not yet committed; empty for any other."""
+    """The prompt's mark for a state that is stale or not yet committed; empty for other states."""
     marks = []
     if replayed.offset > replayed.proven.offset:
         marks.append("uncommitted")

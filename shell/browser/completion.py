@@ -1,8 +1,8 @@
 """Completes the word at the cursor: a command, a path component, or a command's argument.
 
-Pure: it takes a line and a session, and returns candidates. With more than ``MOST`` candidates it
-returns only their common prefix, so a directory of a million ACLs costs little. This module must
-not know how candidates are shown.
+The completion only takes a line and a session, and returns candidates. With more than ``MOST``
+candidates it returns only their common prefix, so a directory of a million ACLs costs little. This
+module must not know how candidates are shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ MOST: Final = 500
 
 
 class CompletionCandidate(NamedTuple):
-    """``text`` may replace the line from ``start`` on; ``label`` is the path's last component."""
+    """A candidate: ``text`` may replace the line from ``start`` on. ``label`` is the path's last
+    component."""
 
     start: int
     text: str
@@ -48,7 +49,7 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """``matching``, or their common prefix if there are too many and it is longer than
+    """The candidates ``matching``. If they are too many, their common prefix, if it is longer than
     ``prefix``."""
     if len(matching) <= MOST:
         return matching

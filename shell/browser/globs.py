@@ -1,8 +1,8 @@
-"""Kafka's globs: ``*``, ``?`` and ``{a,b}``; a backslash escapes the next character.
+"""Matches Kafka's globs: ``*``, ``?`` and ``{a,b}``; a backslash escapes the next character.
 
 As in Kafka's shell, there are no character ranges. A path component with a group that is not
-closed, or is inside another group, is a plain name. Globs are matched with names as they are
-shown. This module must not know what is walked, or how a line is quoted.
+closed, or is inside another group, is a plain name. Globs are compared with the names that the
+shell shows. This module must not know the tree, or how a line is quoted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def literal(text: str) -> str:
 
 
 def unescaped(glob: str) -> str:
-    """The plain text of ``glob``, if it is not a pattern."""
+    """The plain text of ``glob``; None if it is a pattern."""
     return _STEP.sub(lambda step: step[1] or step[2], glob)
 
 

@@ -1,7 +1,7 @@
 """Writes any name as a path component that can be printed and typed.
 
-Nearly every name is its own path component. Percent codes (RFC 3986, of UTF-8) replace what breaks
-a path or a terminal:
+Nearly every name is its own path component. Percent codes (RFC 3986, of UTF-8) replace characters
+that break a path or a terminal:
 
 - a slash, and characters that do not print;
 - a blank at either end;
@@ -47,7 +47,7 @@ def written(name: str) -> str:
 
 
 def read(component: str) -> str:
-    """The name that ``component`` is written for."""
+    """The name that ``component`` stands for."""
     if component == _EMPTY:
         return ""
     return _CODES.sub(_decoded, component) if "%" in component else component

@@ -1,8 +1,8 @@
 """The nodes of the metadata shell's tree: directories and leaves, computed on access.
 
-A directory of a million ACLs costs nothing until it is listed, and visiting one child does not
-list the others. The names here are unescaped; ``names.written`` escapes them. This module must not
-know what the metadata is about.
+A directory of a million ACLs costs nothing until it is listed. A visit to one child does not list
+the others. The names here are unescaped; ``names.written`` escapes them. This module must not know
+what the metadata is about.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Node = Leaf | Directory
 
 
 def fixed(children: Mapping[str, Callable[[], Node]]) -> Directory:
-    """A directory of known children; each is created at its first visit."""
+    """A directory with a fixed list of children; each is created at its first visit."""
     makers = {name: cache(make) for name, make in children.items()}
     return Directory(lambda: makers, lambda name: makers[name]() if name in makers else None)
 

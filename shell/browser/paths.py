@@ -13,7 +13,7 @@ from shell.browser import globs, names
 from shell.browser.nodes import Directory, Node
 
 Path = tuple[str, ...]
-"""Bare names from the root on."""
+"""A path: the unescaped names from the root on."""
 
 
 class PathMatch(NamedTuple):

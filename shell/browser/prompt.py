@@ -1,7 +1,7 @@
 """A shell's prompt at a terminal, with completion by Tab and a history of lines.
 
-This is the only module that uses prompt_toolkit. It reads and writes no files; the history lasts
-as long as the shell. This module must not know commands, nor what a shell shows.
+This is the only module that uses prompt_toolkit. It reads and writes no files; the history ends
+with the shell. This module must not know commands, nor what a shell shows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Complete = Callable[[str], Iterable[CompletionCandidate]]
 
 
 class Conversation(Protocol):
-    """A shell session at a prompt. ``place`` is shown in the prompt; ``width`` is the
-    terminal's."""
+    """A shell session at a prompt. ``place`` is shown in the prompt; ``width`` is that of the
+    terminal."""
 
     width: int | None
     leaving: bool

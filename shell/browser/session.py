@@ -41,8 +41,8 @@ class Builtin(NamedTuple):
 
 
 class ShellSession:
-    """The state that commands share. ``width`` is the terminal's, or None without one. ``refresh``
-    returns the newest root, for a log that changes.
+    """The state that commands share. ``width`` is that of the terminal, None without a terminal.
+    ``refresh`` returns the newest root, for a log that changes.
 
     ``failed`` is true once any command has reported an error; ``leaving`` once ``exit`` was typed.
     """
@@ -82,7 +82,7 @@ class ShellSession:
         self.output.flush()
 
     def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
-        """The nodes that match ``glob``; without any, report that as an error of ``command``."""
+        """The nodes that match ``glob``. If none matches, report an error of ``command``."""
         found = expand(self.root, self.working, glob)
         first = next(found, None)
         if first is None:

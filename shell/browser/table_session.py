@@ -36,7 +36,7 @@ _LAST_WORD: Final = re.compile(r"[^\s,()]*$")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query: at most one more than requested, which shows that there are more."""
+    """The rows of a query: at most one more than are shown, to know whether there are more."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -115,7 +115,7 @@ class TableQuestions:
         else:
             near = nearest_name(first, [*self._verbs, *_OWN, *SQL])
             hint = f"did you mean {near}?" if near else "help lists the commands"
-            self.complain(f"{first}: no verb and no query; {hint}")
+            self.complain(f"{first}: neither a verb nor a query; {hint}")
 
     def _run_own(self, word: str) -> None:
         if word == "exit":
@@ -141,7 +141,7 @@ class TableQuestions:
             self.output.records(found.columns, ([_plain(value) for value in row] for row in rows))
         if len(found.rows) > _LONGEST:
             first = counted(_LONGEST, "row")
-            self.output.note(f"the first {first}; LIMIT and ORDER BY choose others")
+            self.output.note(f"only the first {first} are shown; LIMIT and ORDER BY choose others")
 
     def _run_verb(self, line: str) -> None:
         try:

@@ -1,1 +1,1 @@
-"""Reads the input that a verb's arguments name: SOURCE, files, questions and others."""
+"""Reads a verb's input: SOURCE, files, questions and others."""

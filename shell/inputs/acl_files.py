@@ -45,7 +45,8 @@ def read_document(
     about its contents.
 
     ``rests_on_users``: the caller uses the SCRAM users, too. A log may contain ACLs that Kafka
-    refuses to create. The document has them only if it ``is_whole``; the image always has them.
+    refuses to create. The document contains them only if it ``is_whole``; the image always contains
+    them.
     """
     source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
@@ -60,8 +61,8 @@ def read_document(
     for acl in refused[:_NAMED]:
         output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
     if len(refused) > _NAMED:
-        output.warn(f"left out like these: {counted(len(refused) - _NAMED, 'more ACL')}")
+        output.warn(f"left out for the same reason: {counted(len(refused) - _NAMED, 'more ACL')}")
     entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
     if refused and not entries:
-        raise InvalidSource(f"{text}: Kafka would refuse to create any of its ACLs; none is left")
+        raise InvalidSource(f"{text}: Kafka would refuse to create each of its ACLs; none is left")
     return SourceDocument(source, document._replace(entries=entries), image)

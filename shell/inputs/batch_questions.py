@@ -36,7 +36,7 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """Groups of equal audit lines, the most frequent first; or requests one by one, while they
+        """Groups of equal audit lines, the most frequent first; or requests, one by one while they
         are read."""
         if not self.is_audit:
             return (QuestionGroup(asked, 1, number) for number, asked in self._asked(output))
@@ -110,9 +110,9 @@ def read_json_line(text: str) -> ParsedQuestion:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without repeated keys: two hosts would be two questions with possibly
-    different answers."""
+    """A JSON object without repeated keys: two hosts would be two questions, perhaps with different
+    answers."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise InvalidRequest("a key is in it twice")
+        raise InvalidRequest("a key is repeated")
     return found

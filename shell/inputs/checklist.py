@@ -68,7 +68,7 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The permissions that are always needed, and those needed because of the named resources."""
+    """The permissions that are always needed, and those that the named resources need."""
     given = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

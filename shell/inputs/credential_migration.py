@@ -1,7 +1,7 @@
-"""SCRAM credentials that are copied along with ACLs: which ones, and how they are reported.
+"""Selects and reports the SCRAM credentials that are copied together with ACLs.
 
-They are copied unchanged, so users keep their passwords, and none is ever removed. Reports show
-only a credential's iterations. This module must not know how they are written.
+Credentials are copied unchanged, so users keep their passwords. No credential is removed. Reports
+show only a credential's iterations. This module must not know how credentials are written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def add_credentials(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--include-credentials",
         action="store_true",
-        help="SCRAM users' salts and keys too, to a folder: they keep their passwords",
+        help="copy SCRAM users' salts and keys too (to a folder), so that users keep their"
+        " passwords",
     )
 
 
@@ -87,8 +88,8 @@ def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Credentia
             continue
         if found.setdefault(user[:2], user) != user:
             raise InvalidRequest(
-                f"SCRAM user {shown(user.user)} is wanted with two credentials for "
-                f"{user.mechanism.mechanism_name}; leave one out"
+                f"SCRAM user {shown(user.user)} has two credentials for"
+                f" {user.mechanism.mechanism_name} in WANTED; leave one out"
             )
     for key, user in found.items():
         if held.get(user[:2]) != user:

@@ -1,7 +1,7 @@
 """The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
-ACLs and users come from the command line, from a file of credentials, and from any SOURCE. For a
-user in several of these, the last in this order counts. This module must not know which folders
+ACLs and users come from the command line, from a file of credentials, and from any SOURCE. If a
+user is in several of these, the last in this order counts. This module must not know which folders
 are formatted.
 """
 
@@ -33,7 +33,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     """The bootstrap records, features first.
 
     Raises:
-        InvalidRequest: Kafka would refuse some of them, or its first controller could not write
+        InvalidRequest: Kafka would refuse some records, or the first controller could not write
             them.
     """
     from metalog.controller.migration import Migration, change_whole
@@ -84,14 +84,13 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
         yield user
     if left_out:
         output.warn(
-            f"left out: {counted(left_out, 'SCRAM user')} of --import whose credentials are"
-            " not in it; "
-            "export --include-credentials writes them"
+            f"left out: {counted(left_out, 'SCRAM user')} of --import without credentials;"
+            " metalog export --include-credentials writes them"
         )
 
 
 def _credential_lines(arguments: Namespace, output: Output) -> list[tuple[str, str]]:
-    """Each line with its place: an option, or a file and line number."""
+    """Each line with its position: an option, or a file and line number."""
     lines = [(line, "--add-scram") for line in arguments.add_scram]
     if any("password=" in line for line, _ in lines):
         output.note(

@@ -33,8 +33,9 @@ _YAML = (".yaml", ".yml")
 class LintInput(NamedTuple):
     """The input of ``lint``.
 
-    ``positions`` has the position in a file of each ACL's first entry; ``named_positions`` of other
-    names in findings. ``acls`` are a log's, with their ids. Suggested commands change ``target``.
+    ``positions`` has the position of each ACL's first entry in a file, ``named_positions`` those of
+    other names in findings. ``acls`` are the ACLs of a log, with their ids. Suggested commands
+    change ``target``.
     """
 
     subject: LintSubject
@@ -46,7 +47,7 @@ class LintInput(NamedTuple):
     is_kafka_assumed: bool = False
 
     def position_of(self, finding: Finding) -> FilePosition | None:
-        """The position in a file at which to fix ``finding``; None without one."""
+        """The position in a file at which to fix ``finding``; None without a file."""
         if finding.acl is None:
             return self.named_positions.get(finding.name)
         return self.positions.get(finding.acl)

@@ -35,8 +35,8 @@ _ALL_THE_SAME = "--allow-lockout does it all the same"
 
 
 class Deletion(NamedTuple):
-    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` are all users, each with
-    its mechanisms."""
+    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` maps all users to their
+    mechanisms."""
 
     user: str
     mechanisms: Sequence[ScramMechanism]
@@ -44,7 +44,7 @@ class Deletion(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the user keeps no credential."""
+        """Whether the deletion removes all credentials of the user."""
         return set(self.mechanisms) >= self.users[self.user].keys()
 
 
@@ -58,8 +58,8 @@ def refuse_lost_login(
     """Refuse a deletion that locks somebody out.
 
     Raises:
-        InvalidRequest: it takes the caller's login, or that of the last SCRAM user that may alter
-            ACLs.
+        InvalidRequest: the deletion removes the login of the caller, or of the last SCRAM user that
+            may alter ACLs.
     """
     user = deletion.user
     if caller_of(source, arguments) == f"User:{user}":
@@ -116,7 +116,7 @@ def add_lockout(parser: ArgumentParser) -> None:
     group.add_argument(
         "--caller",
         metavar="TYPE:NAME",
-        help="who makes the change (default: the user of --command-config)",
+        help="the principal that makes the change (default: the user of --command-config)",
     )
 
 

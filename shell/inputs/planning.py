@@ -47,7 +47,8 @@ from shell.tasks.plans.planned import Planned
 
 
 def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
-    """``is_for_any``: TARGET may be any SOURCE, since it is not written to."""
+    """Add the arguments of ``plan`` and ``apply``. ``is_for_any``: TARGET may be any SOURCE,
+    because the verb does not write to it."""
     add_place(parser, ANY if is_for_any else ACL_TARGETS, metavar="TARGET")
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
@@ -75,7 +76,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
 
 
 def planned(arguments: Namespace, output: Output) -> Planned:
-    """The plan from TARGET to WANTED; ``checked`` tells whether it may be applied."""
+    """The plan from TARGET to WANTED; ``checked`` says whether it may be applied."""
     moves_users = getattr(arguments, "include_credentials", False)
     wanted = joined(
         read_document(text, arguments, output, rests_on_users=moves_users).document
@@ -103,7 +104,7 @@ def current_acls(source: Source, arguments: Namespace, output: Output) -> frozen
 def current_state(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[frozenset[Acl], FeaturesImage]:
-    """The ACLs of the target, and the features of its log; a store has none."""
+    """The ACLs of the target, and the features of its log. A store has no features."""
     if source.store is None:
         image = replayed_source(arguments, output, source).image
         return frozenset(image.acls.by_id.values()), image.features
@@ -115,8 +116,8 @@ def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Outpu
         output.note("nothing is removed: no file has owns")
     if plan.unpruned:
         output.note(
-            f"{_counted(plan.unpruned)} of the target that the files own and do not name; "
-            "--prune removes them"
+            f"{_counted(plan.unpruned)} of the target that the files own and do not list;"
+            " --prune removes them"
         )
     if plan.unowned:
         stay = plural(len(plan.unowned), "stays", "stay")
@@ -131,7 +132,7 @@ def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
     """The limits on a plan for ``source``.
 
     Raises:
-        InvalidRequest: a limit is invalid, or excludes another one.
+        InvalidRequest: a limit is invalid, or excludes another limit.
     """
     removals = arguments.max_removals
     if removals is not None and removals < 0:
@@ -149,7 +150,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
-    """``limits``, and the gain limit that the saved ``plan`` was proven with."""
+    """The ``limits``, and the gain limit for which the saved ``plan`` was proven."""
     if plan.proof is None:
         return limits
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
@@ -173,7 +174,8 @@ def config_of_saved(
     """The configuration with which ``plan`` was made. ``kafka`` is the target's likely version.
 
     Raises:
-        InvalidRequest: the options differ from it, or the target reads CIDR hosts differently.
+        InvalidRequest: the options differ from this configuration, or the target reads CIDR hosts
+            differently.
     """
     from authorizer.config import read_kafka_version
 

@@ -42,9 +42,9 @@ def queries_of(
 ) -> Queries:
     """The queries on a verb's SOURCE and configuration.
 
-    With ``questions``, only the state needed for them is read, and what is needed to point out
-    unknown names in ``pointed_out``. Audit ``lines`` replace assumed settings of the
-    configuration. ``is_whole`` reads all subjects of the image. ``notes`` gets the log's records.
+    With ``questions``, only the state that they need is read, and the state that shows unknown
+    names in ``pointed_out``. Audit ``lines`` replace assumed settings of the configuration.
+    ``is_whole`` reads all subjects of the image. ``notes`` gets the log's records.
     """
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
@@ -69,7 +69,7 @@ def queries_over(
 
 
 def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
-    """``context``, with the settings that ``lines`` show in place of assumed ones."""
+    """The ``context`` in which settings from the audit ``lines`` replace assumed settings."""
     from shell.tasks.line_settings import settings_of_lines
 
     found, notes, warnings = settings_of_lines(context, lines)

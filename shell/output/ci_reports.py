@@ -77,7 +77,8 @@ def _case_lines(suite: str, case: Case) -> Iterable[str]:
 
 
 def _xml(text: str) -> str:
-    """``text`` in characters that XML 1.0 can represent; ``safe`` escapes control characters."""
+    """``text`` with only the characters that XML 1.0 allows; ``safe`` escapes control
+    characters."""
     return _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", safe(text))
 
 

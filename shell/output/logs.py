@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("text", "json")
 AUDIT_LEVELS: Final = ("INFO", "DEBUG", "TRACE")
-"""As in Kafka's logger. INFO logs denials; DEBUG adds what is allowed; TRACE adds checks that only
-filter results, such as a list of topics."""
+"""The levels of Kafka's audit logger. INFO logs denials; DEBUG adds allowed requests; TRACE adds
+checks that only filter results, such as a list of topics."""
 
 _LEVELS: Final = {
     TRACE: "TRACE",
@@ -43,7 +43,7 @@ def start_logging(
 ) -> Mapping[str, LogQueue]:
     """Log everything to standard error, or only warnings and worse if ``is_quiet``.
 
-    The audit log, from ``audit_level`` on, goes to ``audit_file`` if it is given. If that file is
+    Audit lines of ``audit_level`` and higher go to ``audit_file``, if there is one. If that file is
     moved away, it is created again, as logrotate expects. Returns the queues of the node's log and
     of the audit log; the caller closes them at the end.
 

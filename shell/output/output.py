@@ -1,8 +1,8 @@
-"""Where a verb's answers go: text lines, JSON lines, CSV or Markdown; notes go to stderr.
+"""Writes a verb's answers as text lines, JSON lines, CSV or Markdown, and its notes to stderr.
 
-Text has one item per line, aligned by blanks, without borders, never truncated, and is written as
-it is made. JSON has one object per line, and stdout has nothing else. A verb passes records; only
-this module knows streams, colours, the pager and formats. This module must not know what the
+Text has one item per line, aligned by blanks, without borders, never truncated. Each line is
+written at once. JSON has one object per line, and stdout has nothing else. A verb passes records;
+only this module knows streams, colours, the pager and formats. This module must not know what the
 records mean.
 """
 
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
 class Output:
     """A verb's output. ``format`` is one of the verb's FORMATS.
 
-    ``width`` is the width of the terminal that shows stdout, ``err_width`` of the one that shows
+    ``width`` is the width of the terminal for stdout, ``err_width`` that of the terminal for
     stderr; None if lines are never wrapped.
     """
 
@@ -109,7 +109,7 @@ class Output:
         self._whole.__enter__()
 
     def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
-        """Show ``doing`` on the terminal during a ``with`` block that may take long."""
+        """Show ``doing`` on the terminal during a ``with`` block."""
         if self._whole is None:
             return self._shown(doing)
         self._whole.doing = doing
@@ -162,7 +162,7 @@ class Output:
         self.out.write(safe(self._encode(record)) + "\n")
 
     def json_texts(self, texts: Sequence[str]) -> None:
-        """JSON objects that are text already, without blanks, each on a line of its own."""
+        """Write JSON objects that are already text without blanks, each on a separate line."""
         if self.missing_fields:
             from json import loads
 
@@ -175,16 +175,17 @@ class Output:
             self.out.write("\n".join(texts) + "\n")
 
     def raw(self, data: bytes) -> None:
-        """Write bytes of a foreign format, which itself reports what is ``missing``."""
+        """Write bytes of a foreign format, which contain the lines of ``missing`` themselves."""
         self._has_reported_missing = True
         self.out.flush()
         self.out.buffer.write(data)
 
     def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
-        """What the output lacks, in ``lines`` and as JSON: on stderr, and in the output itself.
+        """Say what is missing in the output, as ``lines`` and as JSON: on stderr, and in the output
+        itself.
 
-        Each JSON object gets the key ``missing``; Markdown, CSV, commands and GitHub's
-        annotations begin with it. SARIF, JUnit and raw bytes take it from ``missing``.
+        Each JSON object gets the key ``missing``; Markdown, CSV, commands and GitHub's annotations
+        begin with it. The writers of SARIF, JUnit and raw bytes read ``missing``.
         """
         found = tuple(lines)
         for line in found:
@@ -211,7 +212,7 @@ class Output:
         self._say(f"warning: {text}", "warn")
 
     def error(self, text: str) -> None:
-        """Print what could not be answered; the verb continues with the rest."""
+        """Print an error about a part of the input; the verb continues with the rest."""
         self._say(f"metalog: {shortened(text)}", None)
 
     def _say(self, text: str, style: str | None) -> None:
@@ -245,8 +246,8 @@ class Output:
         """Write rows in columns. The widest cell among the first hundreds of rows sets a column's
         width.
 
-        A cell that is wider than its column shifts only its own row. On a terminal, a row that
-        does not fit continues on the next line, unless it stays ``whole``.
+        A cell that is wider than its column shifts only its own row. On a terminal, a row that does
+        not fit continues on the next line, unless ``whole``.
         """
         source = iter(rows)
         head = list(islice(source, _ROWS_MEASURED))

@@ -17,7 +17,8 @@ _ENVIRONMENT: Final = {"LESS": "FRX", "LV": "-c"}
 
 
 class Pager:
-    """A pager that starts when the first text is written; the end waits for it."""
+    """A pager that starts when the first text is written. At the end, the command waits for the
+    pager."""
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
@@ -42,7 +43,7 @@ class Pager:
         return stream  # type: ignore[return-value]
 
     def finish(self) -> None:
-        """Let the pager show the rest, and wait until its user leaves it."""
+        """Let the pager show the rest, and wait until the user leaves the pager."""
         if self._process is None:
             return
         with suppress(BrokenPipeError):

@@ -1,9 +1,9 @@
 """Shows a command's progress on a terminal's stderr.
 
-A separate thread updates it twice a second, so that it changes even during a long step that cannot
-report progress, such as a sort. It ends when the answer begins to appear on the same terminal. It
-writes to its own file descriptor, since a process that starts meanwhile may have borrowed standard
-error. This module must not know what is being done.
+A separate thread updates the line twice a second, also during a long step that cannot report
+progress, such as a sort. The line ends when the answer begins to appear on the same terminal. It
+uses its own file descriptor, because standard error may be redirected while another process starts.
+This module must not know what is being done.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metalog.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0
-"""Nothing is shown before this time: most commands are done by then."""
+"""Nothing is shown before this time, since most commands end earlier."""
 _INTERVAL_S: Final = 0.5
 _CUT: Final = "…"
 
@@ -76,7 +76,7 @@ class ProgressLine:
             yield
 
     def _line(self) -> str:
-        """The text, cut to one line of the terminal: only one line can be erased."""
+        """The text, cut to one line of the terminal, because only one line can be erased."""
         text = safe(f"{self.doing} ({monotonic() - self._since:.0f} s)")
         width = terminal_width(self._err)
         if width is None or visible_width(text) < width:

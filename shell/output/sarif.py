@@ -1,6 +1,6 @@
-"""Findings as SARIF 2.1.0, the format of code scanning tools.
+"""Writes findings as SARIF 2.1.0, the format of code scanning tools.
 
-This module must not know how a finding came about.
+This module must not know how findings are computed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Wraps lines to a terminal's width: between words or columns, never inside either.
+"""Wraps lines to a terminal's width, only between words or columns.
 
-Text for anything but a terminal is never wrapped. This module must not know what the text says.
+Text is wrapped only for a terminal. This module must not know what the text says.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SIGN: Final = 2
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """The columns of the terminal behind ``stream``; None if it is not a terminal, or does not
-    tell its width."""
+    """The number of columns of the terminal behind ``stream``; None if it is not a terminal, or its
+    width is unknown."""
     if not stream.isatty():
         return None
     if said := whole_number(os.environ.get("COLUMNS", "")):
@@ -32,12 +32,12 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def visible_width(text: str) -> int:
-    """The columns that ``text`` takes, not counting its styles."""
+    """The number of columns that ``text`` takes, without its styles."""
     return text_width(_STYLE.sub("", text))
 
 
 def text_width(text: str) -> int:
-    """The columns of ``text``, which has no styles."""
+    """The number of columns of ``text``, which must not have styles."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -69,10 +69,10 @@ def wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
-    """A row as lines: columns that do not fit move to lines of their own, which are wrapped
-    between words.
+    """A row as lines. Columns that do not fit move to separate lines, which are wrapped between
+    words.
 
-    A sign stays with the word it belongs to. A word that is longer than a line is not cut.
+    A sign stays with its word. A word that is longer than a line is not cut.
     """
     lines: list[list[str]] = [[]]
     used = 0

@@ -1,4 +1,4 @@
-"""An ACL as a sentence on one line.
+"""Writes an ACL as a sentence on one line.
 
 This module must not know where ACLs come from or what they decide.
 """

@@ -1,6 +1,6 @@
 """The configuration of the deciding broker, and which of its settings are assumed.
 
-This module must not know where it comes from.
+This module must not know where the configuration comes from.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Context(NamedTuple):
     is_kafka_assumed: bool = False
 
     def over(self, kafka: str, hosts: Iterable[str]) -> Context:
-        """This context with the likely version ``kafka``. It is listed as assumed only if it
-        matters: if one of the ACLs' ``hosts`` is a CIDR block."""
+        """This context with the likely version ``kafka``. The version is listed as assumed only if
+        one of the ACLs' ``hosts`` is a CIDR block, because only then it matters."""
         if self.config.kafka_version is not None:
             return self
         from authorizer.kafka_version import KafkaVersion

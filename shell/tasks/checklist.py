@@ -1,4 +1,4 @@
-"""Checks every permission that Kafka checks for a task: a producer, a consumer, one request.
+"""Checks every permission that a producer, a consumer or a single request needs.
 
 This module must not know how one question is answered.
 """
@@ -37,8 +37,8 @@ class ChecklistLine(NamedTuple):
     """A permission that the task needs, for the requests ``apis``, and the answer.
 
     ``question`` is the alternative that decided: the allowed one, or the last. ``denied`` are the
-    alternatives tried before, ``unasked`` those on resources that nobody named. A need that is not
-    ``required`` does not change the result.
+    alternatives that were tried before it. ``unasked`` are alternatives on resources that are not
+    named. A need that is not ``required`` does not change the result.
     """
 
     question: Question
@@ -52,7 +52,7 @@ class ChecklistLine(NamedTuple):
 
 
 def check(checklist: Checklist, queries: Queries) -> list[ChecklistLine]:
-    """Each need of the checklist once, answered, with all requests that have it."""
+    """The answer for each need of the checklist, once, with all requests that have the need."""
     apis: dict[PermissionNeed, list[str]] = {}
     for step in checklist.steps:
         apis.setdefault(step.need, []).append(step.api)

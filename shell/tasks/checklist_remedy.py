@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
-    """Changes after which everything that the task requires is allowed; None if none are needed or
-    none are found."""
+    """Changes after which all required permissions are allowed; None if no changes are needed or
+    found."""
     acls = dict.fromkeys(queries.acls)
     powers: dict[str, None] = {}
     shuts_out = False
@@ -47,8 +47,9 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
 
 
 def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
-    """Sort DESCRIBE last, since READ and WRITE imply it; and ``any name`` needs last, since WRITE
-    on the named topic is WRITE on some topic."""
+    """The needs in an order in which earlier ones may meet later ones. DESCRIBE comes late, since
+    READ and WRITE imply it. Needs on ``any name`` come last, since WRITE on the named topic meets
+    them."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 
 
@@ -66,7 +67,7 @@ def _remedy_of(
 
 
 def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Question]:
-    """The questions on named resources of which one must be allowed to meet the need."""
+    """The questions on named resources. The need is met if one of them is allowed."""
     if line.any_name:
         name = checklist.named.get(line.question.resource_type)
         if name is not None:

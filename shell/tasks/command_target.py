@@ -1,4 +1,4 @@
-"""The cluster that suggested commands change, and how commands are written for it.
+"""The cluster that suggested commands change, and the form of the commands.
 
 If SOURCE names a cluster, commands name it and its client settings. Otherwise they contain
 variables that the reader's shell must set. Text, JSON and ``-o commands`` all use these commands.
@@ -27,13 +27,13 @@ _SETTINGS_OF_THE_SHELL: Final = '--command-config "$CLIENT_CONFIG"'
 
 
 class CommandLine(str):
-    """A line to copy: it is never wrapped."""
+    """A line to copy, which is never wrapped."""
 
 
 class CommandTarget(NamedTuple):
     """The options of kafka-acls, and metalog's TARGET, for one cluster.
 
-    ``reader`` is the user of the client settings, if no ACL lets that user change ACLs.
+    ``reader`` is the user of the client settings, but only if no ACL lets that user change ACLs.
     """
 
     options: str
@@ -59,7 +59,7 @@ class CommandTarget(NamedTuple):
         return [line.replace(CONNECTION, self.options, 1) for line in lines]
 
     def own_commands(self, lines: Iterable[str]) -> list[str]:
-        """The same commands with ``metalog kafka-acls``."""
+        """The target of the same commands with ``metalog kafka-acls``."""
         own = f"metalog kafka-acls {self.target} "
         return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
 
@@ -76,7 +76,8 @@ ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTIN
 
 
 def target_lines(target: CommandTarget) -> Iterator[str]:
-    """Comment lines: what the reader's shell must set before commands for ``target`` can run."""
+    """Comment lines with the variables that the reader's shell must set before commands for
+    ``target`` can run."""
     if target.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
     elif _SETTINGS_OF_THE_SHELL in target.options:
@@ -87,8 +88,8 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
 
 
 def _settings(source: Source) -> str:
-    """The settings file, unless a shell made it for one command (``<(…)``): such a file no longer
-    exists."""
+    """The settings file. None if a shell made it for one command (``<(…)``), because such a file
+    does not exist any more."""
     config = source.command_config
     if config is None:
         return ""

@@ -1,7 +1,7 @@
 """The history in a log of ACLs, of users, and of one answer.
 
-A replay that begins at a snapshot notes the records after it (``change_notes``). So the log is read
-again only for a history that begins earlier, and only up to that snapshot. This module must not
+A replay that begins at a snapshot also notes the records after the snapshot (``change_notes``). So
+the log is read again only for an earlier history, and only up to the snapshot. This module must not
 know how an answer is found or shown.
 """
 
@@ -39,12 +39,13 @@ _UNREAD: Final = UnreadTypes.all_but(CHANGE_RECORDS)
 
 
 def change_notes() -> NotedRecords:
-    """Empty notes, for a replay to fill with the records that change ACLs or users."""
+    """Empty notes. A replay fills them with the records that change ACLs or users."""
     return NotedRecords(CHANGE_RECORDS)
 
 
 class ChangeHistory(NamedTuple):
-    """``changes`` in log order from offset ``start``; ``base`` are the ACLs bound at that offset.
+    """The ``changes`` in log order from offset ``start``; ``base`` are the ACLs in force at that
+    offset.
 
     ``doubts`` are faults in the records from ``start`` on.
     """
@@ -76,8 +77,8 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """Since when the answer has been the same, as far back as there is no doubt; None if the
-    source is not a log, or is too damaged to tell."""
+    """The start of the present answer, as far back as the log has no doubt. None if the source is
+    not a log, or is too damaged."""
 
     def found(start: int, base: SnapshotId | None) -> Since:
         acls = dict(_snapshot_acls(replayed, base))
@@ -109,7 +110,7 @@ def _records(
     replayed: Replayed, start: int, base: SnapshotId | None
 ) -> tuple[Iterator[NotedRecord], tuple[LoadDoubt, ...]]:
     """The records from offset ``start``, where ``base`` ends, to the end of the replay, and the
-    doubts about them. The replay may have begun later, and so miss some of both."""
+    doubts about them. Records before the beginning of the replay are read here."""
     noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
     if not isinstance(noted, NotedRecords):
         noted, noted_from = change_notes(), replayed.offset
@@ -138,10 +139,10 @@ def time_of(replayed: Replayed, offset: int) -> int | None:
 
 
 def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | None]:
-    """The states from which the ACLs can be followed; None is the log's start.
+    """The states from which changes of ACLs can be replayed; None is the log's start.
 
-    Those at or before offset ``first`` precede the others, the last one first. The others come with
-    the longest history first.
+    States at or before offset ``first`` come first, the last of them before the others. Later
+    states follow in the order of their offsets.
     """
     bounds = replayed.bounds
     reaching = [

@@ -1,7 +1,7 @@
 """The names that a SOURCE on this machine has, for completion in a shell.
 
-Unreadable records are skipped, since a completion decides nothing. It opens no connection, and
-gives up on a long log. This module must not know which shell asks.
+Unreadable records are skipped, since a completion decides nothing. This code opens no connection,
+and stops reading a long log. This module must not know which shell asks.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from metalog_sources.source import open_source
 from metalog_sources.source_kinds import ON_THIS_MACHINE
 
 MOST: Final = 500
-"""More proposals than a person reads."""
+"""The most proposals: more than a person reads."""
 _SECONDS: Final = 2.0
 _PLAIN: Final = re.compile(r"[\w.@:=,/+-]+", re.ASCII)
-"""What needs no quotes in any shell."""
+"""Matches a name that needs no quotes in any shell."""
 _QUESTION, _PRINCIPAL, _LOGIN = "question", "principal", "login"
 _NAMED: Final = ImageSelection(("topics", "scram"), partitions=False)
 
@@ -42,7 +42,7 @@ def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) ->
 
     def give_up(_reached: int, _aim: int) -> None:
         if time.monotonic() > end:
-            raise InvalidSource(f"{source}: takes too long to be read for a proposal")
+            raise InvalidSource(f"{source}: takes too long to read for a completion")
 
     image = replay_source(
         opened, tolerant=True, salvage=True, selection=_NAMED, progress=give_up

@@ -1,8 +1,8 @@
 """Settings of a broker that its audit lines show.
 
-The rule on a line shows whether its principal was a super user; DefaultAllow shows that
-``allow.everyone.if.no.acl.found`` was true. These settings replace assumed ones. If a
-configuration was given, differences to it are reported. This module must not know what is decided.
+The rule on a line shows whether the line's principal was a super user. The rule DefaultAllow shows
+that ``allow.everyone.if.no.acl.found`` was true. These settings replace assumed settings.
+Differences from a given configuration are reported. This module must not know what is decided.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class LineSettings(NamedTuple):
-    """``context`` with the lines' settings in place of assumed ones, as ``notes`` report;
-    ``warnings`` report differences to the configuration."""
+    """The ``context`` in which the lines' settings replace assumed settings; ``notes`` name them.
+    ``warnings`` report differences from the configuration."""
 
     context: Context
     notes: tuple[str, ...]
@@ -44,11 +44,11 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
         key = each.partition("=")[0]
         if key == SUPER_USERS_KEY and super_users:
             config = config._replace(super_users=config.super_users | super_users)
-            notes.append(f"{_listed(super_users)}: a super user, as the line says itself")
+            notes.append(f"{_listed(super_users)}: a super user, by the line's own rule")
             each = f"{key}={';'.join(sorted(super_users))}"
         elif key == ALLOW_EVERYONE_KEY and allow_everyone:
             config = config._replace(allow_everyone=True)
-            notes.append(f"{key}=true, as the line says itself")
+            notes.append(f"{key}=true, by the line's own rule")
             each = f"{key}=true"
         kept.append(each)
     for principal in sorted(super_users - config.super_users):

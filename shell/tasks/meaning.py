@@ -38,8 +38,8 @@ def meaning(
 ) -> Meaning:
     """The requests that are decided differently after the change.
 
-    ``after_config`` decides after it, if that is given. A difference for "any resource of this
-    type" is listed only if no name shows it.
+    ``after_config`` is the configuration after the change, if it differs. A difference for "any
+    resource of this type" is listed only if no named resource shows it.
     """
     compared = SetComparison(before, after, config, after_config=after_config)
     changes = access_changes(compared)

@@ -1,4 +1,5 @@
-"""Finds a smaller set of ACLs that means the same: the steps, and the work that Kafka saves.
+"""Finds a smaller set of ACLs with the same meaning, the steps to it, and the work that Kafka
+saves.
 
 This module must not know where ACLs come from, nor how the steps are shown.
 """
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 _US_A_TOPIC: Final = 1.4
 _US_AN_ACL: Final = 0.2
-"""Microseconds of Kafka 4.3.1's authorizer for a topic of a Metadata request, and for each ACL that
-reaches it. docs/performance/metadata-requests.md has the measurement."""
+"""How long Kafka 4.3.1's authorizer takes in microseconds: for a topic of a Metadata request, and
+for each ACL that matches the topic. docs/performance/metadata-requests.md has the measurement."""
 
 
 class KeptAcls(NamedTuple):
-    """ACLs to keep: ``denies`` keeps all DENYs, ``owns`` those that the files own. No prefix
-    becomes shorter than ``shortest_prefix``."""
+    """The ACLs to keep: ``denies`` keeps all DENYs, ``owns`` keeps the ACLs that the files own. No
+    prefix becomes shorter than ``shortest_prefix``."""
 
     denies: bool
     owns: tuple[Own, ...]
@@ -38,8 +39,8 @@ class KeptAcls(NamedTuple):
 
 
 class Minimized(NamedTuple):
-    """The smaller set and the steps to it. ``matching`` are, before and after, how many ACLs match
-    the existing topics, summed over the topics: Kafka checks them for a Metadata request."""
+    """The smaller set and the steps to it. ``matching`` counts, before and after, the ACLs that
+    match each existing topic, summed over the topics: Kafka checks them for a Metadata request."""
 
     steps: tuple[PlanStep, ...]
     acls: frozenset[Acl]
@@ -70,7 +71,7 @@ def minimized(
 
 
 def _candidates(acls: Iterable[Acl], config: AuthorizerConfig) -> Iterator[Collection[Acl]]:
-    """The ACLs that lint takes for needless."""
+    """The ACLs that lint finds redundant."""
     listed, kafka = tuple(sorted(acls)), config.kafka
     yield {acl for acl, _ in redundant(listed, kafka)}
     yield {acl for acl, _ in overridden(listed, kafka)}

@@ -1,7 +1,7 @@
 """Requests from a store only the resources that an answer needs.
 
-The answer is the same as from all ACLs: if it needs more, such as the name nearest to a mistyped
-one, all are requested. This module must not know how an answer is shown.
+The answer is the same as from all ACLs. If it needs more, such as the name nearest to a mistyped
+name, all ACLs are requested. This module must not know how an answer is shown.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_REQUESTS: Final = 16
-"""With more filters than this, all ACLs are requested. A listing is one request whatever its size,
-and a broker compares every ACL with every filter."""
+"""The most filters; with more, all ACLs are requested. A listing of all ACLs is one request, and
+for filters a broker compares every ACL with every filter."""
 
 
 def for_questions(
@@ -30,8 +30,8 @@ def for_questions(
     super_users: Collection[str],
     pointed_out: Collection[Question] = (),
 ) -> Source:
-    """``source`` with all that decides ``questions``, and that shows whether the names of the
-    ``pointed_out`` ones are known; the whole source if that is less work."""
+    """The part of ``source`` that decides ``questions``, and that shows whether the names in
+    ``pointed_out`` are known. The whole source if that is less work."""
     resources: dict[ResourcePatternFilter, None] = {}
     principals = dict.fromkeys(each.principal for each in pointed_out)
     for each in questions:
@@ -52,8 +52,7 @@ def for_listing(
     patterns: Sequence[ResourcePatternFilter],
     is_enough: Callable[[Collection[Acl]], bool] = lambda acls: True,
 ) -> Source:
-    """``source`` with the ACLs that ``patterns`` match, or with all if those are not
-    ``is_enough``."""
+    """The ACLs of ``source`` that ``patterns`` match; all ACLs if those are not ``is_enough``."""
     return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 
 
@@ -70,7 +69,7 @@ def _narrowed(
 
 
 class _Narrowed:
-    """A store that reads as much as needed from another one, when it is read."""
+    """A store that reads only the needed part of another store, when it is read."""
 
     def __init__(
         self,

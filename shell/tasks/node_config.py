@@ -1,6 +1,6 @@
 """Reads the folders and the quorum from a node's server.properties.
 
-Keys and defaults are Kafka's. This module must not know what is done with them.
+Keys and defaults are Kafka's. This module must not know how they are used.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
 
 
 class NodeFolders(NamedTuple):
-    """``directories`` in the given order, with ``metadata_dir`` among them. ``controller`` is its
-    controller listener as (name, host, port), None without one. ``controller_listener`` is its
-    name for the listeners of all controllers."""
+    """A node's folders and listeners. ``directories`` are in the file's order, with
+    ``metadata_dir`` among them. ``controller`` is the node's controller listener as (name, host,
+    port), None without one. ``controller_listener`` is the name of all controllers' listeners in
+    this configuration."""
 
     node_id: int
     roles: frozenset[str]

@@ -96,7 +96,7 @@ def proofs(claims: Iterable[StatedClaim], queries: Queries) -> list[ClaimOutcome
     """The outcome of each claim.
 
     Raises:
-        InvalidRequest: a claim needs too many cells; the message names its place.
+        InvalidRequest: a claim needs too many cells; the message names the claim's position.
     """
     acls = list(dict.fromkeys(queries.acls))
     return [_proof(stated, acls, queries) for stated in claims]

@@ -57,7 +57,7 @@ class Queries:
 
     @property
     def may_go_back(self) -> bool:
-        """Whether ``--at`` can be suggested: the caller has not chosen a moment yet."""
+        """Whether ``--at`` can be suggested: the caller has not chosen a moment."""
         return self._replayed.source.store is None and self._replayed.moment is None
 
     def trace(self, question: Question) -> Trace:
@@ -68,8 +68,8 @@ class Queries:
     def explain(
         self, question: Question, *, is_alone: bool = True, request: str | None = None
     ) -> Explanation:
-        """The explanation of one question of ``request``; if it ``is_alone``, with the time since
-        when, and with the unknown names. For these the log is read once more."""
+        """The explanation of one question of ``request``. If it ``is_alone``, also since when the
+        answer has been the same, and the unknown names; for these the log is read once more."""
         from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
@@ -153,15 +153,15 @@ class Queries:
         return command_target._replace(reader=caller)
 
     def assuming(self, acls: Collection[Acl]) -> Queries:
-        """The same, with ``acls`` in place of the source's."""
+        """The same queries, with ``acls`` in place of the source's ACLs."""
         other = Queries(self._replayed, self.context, self._refuse_doubts)
         other.acls = acls
         return other
 
     @cached_property
     def of_other_kafka(self) -> Queries | None:
-        """The same for the other Kafka version; None if the version was stated or makes no
-        difference."""
+        """The same queries for the other Kafka version; None if the version is configured or makes
+        no difference."""
         config = self.context.config
         if not self.context.is_kafka_assumed:
             return None
@@ -182,7 +182,8 @@ class Queries:
         return host
 
     def check_ready(self, question: Question) -> None:
-        """Before the first committed record only super users are answered, as by Kafka."""
+        """Refuse to answer before the first committed record; as in Kafka, only super users get an
+        answer then."""
         if question.principal in self.context.config.super_users:
             return
         if not self._replayed.ready:

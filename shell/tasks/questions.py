@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ParsedQuestion(NamedTuple):
-    """A question, and the audit line it comes from, if any."""
+    """A question, and its audit line, if any."""
 
     question: Question
     audit: AuditLine | None = None
@@ -24,7 +24,7 @@ class ParsedQuestion(NamedTuple):
     was_broken: bool = False
     """Whether line breaks were removed from a pasted line."""
     moment: str | None = None
-    """When a pasted line was written, as ``--at`` takes it."""
+    """The time of a pasted line, in the form that ``--at`` takes."""
 
     @property
     def request(self) -> str | None:
@@ -38,7 +38,7 @@ class ParsedQuestion(NamedTuple):
 
 
 class QuestionGroup(NamedTuple):
-    """Equal questions: ``times`` is how many lines of the file ask it, and ``line`` the first of
+    """Equal questions: ``times`` is the number of lines in the file, and ``line`` is the first of
     them."""
 
     asked: ParsedQuestion
@@ -53,8 +53,8 @@ class QuestionGroup(NamedTuple):
 
 
 def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
-    """The audit lines of ``groups`` if they were read at once; requests, which are read one by
-    one, have none."""
+    """The audit lines of ``groups``, if all were read before. Requests are read one by one, and
+    have no audit lines."""
     if not isinstance(groups, list):
         return []
     return [line for group in groups for line in group.asked.lines]

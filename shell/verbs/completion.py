@@ -60,7 +60,7 @@ _WORD_KINDS: Final = {
     "principal": QUESTION,
     "user": LOGIN,
 }
-"""The same for words that follow SOURCE."""
+"""Kinds of names in a SOURCE, by the ``dest`` of a word after SOURCE."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _options_by_verb() -> dict[str, CompletedVerb]:
-    """By all words of a verb: ``acls``, ``pipeline build``."""
+    """The options of each verb, by all words of the verb: ``acls``, ``pipeline build``."""
     from shell.main import TABLE
 
     return {
@@ -161,7 +161,7 @@ def _verb_lines() -> dict[str, str]:
 
 
 def _inner_lines() -> dict[str, dict[str, str]]:
-    """``_verb_lines`` of each verb that has verbs of its own."""
+    """The ``_verb_lines`` of each verb that has inner verbs."""
     from shell.main import VERBS
 
     loaded = {name: verb.load() for name, verb in VERBS.items()}

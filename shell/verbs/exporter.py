@@ -32,7 +32,7 @@ With --listen each scrape computes the metrics again: let Prometheus scrape ever
 It needs pip install 'kraft-metalog[node]'."""
 
 _MOST_PRINCIPALS: Final = 100
-"""How many principals have a series of their own; the others share one."""
+"""How many principals have their own series; the others share one."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class SourceFigures:
-    """A collector of what SOURCE contains and what verbs find in it, computed at each scrape."""
+    """A collector of the metrics of SOURCE, computed at each scrape."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._arguments = arguments
@@ -90,7 +90,7 @@ class SourceFigures:
         self.is_up = False
 
     def describe(self) -> Sequence[Metric]:
-        """Nothing: the metrics are only known at a scrape."""
+        """Returns no descriptions: the metrics are only known at a scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -114,7 +114,7 @@ class SourceFigures:
         yield _gauge("acls", "ACLs in force", len(replayed.image.acls))
         if replayed.source.store is None:
             yield _gauge(
-                "end_offset", "Offset behind the last record that was read", replayed.offset
+                "end_offset", "Offset after the last record that was read", replayed.offset
             )
             written = time_of(replayed, replayed.offset - 1)
             if written is not None:

@@ -34,7 +34,7 @@ An assistant starts the command and speaks to it over stdin and stdout:
 It needs pip install 'kraft-metalog[mcp]'. No tool changes anything."""
 
 MOST_CHARACTERS: Final = 100_000
-"""The most characters in one answer: more would fill an assistant's context without helping it."""
+"""The most characters in one answer. A longer answer would only fill an assistant's context."""
 
 _INSTRUCTIONS: Final = """\
 Answers about the ACLs of one Kafka cluster, as Kafka's own authorizer decides. Nothing here
@@ -79,7 +79,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "metalog mcp needs the package mcp, which is not installed; "
             "pip install 'kraft-metalog[mcp]'"
         ) from None
-    # The SDK would end with stdin alone: its thread that reads there hears of no signal.
+    # Without this, the SDK ends only at the end of stdin: its reading thread gets no signal.
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, _: os._exit(128 + number))
     server.run("stdio")

@@ -1,8 +1,7 @@
 """``metalog serve``: runs a node that Kafka's admin tools can drive, until it is stopped.
 
-Without a configuration the node is for trying things out: a log of its own in a folder, one
-listener on this machine only, and every client is a super user. This module must not know how a
-node works.
+Without a configuration the node is for trials: a log of its own in a folder, one listener on this
+machine only, and every client is a super user. This module must not know how a node works.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def _take_all_files() -> None:
 
 
 def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
-    """A node on this machine only, for every user of it."""
+    """A trial node, which only users of this machine can reach."""
     from metalog_node.config.dev_config import is_formatted, trial_config
 
     folder = Path(arguments.dir or _FOLDER)

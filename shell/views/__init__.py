@@ -1,1 +1,1 @@
-"""The text of answers."""
+"""Writes answers as text."""

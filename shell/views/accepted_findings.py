@@ -1,7 +1,7 @@
 """``--accepted`` of the verbs that show findings: which findings are accepted, and until when.
 
 The file is that of ``metalog pipeline report``. Accepted findings are listed last and do not count
-for the exit code. This module must not know how anything is found.
+for the exit code. This module must not know how findings are computed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AcceptedFindings:
     def split(
         self, findings: Iterable[T], words: Callable[[T], FindingWords]
     ) -> tuple[list[T], list[tuple[T, Accepted]]]:
-        """The open findings, and the accepted ones, each with the matching entry that ends
+        """The open findings, and the accepted findings, each with the matching entry that ends
         last."""
         left, accepted = [], []
         for each in findings:

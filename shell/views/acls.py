@@ -30,7 +30,7 @@ def permission_cell(permission_type: PermissionType) -> Cell:
 
 
 def cells(acl: Acl) -> list[Cell | str]:
-    """The ACL in columns: the resource first."""
+    """The cells of an ACL's row, the resource first."""
     return [
         acl.resource_type.name,
         Cell(shown(acl.resource_name), "strong"),

@@ -1,4 +1,4 @@
-"""An answered checklist: a line for each permission, and the changes that make all of it pass.
+"""Prints an answered checklist: a line for each permission, and the changes after which all pass.
 
 This module must not know how a permission is answered.
 """

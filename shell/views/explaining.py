@@ -141,7 +141,8 @@ def _explain_many(
 def _print(
     explanation: Explanation, queries: Queries, arguments: Namespace, output: Output
 ) -> None:
-    """Print as text; for Markdown in a code block, so that columns stay aligned in a ticket."""
+    """Print the explanation as text. In Markdown it is a code block, so that columns stay aligned
+    in a ticket."""
     if output.format == "markdown":
         output.line(_FENCE)
     checklists = _checklists(explanation.question, queries, arguments)
@@ -151,7 +152,7 @@ def _print(
 
 
 def _checklists(question: Question, queries: Queries, arguments: Namespace) -> list[str]:
-    """Commands that explain everything a client of the question's topic needs."""
+    """Commands that explain all permissions that a client of the question's topic needs."""
     if question.resource_type is not ResourceType.TOPIC:
         return []
     options = {

@@ -89,7 +89,7 @@ def result_cell(allowed: bool) -> Cell:
 
 
 def changed_since(asked: ParsedQuestion, allowed: bool) -> str:
-    """A cell for an audit line whose answer differs from today's: Kafka's answer then."""
+    """A cell for an audit line whose answer differs from today's: the answer in the line."""
     if asked.audit is None or bool(asked.audit.result) is allowed:
         return ""
     return "ALLOWED then" if asked.audit.result else "DENIED then"
@@ -112,17 +112,17 @@ def point_out(
     *,
     may_go_back: bool,
 ) -> None:
-    """Notes on stderr that a person needs before believing the answer."""
+    """Print notes on stderr that a person needs to judge the answer."""
     if asked.host_as_typed is not None:
         output.note(
-            f"brokers write {asked.host_as_typed} as {asked.question.host}, so that text was "
-            "checked"
+            f"brokers write {asked.host_as_typed} as {asked.question.host}, so the latter was"
+            " checked"
         )
     principal, host = asked.question.principal, asked.question.host
     if asked.audit is None and not principal.startswith(_USER):
         output.note(
-            f"Kafka itself names clients {_USER}… only; {shown(principal)} needs a "
-            "principal.builder.class that makes it"
+            f"Kafka itself names clients {_USER}… only; {shown(principal)} needs a"
+            " principal.builder.class"
         )
     if host is not None and asked.audit is None and not can_be_a_client(host):
         output.note(
@@ -188,7 +188,8 @@ def render(
     whole: bool,
     checklists: Sequence[str] = (),
 ) -> None:
-    """The whole explanation on ``output``; what matters most comes first. See ``remedy_lines``."""
+    """Print the whole explanation on ``output``, the most important part first. See
+    ``remedy_lines``."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
     section("why", [because(question, traced)], output)
@@ -200,7 +201,7 @@ def render(
 
 
 def section(label: str, lines: Iterable[str], output: Output) -> None:
-    """``lines`` under ``label``, which stands before the first line."""
+    """Print ``lines`` with ``label`` before the first line."""
     output.line()
     gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
     for line in lines:

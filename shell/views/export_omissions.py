@@ -54,7 +54,7 @@ class ExportOmissions:
             for what, found in (("ACL", self._acls), ("SCRAM user", self._users))
             for why, names in found.items()
         ]
-        parts = [f"{', '.join(self._parts)}: {output.format} has no place for it"]
+        parts = [f"{', '.join(self._parts)}: {output.format} cannot hold it"]
         left_out = [*lacking, *(parts if self._parts else ())]
         said = [f"left out: {'; '.join(left_out)}"] if left_out else []
         if said or self._advice:

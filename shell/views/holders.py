@@ -1,6 +1,6 @@
 """Prints the principals that may do something, and by which ACL.
 
-This module must not know how it is found.
+This module must not know how the principals are found.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, found: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """Print ``found``, one line each, and that ``super_users`` may do everything."""
+    """Print one line for each principal ``found``, and that ``super_users`` may do everything."""
     *named, everyone = found.holders
     may = [each for each in named if each.may and each._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
@@ -51,7 +51,7 @@ def print_holders(
 
 
 def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
-    """The principal, the hosts from which it may, and the deciding ACLs."""
+    """Rows of a principal, the hosts from which it may do the operation, and the deciding ACLs."""
     who = Cell(_who(holder), "strong")
     if holder.allowed:
         denied = _hosts(holder.hosts)
@@ -90,7 +90,7 @@ def _hosts(answers: Iterable[HostAnswer]) -> str:
 
 
 def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:
-    """The ACLs that decide in only one of the two."""
+    """The ACLs that decide under only one of two Kafka versions."""
     acls = [
         {acl: None for each in found.holders for acl in (each.acl, *(by.acl for by in each.hosts))}
         for found in (one, other)

@@ -1,4 +1,4 @@
-"""Who gains and who loses access, in words and as JSON.
+"""Prints who gains and who loses access, in words and as JSON.
 
 This module must not know how a difference in meaning is found.
 """
@@ -99,7 +99,8 @@ def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
 
 
 def print_changes(found: Meaning, output: Output) -> None:
-    """``print_meaning`` without a SOURCE that has the ACLs after the change: witnesses in words."""
+    """The same as ``print_meaning``, if no SOURCE has the ACLs after the change: witnesses are in
+    words."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness

@@ -51,8 +51,8 @@ def say_other_answers(questions: Iterable[Question], queries: Queries, output: O
 
 
 def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Output) -> None:
-    """Print one line: the result differs under the other version than ``kafka``; ``acls`` are the
-    deciding ones."""
+    """Print one line that the result differs under the version other than ``kafka``. ``acls`` are
+    the deciding ACLs."""
     _say(kafka, f"would answer otherwise{_because(kafka, *acls)}", output)
 
 
@@ -68,7 +68,7 @@ def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Outpu
 
 
 def _because(kafka: KafkaVersion, *acls: Acl | None) -> str:
-    """The ACL because of which the other Kafka version answers differently."""
+    """The reason for the different answer: the ACL that the two Kafka versions read differently."""
     acl = _with_block(*acls)
     if acl is None:
         return ""
@@ -86,8 +86,8 @@ def _say(kafka: KafkaVersion, would: str, output: Output) -> None:
 
 
 def _with_block(*acls: Acl | None) -> Acl | None:
-    """The first ACL whose host is a CIDR block, which only one Kafka version matches; else the
-    first ACL."""
+    """The first ACL whose host is a CIDR block, since only one Kafka version matches blocks; else
+    the first ACL."""
     listed = [acl for acl in acls if acl is not None]
     blocks = (acl for acl in listed if host_block(acl.host) is not None)
     return next(blocks, listed[0] if listed else None)

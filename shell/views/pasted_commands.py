@@ -1,4 +1,4 @@
-"""Commands that run as they are pasted: kafka-acls', and the same with metalog.
+"""Commands that run when they are pasted: for kafka-acls, and the same for metalog.
 
 ``tasks.command_target`` has the cluster and the form of a command. This module must not
 know what a command is for.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command_lines(
     commands: Iterable[str], command_target: CommandTarget, output: Output, *, own: bool
 ) -> Iterator[str]:
-    """kafka-acls' commands, and if ``own``, the same with metalog."""
+    """Commands for kafka-acls; with ``own``, also the same for metalog."""
     listed = list(commands)
     for command in command_target.commands(listed):
         yield CommandLine(f"  {output.paint(command, 'strong')}")

@@ -1,4 +1,4 @@
-"""A proof in words: the claim, the witness that breaks it, and a change that would fix it.
+"""Prints a proof in words: the claim, the witness that breaks it, and a change that would fix it.
 
 This module must not know how a claim is proven.
 """
@@ -150,10 +150,10 @@ def closing_text(proof: ClaimOutcome) -> str:
     if change is None:
         if rule == SUPER_USER:
             return (
-                "a super user may do everything: exclude"
-                f" {SUPER_USERS} in the claim, or take it off super.users"
+                f"a super user may do everything: exclude {SUPER_USERS} in the claim, or take it"
+                " out of super.users"
             )
-        return "no ACL that kafka-acls can make ends it"
+        return "no ACL that kafka-acls can create ends it"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
     parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []
     said = f"to end it, {' and '.join(parts)}"
@@ -221,8 +221,8 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
 
 
 def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
-    """Warn of claims about unknown principals: they are trivially proven, and most often a
-    misspelling."""
+    """Warn of claims about unknown principals. Such claims are trivially proven, and most often
+    misspelled."""
     asked: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):

@@ -39,8 +39,8 @@ def remedy_lines(
     whole: bool,
     checklists: Sequence[str] = (),
 ) -> Iterator[str]:
-    """All of ``remedies``, or the first few. ``checklists`` are commands that explain every
-    permission which a client of the topic needs."""
+    """The lines for all ``remedies``, or for the first few. ``checklists`` are commands that
+    explain every permission that a client of the topic needs."""
     shown_ones = remedies if whole else remedies[:_SHOWN]
     if question.principal == _ANONYMOUS and any(map(is_allow, _added(shown_ones))):
         yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"

@@ -157,7 +157,7 @@ def test_bit_by_bit_is_as_in_one_go(
     assert done.returncode == 1
     logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
-        f"note: {copy}: left out, {packed} holds its lines",
+        f"note: {copy}: left out, {packed}has the same lines",
         f"warning: {cut}: left out: it has 95 lines, but {uncut}, which begins with the same"
         " lines and was read before, had 96",
         f"warning: {picture}: no audit log: none of its 2 lines is of one",

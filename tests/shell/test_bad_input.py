@@ -348,7 +348,7 @@ def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
     ("option", "line", "said"),
     [
         ("--requests", b'{"principal":"User:\xff","host":"a"}', "byte 19 is not UTF-8"),
-        ("--requests", b'{"host":"10.0.0.1","host":"10.0.0.2"}', "a key is in it twice"),
+        ("--requests", b'{"host":"10.0.0.1","host":"10.0.0.2"}', "a key is repeated"),
         ("--audit", b"INFO Principal = User:Ren\xe9 is Denied", "byte 25 is not UTF-8"),
     ],
 )

@@ -121,7 +121,7 @@ def test_two_for_one_user_are_refused(
     folder = formatted(tmp_path / "node")
     code, _, err = apply(capsys, folder, wanted, other, *MOVE)
     assert code == 2
-    assert "SCRAM user a is wanted with two credentials for SCRAM_SHA_256" in err.replace("-", "_")
+    assert "SCRAM user a has two credentials for SCRAM_SHA_256" in err.replace("-", "_")
 
 
 def test_no_other_target_and_no_saved_plan_takes_them(

@@ -105,7 +105,7 @@ def test_commands_take_nothing_away_that_they_cannot_give_back(
     done = capsys.readouterr()
     assert done.out == ""
     assert "no command can add ALLOW User:app READ on topic" in done.err
-    assert "left out: 1 command, which alone would take away" in done.err
+    assert "left out: 1 command: alone, they would remove" in done.err
     assert main(["diff", *reversed(texts), "-o", "commands"]) == 0
     done = capsys.readouterr()
     assert "--add" in done.out

@@ -117,8 +117,8 @@ def test_a_file_for_each_principal(tmp_path: Path, capsys: pytest.CaptureFixture
     export = ["export", str(BASIC), "--split", "principal", "--to", str(tmp_path)]
     assert main(export) == 0
     assert capsys.readouterr().err == (
-        f"warning: {tmp_path / 'User' / 'gone.yaml'}: not of this export; nothing in the "
-        "source is for it any more\n"
+        f"warning: {tmp_path / 'User' / 'gone.yaml'}: not written by this export; the "
+        "source has nothing for it any more\n"
     )
     first = {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")}
     assert main(export) == 0

@@ -174,7 +174,7 @@ def test_first_and_last_acls_are_warned_of_as_by_plan(
     assert capsys.readouterr().err == first
     remove = ("--remove", "--force", *ADD[1:])
     assert main(["kafka-acls", folder, *remove, *default, "-q"]) == 0
-    last = "the last ACL there, without which allow.everyone.if.no.acl.found lets everyone in"
+    last = "the last ACL there: without it, allow.everyone.if.no.acl.found lets everyone in"
     said = f"warning: ALLOW User:a READ on topic t from any host: {last}\n"
     assert capsys.readouterr().err == said
     assert main(["kafka-acls", folder, *ADD, *default, "-q"]) == 0

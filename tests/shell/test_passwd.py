@@ -117,7 +117,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["alice", "--password-file", "empty.txt"], "the password is empty"),
         (["alice", "--password-file", "two.txt"], "two.txt: more than one line"),
         (["alice", "--password-file", "latin.txt"], "latin.txt: not UTF-8"),
-        (["User:alice", "--password-file", "one.txt"], "the SCRAM user of it is alice"),
+        (["User:alice", "--password-file", "one.txt"], "name its SCRAM user, alice"),
         (["", "--password-file", "one.txt"], "USER is empty"),
         (["alice", "--iterations", "4095"], "give a number from 4096 to 16384"),
         (["alice", "--iterations", "16385"], "give a number from 4096 to 16384"),

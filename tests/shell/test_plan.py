@@ -55,7 +55,7 @@ def test_as_text(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         "2 to add, for 2 principals.",
     ]
     assert printed.err == (
-        "note: 1 ACL of the target that the files own and do not name; --prune removes them\n"
+        "note: 1 ACL of the target that the files own and do not list; --prune removes them\n"
         "note: 2 ACLs of the target that no file owns stay\n"
     )
 
@@ -410,15 +410,13 @@ acls:
     def test_first_and_last_acls(
         self, files: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        first = (
-            "the first ACL there, which shuts out all others whom allow.everyone.if.no.acl.found"
-        )
+        first = "the first ACL there: it shuts out all others whom allow.everyone.if.no.acl.found"
         assert self.warnings(files, "--allow-everyone", capsys) == (
             f"warning: ALLOW User:new READ on topic new from any host: {first} allows\n"
             "warning: ALLOW User:new READ on topic names that begin with pay- from any host: "
             f"{first} allows\n"
-            "warning: ALLOW User:other READ on topic orders from any host: the last ACL there, "
-            "without which allow.everyone.if.no.acl.found lets everyone in\n"
+            "warning: ALLOW User:other READ on topic orders from any host: the last ACL there: "
+            "without it, allow.everyone.if.no.acl.found lets everyone in\n"
         )
 
     def test_nothing_where_the_default_denies(

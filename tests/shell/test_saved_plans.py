@@ -78,13 +78,13 @@ def test_what_others_do_is_no_concern_of_it(plan: SavedPlan, other: set[Acl]) ->
             acl("User:*", "Read", "*", ", permissionType: deny, host: 10.0.0.1"),
             set(),
             "DENY User:* READ on topic * from 10.0.0.1 was added: READ on topic pay-eu for "
-            "User:app was to become ALLOWED, and would be DENIED",
+            "User:app was planned to become ALLOWED, and would become DENIED",
         ),
         (
             acl("User:old", "All", "p", ", patternType: prefixed"),
             set(),
             "ALLOW User:old ALL on topic names that begin with p from any host was added: READ on "
-            "topic pay-us for User:old was to become DENIED, and would be ALLOWED",
+            "topic pay-us for User:old was planned to become DENIED, and would become ALLOWED",
         ),
     ],
 )

@@ -68,15 +68,15 @@ def test_sql_is_shown_as_a_table_and_as_json() -> None:
     assert {json.dumps(json.loads(line)) for line in out.splitlines()} == {
         '{"query": "SELECT \'all\'", "none": null}'
     }
-    assert err == "note: the first 1,000 rows; LIMIT and ORDER BY choose others\n"
+    assert err == "note: only the first 1,000 rows are shown; LIMIT and ORDER BY choose others\n"
     assert len(out.splitlines()) == 1000
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("unusd", "unusd: no verb and no query; did you mean unused?"),
-        ("DROP VIEW usage", "DROP: no verb and no query; help lists the commands"),
+        ("unusd", "unusd: neither a verb nor a query; did you mean unused?"),
+        ("DROP VIEW usage", "DROP: neither a verb nor a query; help lists the commands"),
         ("select nope", "Spark: no column nope"),
         ("unused --frm -3d", "unknown option --frm; did you mean --from?"),
         ("unused 'x", "No closing quotation: close the quotes, or put a \\ before a single one"),

@@ -22,7 +22,7 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
 CAT = Builtin(
     name="cat",
     synopsis="cat PATH...",
-    summary="show what files hold",
+    summary="show the contents of files",
     manual=(
         "Files under /acl and /scram are JSON; those under /image and /local are in the form",
         "of Kafka's metadata shell. Salts, keys and passwords are [redacted] unless the shell",

@@ -12,7 +12,7 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
     [glob] = words or ["/"]
     found = list(session.expand(glob, "cd"))
     if len(found) > 1:
-        session.complain(f"cd: {glob}: matches {len(found)} paths, and one is needed")
+        session.complain(f"cd: {glob}: matches {len(found)} paths; name one")
     elif found and not isinstance(found[0].node, Directory):
         session.complain(f"cd: {glob}: not a directory")
     elif found:
@@ -22,7 +22,7 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
 CD = Builtin(
     name="cd",
     synopsis="cd [PATH]",
-    summary="go to a directory; without PATH to the root",
+    summary="change the current directory; without PATH to the root",
     manual=(),
     run=_run,
     most=1,

@@ -85,7 +85,7 @@ def explain_command(
 
 @cache
 def _parser() -> ArgumentParser:
-    """Built on demand: a shell without an ``explain`` never imports it."""
+    """The parser of questions, built only when ``explain`` is used."""
     from shell.views.explaining import add_explaining
 
     parser = plain_parser("explain", "man explain shows how to ask")

@@ -1,4 +1,5 @@
-"""``find``: print every path below a directory, in Kafka's order and form, while it walks."""
+"""``find``: print every path below a directory, in Kafka's order and form, one by one while it
+walks."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def _print_below(session: ShellSession, path: str, node: Node) -> None:
 FIND = Builtin(
     name="find",
     synopsis="find [PATH...]",
-    summary="list all paths below; without PATH below the present directory",
+    summary="list all paths below PATH, or below the current directory",
     manual=(),
     run=_run,
 )

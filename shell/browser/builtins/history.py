@@ -1,4 +1,4 @@
-"""``history``: the lines typed since the shell was started (they are kept nowhere else)."""
+"""``history``: the lines typed since the shell was started. They are not written to a file."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def in_columns(shown: list[str], width: int) -> list[str]:
 LS = Builtin(
     name="ls",
     synopsis="ls [PATH...]",
-    summary="list directories; without PATH the present one",
+    summary="list directories; without PATH the current one",
     manual=(),
     run=_run,
 )

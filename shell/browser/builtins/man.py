@@ -8,7 +8,7 @@ from typing import Final
 from shell.browser.session import Builtin, ShellSession
 
 _ON_PATHS: Final = (
-    "PATH may hold * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
+    "PATH may contain * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
     "take them as they are: 'User:*'. In a name, %2F stands for a slash, and other characters",
     "that would break a path or a terminal are written as percent codes too.",
 )

@@ -14,7 +14,7 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
 PWD = Builtin(
     name="pwd",
     synopsis="pwd",
-    summary="print the path of the present directory",
+    summary="print the path of the current directory",
     manual=(),
     run=_run,
     most=0,

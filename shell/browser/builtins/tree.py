@@ -47,7 +47,7 @@ def _print_below(session: ShellSession, node: Node, indent: str, depth: int) -> 
 TREE = Builtin(
     name="tree",
     synopsis="tree [-L DEPTH] [PATH...]",
-    summary="show directories and what their files hold as a tree",
+    summary="show directories and the contents of their files as a tree",
     manual=(
         "With -L, DEPTH levels of names are shown, and how many lie in each directory below",
         "them. Each file takes one line: an ACL is a sentence here, and cat has its JSON.",

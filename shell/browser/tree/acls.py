@@ -1,7 +1,7 @@
 """ACLs: ``/acl/id`` in KIP-801's JSON, ``/acl`` by principal and by resource, and Kafka's form.
 
-One pass builds the groups at their first use; they contain ids only. This module must not know how
-the tree is printed.
+One pass builds the groups of ids when they are first used. This module must not know how the tree
+is printed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``/image/delegationToken``: tokens by id, without their HMAC, which no log contains.
+"""``/image/delegationToken``: tokens by id. A log does not contain their HMACs.
 
 This module must not know how the tree is printed.
 """

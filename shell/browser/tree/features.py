@@ -1,4 +1,4 @@
-"""``/image/features``: finalized feature levels.
+"""``/image/features``: the finalized feature levels.
 
 This module must not know how the tree is printed.
 """

@@ -10,5 +10,5 @@ from shell.version import VERSION
 
 
 def local_directory() -> Directory:
-    """``/local``. An installed package does not know its commit."""
+    """``/local``. The commit is unknown in an installed package."""
     return fixed({"version": lambda: Leaf(VERSION), "commitId": lambda: Leaf("unknown")})

@@ -11,7 +11,7 @@ from shell.browser.tree.kafka import zoned_time
 
 
 def kafka_provenance(provenance: Provenance) -> Leaf:
-    """``offset`` is the last record's, as in Kafka; ``Provenance.offset`` is one more
-    (exclusive)."""
+    """``/image/provenance``. Its ``offset`` is that of the last record, as in Kafka;
+    ``Provenance.offset`` is one more (exclusive)."""
     offset, epoch, timestamp = provenance
     return Leaf(f"offset {offset - 1}, epoch {epoch}, time {zoned_time(timestamp)}")

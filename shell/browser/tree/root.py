@@ -37,7 +37,7 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
-    """``/image``, as Kafka 4.3's metadata shell has it."""
+    """``/image``, as in Kafka 4.3's metadata shell."""
 
     def directory_of(subject: ImageSubject) -> Callable[[], Directory]:
         subject_image = getattr(image, subject.name)

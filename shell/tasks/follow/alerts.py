@@ -1,7 +1,7 @@
 """Delivers the alerts of ``metalog pipeline follow`` at least once, to stdout and to a webhook.
 
-The pipeline's folder keeps, for each, the last batch that was delivered. This module must not know
-what deserves an alert, nor how one is shown or posted.
+For stdout and for the webhook, the pipeline's folder stores the last batch that was delivered. This
+module must not know what deserves an alert, nor how an alert is shown or posted.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
-    The webhook, if any, gets alerts that are newer, and those that an earlier run could not post.
-    ``show`` takes rows of ALERTS; ``warn`` takes the webhook's faults.
+    The webhook, if any, gets newer alerts and those that an earlier run could not post. ``show``
+    takes rows of ALERTS; ``warn`` takes the webhook's faults.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Alerts:
         self._posted = -1 if webhook is None else webhook.delivered
 
     def tell(self, now: Tables) -> None:
-        """Show the alerts that stdout does not have yet."""
+        """Show the alerts that were not written to stdout yet."""
         from metalog_spark.follow.batch import progress_of
 
         done = progress_of(now)
@@ -97,7 +97,8 @@ class Alerts:
 
 
 def posted_to(tables: Tables) -> int:
-    """The last batch that an earlier run posted; if it had no webhook, the last that it showed."""
+    """The last batch that an earlier run posted; if that run had no webhook, the last batch that it
+    showed."""
     posted = tables.marked(_POSTED)
     return _or_none_yet(tables.marked(TOLD) if posted is None else posted)
 

@@ -41,7 +41,8 @@ class _Handover:
         self._seen: MetadataImage | None = seen
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """The first image is of the whole log, so it is compared with ``seen``."""
+        """Queue the changes. The first image is of the whole log, so it is compared with
+        ``seen``."""
         found = list(
             _changes_of(delta, image) if self._seen is None else _changes_since(self._seen, image)
         )
@@ -53,17 +54,17 @@ class _Handover:
 def follow(
     replayed: Replayed, tell: Callable[[Exception], None], *, salvage: bool = False
 ) -> Iterator[list[Change]]:
-    """Yield the changes after ``replayed``, in lists of those that arrived together, until the
+    """Yield the changes after ``replayed``, in lists of changes that arrived together, until the
     caller stops.
 
-    ``tell`` is called with each fault that prevents reading the log, in place of logging it;
-    reading is then tried again. With ``salvage``, unreadable records are skipped.
+    If a fault prevents reading the log, ``tell`` is called with the fault instead of logging it,
+    and reading is tried again. With ``salvage``, unreadable records are skipped.
     """
     log = replayed.source.log
     if not isinstance(log, LiveLog):
         raise InvalidSource(
-            f"{replayed.source.text}: no node appends to it; --follow needs the folder "
-            "that a node writes"
+            f"{replayed.source.text}: no node writes to it; --follow needs the folder to which"
+            " a node writes"
         )
     logging.getLogger("metalog").addHandler(logging.NullHandler())
     handover = _Handover(replayed.image)

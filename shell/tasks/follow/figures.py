@@ -24,7 +24,7 @@ _SCHEME: Final = "http://"
 
 
 def watch_address(text: str | None) -> Address | None:
-    """The address to listen on; None without one."""
+    """The address to listen on; None if the option is not set."""
     if text is None:
         return None
     if not text.startswith(_SCHEME):
@@ -52,8 +52,7 @@ class Newest:
         self._progress = progress_of(now)
 
     def looked(self, reported: str) -> None:
-        """Spark reported that it looked for new input; the same report again is not another
-        look."""
+        """Note that Spark has looked for new input; a repeated report does not count again."""
         if reported != self._reported:
             self._reported, self._looked_s = reported, time.time()
 

@@ -1,1 +1,1 @@
-"""What plan and apply do: the plan, what speaks against it, and whether a saved one still holds."""
+"""The common part of plan and apply: plans, their checks, and saved plans."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS: Final = 500_000
-"""The most kinds of requests to compare; with more, nothing is said of the other Kafka."""
+"""The most kinds of requests to compare; with more, the other Kafka version is not compared."""
 
 
 class ChangedAnswers(NamedTuple):
-    """Requests of the audit log that would get another answer than now."""
+    """Requests of the audit log that the plan would answer differently."""
 
     group: QuestionGroup
     was: bool
@@ -52,7 +52,8 @@ class Audit(NamedTuple):
 
 
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
-    """Compare each question once, whatever the log says was answered."""
+    """Compare the present and the planned answer for each question, once; the logged answers do not
+    matter."""
     before, after = (_answer_of(acls, made) for acls in (made.current, made.after))
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
@@ -72,10 +73,11 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
 def differing_by(
     made: Planned, other: Planned, groups: Iterable[QuestionGroup]
 ) -> Iterator[Acl | None]:
-    """The deciding ACLs of the first request whose answer only one of two plans changes.
+    """The deciding ACLs of the first request whose answer the plan changes under only one Kafka
+    version.
 
-    The plans are the same, under this Kafka and the other. Looks at ``groups``, then at every kind
-    of request. Yields nothing without such a request.
+    The two plans are the same plan under this Kafka version and under the other. It looks at
+    ``groups``, then at every kind of request. Yields nothing without such a request.
     """
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
     authorizers = [_authorizer(acls, plan) for plan, acls in sides]
@@ -89,8 +91,8 @@ def differing_by(
 
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
-    """One question for each kind of request whose answer only one of two plans changes. Uses the
-    kinds of the Kafka that matches CIDR blocks, since it distinguishes more."""
+    """One question for each kind of request whose answer only one of two plans changes. The kinds
+    are those of the Kafka version that matches CIDR blocks, since it distinguishes more."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex

@@ -33,8 +33,8 @@ class Refusal(NamedTuple):
 
 
 class PlanLimits(NamedTuple):
-    """``caller`` is the principal that makes the change, None if it is unknown. All ``gains`` must
-    hold; without any, access may grow without limit."""
+    """The limits on a plan. ``caller`` is the principal that makes the change, None if unknown. All
+    limits in ``gains`` must hold; without one, access may grow without limit."""
 
     max_removals: int | None
     allow_lockout: bool
@@ -127,8 +127,8 @@ def findings_of(
 def default_findings(
     steps: Sequence[PlanStep], current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """If the default rule allows: the first ACL on a name, which shuts others out, and the removal
-    of the last one, which lets everybody in."""
+    """Findings if the default rule allows: the first ACL on a name, which shuts others out, and the
+    removal of the last one, which lets everybody in."""
     from authorizer.analysis.changes.default_rule import without_cover
 
     if not config.allow_everyone:
@@ -139,13 +139,13 @@ def default_findings(
 
     for acl in without_cover(acls(ChangeKind.ADD), current):
         yield PlanFinding(
-            "the first ACL there, which shuts out all others whom allow.everyone.if.no.acl.found "
-            "allows",
+            "the first ACL there: it shuts out all others whom allow.everyone.if.no.acl.found"
+            " allows",
             acl,
         )
     for acl in without_cover(acls(ChangeKind.REMOVE), after(current, steps)):
         yield PlanFinding(
-            "the last ACL there, without which allow.everyone.if.no.acl.found lets everyone in",
+            "the last ACL there: without it, allow.everyone.if.no.acl.found lets everyone in",
             acl,
         )
 

@@ -1,7 +1,7 @@
 """Proves that a plan adds no access, or no more than claims allow.
 
-A saved plan keeps the proof; ``apply`` repeats it for the target's current ACLs. This module must
-not know how a claim is read, nor change a target.
+A saved plan stores the proof; ``apply`` proves the plan again for the target's current ACLs. This
+module must not know how a claim is read, nor change a target.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _NAMED = 4
 
 
 class GainLimit(NamedTuple):
-    """The access that a plan may add: ``claims``, and the ``texts`` they were read from. Without
-    any, the plan may add none."""
+    """The access that a plan may add: ``claims``, and the ``texts`` of the claims. Without claims,
+    the plan may add no access."""
 
     claims: tuple[StatedClaim, ...] = ()
     texts: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit
     """The limit of ``claims``.
 
     Raises:
-        InvalidRequest: a claim does not say what may be gained.
+        InvalidRequest: a claim does not state access that may be gained.
     """
     for each in claims:
         if each.kind is not ClaimKind.ALLOW:
@@ -65,15 +65,15 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
 
 
 def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
-    """What a saved plan keeps of a ``proof`` without witnesses."""
+    """The part of a ``proof`` without witnesses that a saved plan stores."""
     return PlanProof(limit.texts, proof.cells)
 
 
 def losses_refused(
     made: Planned, planned: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
 ) -> str | None:
-    """Why a saved plan is refused: the access that it now removes and did not remove when it was
-    made; None if there is none."""
+    """Why a saved plan is refused: it now removes access that it did not remove when it was made.
+    None if it does not."""
     found = list(unplanned_losses(made.current, made.after, planned, config))
     return f"{questions_text(found, 'would lose')}, which was not planned" if found else None
 

@@ -1,4 +1,4 @@
-"""Finds lock-outs: changes of ACLs after which the caller, or nobody, can change them back.
+"""Finds lock-outs: changes of ACLs that the caller, or everybody, could not change back.
 
 Changing ACLs needs ALTER on the cluster. This module must not know how ACLs change.
 """
@@ -23,7 +23,8 @@ _ALTER = 1 << Operation.ALTER
 def lockout(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
-    """Who would be locked out, in words, or None. A super user never is."""
+    """The principals that would be locked out, in words, or None. A super user is never locked
+    out."""
     sets = [
         [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
         for acls in (before, after)
@@ -67,7 +68,7 @@ def lockout_text(
 def who_may_alter(
     acls: Iterable[Acl], config: AuthorizerConfig, principals: Iterable[str]
 ) -> set[str]:
-    """Those of ``principals`` who may alter ACLs from some host."""
+    """The principals among ``principals`` that may alter ACLs from some host."""
     on_cluster = [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
     asked = PrincipalSet(frozenset(principals), is_excluded=False)
     return {each.principal for each in _altering(asked, on_cluster, [on_cluster], config)}
@@ -79,8 +80,8 @@ def _altering(
     dividing: Iterable[Sequence[Acl]],
     config: AuthorizerConfig,
 ) -> Iterator[Session]:
-    """The sessions that may alter ACLs by ``acls``, one for each kind that the ``dividing`` sets
-    distinguish."""
+    """The sessions that may alter ACLs by ``acls``: one for each kind of session that the
+    ``dividing`` sets distinguish."""
     kind = ResourceType.CLUSTER
     requests = Requests(principals, ANY_HOST, _ALTER, kind, THE_CLUSTER)
     known = dict.fromkeys(acl for each in dividing for acl in each)

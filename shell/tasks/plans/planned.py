@@ -30,7 +30,7 @@ _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 
 class PlanFinding(NamedTuple):
-    """What a reviewer should see; ``acl`` is None where it is about no step."""
+    """A remark for a reviewer; ``acl`` is None if it is not about a step."""
 
     message: str
     acl: Acl | None = None
@@ -43,10 +43,10 @@ class PlanFinding(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A plan with what it was made from.
+    """A plan and its input.
 
-    ``current`` are all ACLs of the target, ``users`` the wanted ones. ``wanted`` is empty for a
-    saved plan; ``features`` are a log's. ``is_kafka_assumed``: the Kafka version is not
+    ``current`` are all ACLs of the target, ``users`` the wanted users. ``wanted`` is empty for a
+    saved plan. ``features`` are those of a log. ``is_kafka_assumed``: the Kafka version is not
     configured.
     """
 

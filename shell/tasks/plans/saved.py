@@ -121,7 +121,7 @@ def config_text(config: AuthorizerConfig) -> str:
 def changed_since(
     plan: SavedPlan, current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[ChangeSincePlan]:
-    """Changed ACLs that the plan's files own, then other ACLs that change the plan's effect.
+    """Changed ACLs that the plan's files own, then other changed ACLs that alter the plan's effect.
 
     Steps that an interrupted ``apply`` has already made do not count as changes.
     """
@@ -149,4 +149,4 @@ def _text(effect: OtherEffect) -> str:
     then = _ANSWERS[effect.now[1]]
     if effect.planned[0] is effect.planned[1]:
         return f"{asked} would become {then}, which was not planned"
-    return f"{asked} was to become {_ANSWERS[effect.planned[1]]}, and would be {then}"
+    return f"{asked} was planned to become {_ANSWERS[effect.planned[1]]}, and would become {then}"

@@ -93,7 +93,7 @@ def _is_some(part: PrincipalAccess) -> bool:
 
 
 def _names(image: MetadataImage) -> Names:
-    """The names in the log: topics, but no groups or transactional ids."""
+    """The names that a log contains: those of topics, not of groups or transactional ids."""
     return {ResourceType.TOPIC: image.topics.by_name.keys()}
 
 

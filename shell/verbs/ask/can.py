@@ -1,7 +1,7 @@
 """``metalog can SOURCE QUESTION``: yes or no, and the rule or ACL that decides.
 
-Exit codes: 0 is yes, 1 is no. With many questions, 1 if any is denied, 2 if any line is not a
-question. This module must not know why an ACL does not match; ``explain`` does.
+Exit codes: 0 yes, 1 no. With many questions: 1 if any is denied, 2 if any line is not a question.
+This module must not know why an ACL does not match; ``explain`` does.
 """
 
 from __future__ import annotations

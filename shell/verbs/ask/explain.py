@@ -1,6 +1,6 @@
 """``metalog explain SOURCE QUESTION``: why, what nearly matched, and what to change.
 
-Exit codes: 0 is an explanation, whatever the answer; 2 is none. This module must not know how an
+Exit codes: 0 explained, whatever the answer is; 2 no answer. This module must not know how an
 explanation is found.
 """
 

@@ -1,7 +1,8 @@
 """``metalog apply TARGET WANTED…|plan.json``: gives a cluster the ACLs of files.
 
-Asks on a terminal; elsewhere it needs ``--yes`` or a saved plan. Stopped in the middle, a
-second run finishes it. This module must not know how a plan is made.
+On a terminal it asks before it changes anything; elsewhere it needs ``--yes`` or a saved plan.
+After an interruption, a second run makes the remaining changes. This module must not know how a
+plan is made.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ def _refuse_changed(
 
 
 def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
-    """Raise ``InvalidRequest`` if the plan takes more now than when it was made. That it gives no
-    more than was stated is one of its limits; what else has changed does not matter."""
+    """Raise ``InvalidRequest`` if the plan removes more access now than when it was made. (The
+    plan's limits check the access that it adds. Other changes do not matter.)"""
     planned_sets = plan.before, after(plan.before, plan.steps)
     said = losses_refused(made, planned_sets, made.config)
     if said is not None:
@@ -143,7 +144,8 @@ def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
 
 
 def _proven_text(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
-    """Which limits held, and with which super users: a saved plan is a file that may be edited."""
+    """The limits that were proven, and the super users, for the person who applies: a saved plan is
+    a file that somebody may have edited."""
     claims = [[claim_text(each) for each in limit.claims] for limit in limits]
     said = [f"but {joined(each, 'and')}" if each else "" for each in claims]
     gained = " and ".join(f"nobody gains access {each}".rstrip() for each in dict.fromkeys(said))
@@ -183,8 +185,8 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
 
 
 def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned:
-    """The plan for the target as it is once a person has said yes, if it is still the one that
-    they were shown."""
+    """Ask a person, then return the plan for the target's present ACLs, if it is still the plan
+    that was shown."""
     need_somebody(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {counted(count, 'change')}? [y/N] ")

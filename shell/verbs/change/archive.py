@@ -81,8 +81,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
-    """The cluster id of the log, or else of ``--cluster-id`` or the archive. A quorum's must be
-    known, since folders do not show their cluster."""
+    """The cluster id of the log, or else of ``--cluster-id`` or of the archive. For a quorum the id
+    must be known, since its records do not name the cluster."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 
@@ -97,8 +97,8 @@ def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | Non
 
         if known is None:
             raise InvalidSource(
-                f"{source.text}: its controllers do not tell the cluster's id, which needs ALTER "
-                "on the cluster; give --cluster-id, so that no other cluster's log is added"
+                f"{source.text}: its controllers tell the cluster's id only to clients with"
+                " ALTER on the cluster; give --cluster-id, so that no other cluster's log is added"
             )
         if isinstance(source.log, QuorumLog):
             source.log.expect_cluster(known)

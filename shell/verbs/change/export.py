@@ -183,7 +183,7 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
 
 
 def _missing(output: Output) -> bytes:
-    """The text before ACLs that are not all of the source's."""
+    """The comment before the ACLs if some of the source's are missing."""
     if not output.missing:
         return b""
     if output.format == "json":
@@ -305,7 +305,9 @@ def _write_split(
         written.add(path)
     for path in sorted(folder.rglob(f"*{suffix}")):
         if path not in written:
-            output.warn(f"{path}: not of this export; nothing in the source is for it any more")
+            output.warn(
+                f"{path}: not written by this export; the source has nothing for it any more"
+            )
 
 
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
@@ -364,7 +366,7 @@ def _write_snapshot(held: SourceDocument, arguments: Namespace, output: Output) 
 def _quorum_records(
     held: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """The records about voters up to that offset, which are not part of an image."""
+    """The records about voters up to that offset, which an image does not contain."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if held.image is None:

@@ -1,7 +1,7 @@
 """``metalog format DIR``: makes a new node's log folder, with users and ACLs from the start.
 
-It has kafka-storage's options; ``snapshot.formatting`` knows the folder's content. It prints no
-salt, key or password.
+The verb has kafka-storage's options; ``snapshot.formatting`` knows the folder's content. It prints
+no salt, key or password.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SOURCE",
-        help="the ACLs of a file or any other SOURCE, and its SCRAM users where it holds their"
+        help="the ACLs of a file or any other SOURCE, and its SCRAM users if it has their"
         " credentials; repeatable",
     )
     add_command_config(begin)

@@ -324,7 +324,8 @@ def _warn_of_default(
 
 
 def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
-    """Refuse an ACL that the target cannot represent: it could exist there without being seen."""
+    """Refuse an ACL that the target cannot represent: it could exist there, and listings would not
+    show it."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})
@@ -345,7 +346,7 @@ def _print_question(
 
 
 def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) -> None:
-    """The first entry is indented by one more blank, as in kafka-acls."""
+    """Print the entries; as in kafka-acls, the first is indented by one more blank."""
     for number, entry in enumerate(entries):
         output.line(f"{'' if number else ' '}\t{_entry(entry)}")
 
@@ -356,7 +357,7 @@ def _acls_on(
     arguments: Namespace,
     output: Output,
 ) -> tuple[Acl, ...]:
-    """All ACLs that ``patterns`` match, and perhaps others."""
+    """The ACLs that ``patterns`` match, and perhaps others."""
     if isinstance(target, NarrowStore):
         state = target.state_about(list(patterns))
     else:

@@ -1,7 +1,7 @@
 """``metalog passwd TARGET USER``: sets a SCRAM user's password, or deletes its credentials.
 
-A password comes from a prompt or a file, never from an argument, where others could see it,
-and no message repeats it. This module must not know how a target stores it.
+A password comes from a prompt or a file. It is never an argument, which others could see, and no
+message repeats it. This module must not know how a target stores a password.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _check_name(user: str, users: Iterable[str]) -> None:
     """Refuse a principal (``User:alice``) in place of the user's name."""
     if user.startswith(_USER_TYPE) and user not in users:
         raise InvalidRequest(
-            f"{user} is a principal; the SCRAM user of it is {user.removeprefix(_USER_TYPE)}"
+            f"{user} is a principal; name its SCRAM user, {user.removeprefix(_USER_TYPE)}"
         )
 
 

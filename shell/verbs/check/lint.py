@@ -1,7 +1,7 @@
 """``metalog lint SOURCE``: ACLs that are wrong, useless or dangerous.
 
-Exit codes: 0 is clean, 1 is findings, 2 is that the source could not be checked. This module must
-not know what any check looks for.
+Exit codes: 0 clean, 1 findings, 2 the source could not be checked. This module must not know what
+any check looks for.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _say_other(
     results: Sequence[CheckResult], subject: LintSubject, checks: Sequence[Check], output: Output
 ) -> None:
-    """Print one line if the checks would find something else under the other Kafka version."""
+    """Print one line if the findings would differ under the other Kafka version."""
     if not any(host_block(acl.host) is not None for acl in subject.acls):
         return
     config = subject.config

@@ -1,8 +1,7 @@
 """``metalog plan TARGET WANTED…``: what apply would change, and for whom.
 
-Exit code 0 is a plan, whether it changes anything or not; 1 where ``--exit-code`` or
-``--fail-on-broken`` says so; 2 is not a plan, or one that ``apply`` would refuse. This module
-must not change a target.
+Exit codes: 0 a plan, with or without changes; 1 by ``--exit-code`` or ``--fail-on-broken``; 2 no
+plan, or one that ``apply`` would refuse. This module must not change a target.
 """
 
 from __future__ import annotations
@@ -188,7 +187,8 @@ def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output
 def _as_markdown(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """For a pull request: nothing that a name holds can become markup."""
+    """Print the plan for a pull request; characters of names are escaped, so none becomes
+    markup."""
     output.line(f"**metalog plan**: {summary(made.plan.steps)}")
     if refusal is not None:
         output.line()
@@ -220,7 +220,7 @@ def _then(was: bool) -> tuple[str, str]:
 def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """In the plan's order."""
+    """Print the commands in the plan's order."""
     print_commands(made.plan.steps, CommandTarget.of(made.source), output)
     if audit is not None:
         output.note(audit.text())

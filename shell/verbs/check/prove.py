@@ -1,8 +1,8 @@
 """``metalog prove SOURCE CLAIM…``: proves that something can never happen, or prints a request
 that makes it happen.
 
-Exit codes: 0 is that all claims are proven, 1 that some are broken, 2 no answer. This module must
-not know how a claim is proven.
+Exit codes: 0 all claims are proven, 1 some are broken, 2 no answer. This module must not know how a
+claim is proven.
 """
 
 from __future__ import annotations

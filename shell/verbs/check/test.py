@@ -1,7 +1,7 @@
 """``metalog test SOURCE FILES``: tests the ACLs against expectations in files.
 
-Exit codes: 0 is that all are met, 1 that some are not, 2 no answer. This module must not know how
-files are read.
+Exit codes: 0 all are met, 1 some are not, 2 no answer. This module must not know how files are
+read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ An entry about any principal, any host or a prefix of names is proven, as by met
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _ASKED_ABOUT: Final = 100
-"""How many names are looked up among the known ones; each costs a pass over the ACLs."""
+"""How many names are compared with the known names; each costs a pass over the ACLs."""
 
 
 class ExpectationResult(NamedTuple):

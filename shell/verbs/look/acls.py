@@ -69,8 +69,8 @@ def _source(
     entries: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """A source with the ACLs to list. If none would be listed, it has all ACLs, since the hint
-    about other patterns needs them."""
+    """A source with the ACLs to list. If there are none, it has all ACLs, since the hint about
+    other patterns needs them."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns

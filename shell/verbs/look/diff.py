@@ -62,7 +62,7 @@ class _State(NamedTuple):
     acls: frozenset[Acl]
     users: Users
     names_users: bool
-    """False for a file that says nothing of users."""
+    """False for a file that has no users."""
     unread_users: tuple[LoadDoubt, ...]
     command_target: CommandTarget
     source: Source
@@ -131,7 +131,8 @@ def _state(
     *,
     begins: bool = False,
 ) -> _State:
-    """The state at ``moment``. With ``begins``, that of the log's start if the log is younger."""
+    """The state at ``moment``. With ``begins``, the state at the log's start if the log begins
+    later."""
     source = opened_text(text, arguments, output)
     at = begin_moment(moment, source.log) if begins and moment is not None else moment
     asked = Namespace(**{**vars(arguments), "source": text, "at": at})
@@ -162,7 +163,9 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
     elif output.format == "markdown":
         markdown_of_meaning(found, output)
     else:
-        raise InvalidRequest("--meaning has no commands; leave it out for those that turn A into B")
+        raise InvalidRequest(
+            "--meaning has no commands; leave it out to get the commands that turn A into B"
+        )
     return 1 if arguments.exit_code and not found.is_none else 0
 
 

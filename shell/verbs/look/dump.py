@@ -57,7 +57,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 texts: list[str] = []
                 try:
                     texts.extend(_json_texts(batch, of_batch))
-                finally:  # of a damaged batch, what stands before the damage
+                finally:  # of a damaged batch, the records before the damage
                     output.json_texts(texts)
     return 0
 
@@ -93,7 +93,7 @@ def _log_batches(log: Any, start: int, end: int) -> Iterator[Batch]:
 
 
 def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
-    """All batches of a snapshot: of a complete one, or with ``salvage`` of what is left of it."""
+    """All batches of a complete snapshot; with ``salvage``, also of a damaged one."""
     from collections import deque
 
     from metalog.records.checkpoint import check_snapshot
@@ -116,9 +116,10 @@ def _entries(
 
 
 def _json_texts(batch: Batch, entries: Iterable[tuple[int, int, int, Any]]) -> Iterator[str]:
-    """A JSON object for each record, put together from texts: most of the time is spent here.
+    """A JSON object for each record, joined from texts, because the verb spends most of its time
+    here.
 
-    The text between offset and data is the same for most neighbours, and is kept.
+    The text between offset and data is the same for most neighbouring records, so it is reused.
     """
     epoch = batch.epoch
     kept: tuple[object, ...] = ()
@@ -173,5 +174,5 @@ def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | s
 
 
 def _legible(message: Any) -> Any:
-    """The message itself, or what Kafka makes of a message that it should have refused."""
+    """The message as Kafka reads it, even if Kafka should have refused it."""
     return (message.lenient or message) if isinstance(message, Undecodable) else message

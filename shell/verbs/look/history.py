@@ -68,7 +68,8 @@ or at --from. A --from before the log's start means its start."""
 
 
 class Filter(NamedTuple):
-    """None matches everything. One of ``resources`` must match the ACL's pattern."""
+    """A filter of ACLs; None matches everything. One of ``resources`` must match the ACL's
+    pattern."""
 
     principal: str | None
     operation: Operation | None
@@ -88,7 +89,7 @@ class Filter(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """A change; for a removal, with the removed ACL if it is known."""
+    """A change; a removal has the removed ACL, if it is known."""
 
     change: Change
     removed: Acl | None = None
@@ -174,8 +175,8 @@ class _Question(NamedTuple):
 
 
 def _is_before(doubt: LoadDoubt, offset: int) -> bool:
-    """Whether all records of ``doubt`` are certainly below ``offset``. Only the first record's
-    offset is known, and a snapshot has offsets of its own."""
+    """Whether all records of ``doubt`` are certainly below ``offset``. A doubt has only its first
+    record's offset, and the records of a snapshot have no offset of the log."""
     fault = doubt.fault
     in_log = fault.file is not None and fault.file.endswith(SEGMENT_SUFFIX)
     return in_log and doubt.records == 1 and fault.offset is not None and fault.offset < offset

@@ -25,7 +25,7 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser, kinds=LOGS)
     group = parser.add_argument_group("command")
     group.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
-    group.add_argument("--show-secrets", action="store_true", help="salts and keys, too")
+    group.add_argument("--show-secrets", action="store_true", help="show salts and keys, too")
     add_config(parser)
 
 

@@ -47,7 +47,8 @@ _ASKED: Final = (Operation.READ, Operation.WRITE)
 
 
 class _Topic(NamedTuple):
-    """``id`` is None if it is unknown, ``partitions`` if the topic does not exist."""
+    """A topic and its ACLs. ``id`` is None if it is unknown, ``partitions`` is None if the topic
+    does not exist."""
 
     name: str
     id: Uuid | None
@@ -108,7 +109,7 @@ def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None,
 
 
 class _ByName:
-    """ACLs on topics by resource name, so that few are compared with each topic."""
+    """ACLs on topics by resource name, so that only a few ACLs are compared with each topic."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls: dict[str, list[Acl]] = {}
@@ -167,7 +168,7 @@ def _describe(topics: Sequence[_Topic], queries: Queries, output: Output) -> Non
 
 
 def _say_other(topics: Iterable[_Topic], queries: Queries, output: Output) -> None:
-    """Print one line if under the other Kafka version other principals could read or write a
+    """Print one line if the other Kafka version would let other principals read or write a
     topic."""
     if (other := queries.of_other_kafka) is None:
         return

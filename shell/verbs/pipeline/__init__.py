@@ -1,6 +1,6 @@
-"""``metalog pipeline VERB``: the table of its verbs; each is a module in this folder.
+"""``metalog pipeline VERB``: the table of its verbs. Each verb is a module in this folder.
 
-This module must not know what any of them does, nor Spark.
+This module must not know what any verb does, nor Spark.
 """
 
 from __future__ import annotations

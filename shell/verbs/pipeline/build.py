@@ -108,7 +108,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def _add_brokers(parser: ArgumentParser) -> None:
-    brokers = parser.add_argument_group("the brokers' configuration, which the log does not hold")
+    brokers = parser.add_argument_group("the brokers' configuration, which is not in the log")
     brokers.add_argument(
         "--config",
         action="append",
@@ -194,7 +194,7 @@ def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
 
 @contextmanager
 def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
-    """A block; after Ctrl-C in it, print whether the tables have changed."""
+    """A block; after Ctrl-C in the block, print whether the tables have changed."""
     watched: list[tuple[Tables, Mapping[str, str]]] = []
     try:
         yield lambda tables: watched.append((tables, tables.contents.places))
@@ -238,8 +238,8 @@ def _is_table(audit: str, arguments: Namespace) -> bool:
 
 
 def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
-    """The empty audit files. Refuses input that cannot be built before Spark starts, as far as
-    possible."""
+    """Refuse input that cannot be built, as far as possible before Spark starts. Returns the empty
+    audit files."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.build import check
     from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
@@ -287,8 +287,8 @@ def _check_tables(given: BuildInputs, arguments: Namespace) -> None:
 
 def _unproven_text(each: Unproven) -> str:
     return (
-        f"{each.description()}, and what is not is left out; name the folders of more voters joined"
-        " by +, or leave out --committed"
+        f"{each.description()}, and the other records are left out; name the folders of more"
+        " voters joined by +, or leave out --committed"
     )
 
 
@@ -351,7 +351,7 @@ def _say_left_out(told: FilesRead, damages: Sequence[str], output: Output) -> bo
                 f" which begins with the same lines and was read before, had {each.longer:,}"
             )
         elif each.same is not None:
-            output.note(f"{each.file}: left out, {each.same} holds its lines")
+            output.note(f"{each.file}: left out, {each.same} has the same lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:
@@ -386,6 +386,6 @@ def _say_shared(told: FilesRead, tables: Sequence[str], output: Output) -> None:
         if more:
             rest = f" ({len(more) - 1:,} more)" if len(more) > 1 else ""
             output.warn(
-                f"{first} and {more[0]}{rest}: logs in them pass for those of one broker,"
-                f" {broker}; if there are several, separate them by --broker-from"
+                f"{first} and {more[0]}{rest}: their logs count as those of one broker,"
+                f" {broker}; if there are several brokers, separate them by --broker-from"
             )

@@ -1,7 +1,7 @@
 """``metalog pipeline demo``: generates a year of a small company, and runs the whole pipeline on
 it.
 
-This module must not know what happens in that year.
+This module must not know the events of that year.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log; the answers are the authorizer's own. The same seed makes the same year."""
 _DEFAULT: Final = "metalog-demo"
 _SINCE: Final = "2025-04-01"
 _TOLERATED: Final = 0.01
-"""The window of the findings: most grants exist, and DEBUG was on except for a few hours."""
+"""The tolerance for the findings' window, in which DEBUG was off for a few hours."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     out = Path(arguments.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InvalidTarget(f"{out}: is there already; name a new or empty folder")
+        raise InvalidTarget(f"{out}: already exists; name a new or empty folder")
     check_requests(arguments.requests)
     days = _days(arguments.days)
     with spark_session(arguments, output) as session:
@@ -108,7 +108,7 @@ class _Step:
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """A step: gives a function that sets the words on a terminal; at the end it prints a line with
+    """A step: yields a function that sets the words on a terminal. At its end it prints a line with
     the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:

@@ -1,7 +1,7 @@
 """``metalog pipeline least-privilege DIR``: the fewest ACLs that would have been enough.
 
-Exit codes: 0 is nothing to change, 1 changes, 2 that it cannot be known. This module must not know
-how the least set is found.
+Exit codes: 0 nothing to change, 1 changes, 2 no answer. This module must not know how the least set
+is found.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
-    """The shares of all principals, or of one; a principal that has and needs no ACL has none."""
+    """The shares of all principals, or of one. A principal that neither has nor needs an ACL has no
+    share."""
     return [each for each in found.shares if principal in (None, each.principal)]
 
 
@@ -156,8 +157,8 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _ordered(shares: Sequence[Share]) -> list[PlanStep]:
-    """The steps for all principals in their order: User:*'s grants are removed after each
-    principal has its own."""
+    """The steps for all principals, in order: User:*'s grants are removed after each principal has
+    its own grants."""
     from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in shares for step in each.plan.steps])))
@@ -254,8 +255,8 @@ def _as_json(each: Share, asked: FindingOptions, entry: Accepted | None) -> dict
 
 
 def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[Share]) -> str:
-    """The proposal with ``owns``, so that ``metalog plan --prune`` removes the rest; without the
-    ``accepted`` principals."""
+    """The proposal without the ``accepted`` principals. It has ``owns``, so that ``metalog plan
+    --prune`` removes the other ACLs."""
     from metalog_sources.formats.yaml import write_yaml
 
     proposed = {acl for each in accepted for acl in each.least}
@@ -269,4 +270,4 @@ def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[Share]) -> 
     return write_yaml(Document(tuple(entries), (Own(principal=principal),)))
 
 
-_NOTED: Final = AclNotes(comment="Kafka itself asks for this name where any would do (KIP-679)")
+_NOTED: Final = AclNotes(comment="Kafka itself checks this name where any name would do (KIP-679)")

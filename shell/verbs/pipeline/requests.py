@@ -1,6 +1,6 @@
 """``metalog pipeline requests DIR``: requests one by one, such as those behind a finding.
 
-This module must not know where they lie.
+This module must not know where requests are stored.
 """
 
 from __future__ import annotations

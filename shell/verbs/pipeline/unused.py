@@ -1,7 +1,7 @@
-"""``metalog pipeline unused DIR``: ACLs that nobody used, and those of them that can go.
+"""``metalog pipeline unused DIR``: unused ACLs, and which of them can go.
 
-Exit codes: 0 is that none can go, 1 that some can, 2 that it cannot be known. This module must not
-know how uses are counted.
+Exit codes: 0 nothing can go, 1 something can, 2 no answer. This module must not know how uses are
+counted.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _WHY: Final = {
     "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
     "WAITS": "requests that wait for the log, or are not counted yet, may be its uses",
     "DISAGREES": "brokers decided differently from the log",
-    "WAS_SUPER": "its principal was a super user then, and is not one now",
+    "WAS_SUPER": "its principal was a super user then and is not one any more",
     "SHADOW_GONE": "the ACL that decided instead is gone",
     "COVERAGE": "hours without the lines that would show it",
     "CONTROLLER": "only controllers log its operation, and their log is missing for some hours",
@@ -197,14 +197,15 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
 
 
 def _leading(verdicts: Iterable[Verdict], asked: FindingOptions) -> Iterator[tuple[Verdict, str]]:
-    """The verdicts that have requests, each with the command that prints them."""
+    """The verdicts that have requests, each with the command that prints the requests."""
     for each in verdicts:
         if command := _command(each, asked):
             yield each, command
 
 
 def _command(verdict: Verdict, asked: FindingOptions) -> str | None:
-    """The command that prints the requests that the ACL decided or matches; None without any."""
+    """The command that prints the requests that the ACL decided or matches; None without such
+    requests."""
     from metalog_spark.findings.windows.request_rows import command_for, of_acl
 
     decided = 0 if verdict.uses is None else verdict.uses.requests

@@ -1,8 +1,8 @@
 """``metalog pipeline what-if DIR PROPOSED``: the real requests that other ACLs would answer
 differently.
 
-Exit codes: 0 is that no answer changes, 1 that some change, or may change without an audit line, 2
-that it could not be determined. This module must not know how requests are decided.
+Exit codes: 0 no answer changes; 1 some change, or may change without an audit line; 2 no answer.
+This module must not know how requests are decided.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Change(NamedTuple):
-    """The rows that change to the answer ``after``: ``rows`` of them, their ``requests``, how many
-    ``principals``, and the ``first`` of these."""
+    """The sums of the rows that change to the answer ``after``: the number of ``rows``, of
+    ``requests`` and of ``principals``, and the ``first`` principals."""
 
     after: str
     rows: int
@@ -190,7 +190,7 @@ def _requests(found: DataFrame) -> int:
 
 
 def _rows_of(found: DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows in order, without holding all of them."""
+    """The rows in order, never all in memory."""
     for row in found.toLocalIterator():
         yield row.asDict(recursive=True)
 
@@ -220,7 +220,7 @@ def _proposed(
     if isinstance(read, SavedPlan):
         for since in changed_since(read, today, config):
             output.warn(
-                f"this plan was made for other ACLs than those where the history ends: {since}"
+                f"this plan was made for other ACLs than those at the history's end: {since}"
             )
             break
         return after(today, read.steps)
@@ -229,7 +229,7 @@ def _proposed(
     plan_for_owned = make_plan(today, read, prune=True)
     others = len(plan_for_owned.unowned)
     stay = counted(others, "other ACL stays as it is", "other ACLs stay as they are")
-    output.note(f"the files say what they own; {stay}")
+    output.note(f"the files have owns; {stay}")
     return after(today, plan_for_owned.steps)
 
 
@@ -287,8 +287,8 @@ def _print_rows(
 
 
 def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
-    """The whole change. A request of the window shows one host and one name, so it never stands
-    for a statement about more, and nothing is left out for it."""
+    """Print the whole change. A request of the window shows only one host and one name, so it
+    replaces no statement about several."""
     cells = counted(meant.cells, "cell")
     if meant.is_none:
         otherwise = "else " if has_seen else ""
@@ -378,11 +378,11 @@ def _as_json(row: Mapping[str, Any], entry: Accepted | None, command: str) -> di
 
 def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) -> None:
     if seen.broken:
-        output.warn(f"{seen.broken_text()}, which this answer leaves out")
+        output.warn(f"{seen.broken_text()}; this answer leaves it out")
     for each in seen.clocks:
         output.warn(each)
     if seen.ambiguous:
-        output.warn(f"{seen.ambiguous_text()}: only the likeliest reading is looked at")
+        output.warn(f"{seen.ambiguous_text()}: only the likeliest reading counts here")
     if seen.without_allowed:
         output.warn(f"{seen.text()}: what it would break in those hours is unknown")
     if seen.without_controller:

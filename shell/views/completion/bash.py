@@ -1,8 +1,8 @@
 """The script for bash.
 
-readline also splits a line at some of ``@ : =`` and replaces only the text after the last one. So
-the script reads the whole line, and cuts the part that stays from each proposal. This module must
-not know any verb.
+readline also splits a line at some of ``@ : =`` and replaces only the text after the last of them.
+So the script reads the whole line, and removes from each proposal the part before that text. This
+module must not know any verb.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ class CompletedOption(NamedTuple):
 
 
 class CompletedVerb(NamedTuple):
-    """One verb. ``words`` may stand where no option does, beside files and names; so may names in
-    the SOURCE of a ``kind``, unless it is empty."""
+    """One verb. ``words`` are proposed where an option is not expected, beside files and names.
+    Unless ``kind`` is empty, names of that kind in the SOURCE are proposed, too."""
 
     options: list[CompletedOption]
     words: tuple[str, ...]
@@ -46,5 +46,5 @@ class CompletedCommand(NamedTuple):
 
 
 def quoted(text: str) -> str:
-    """One word to any shell."""
+    """The text in quotes: one word for any shell."""
     return "'" + text.replace("'", "'\\''") + "'"

@@ -59,7 +59,7 @@ def fish_script(command: CompletedCommand) -> list[str]:
 
 
 def _fish_verbs(before: str, lines: Mapping[str, str], options: Sequence[str]) -> list[str]:
-    """What may follow the words ``before`` and nothing else."""
+    """The verbs that may follow exactly the words ``before``."""
     place = f"complete -c metalog -n '__metalog_words {before}'"
     return [
         *(f"{place} -f -a {name} -d {quoted(line)}" for name, line in lines.items()),

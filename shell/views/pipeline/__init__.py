@@ -1,1 +1,1 @@
-"""What the verbs of ``metalog pipeline`` print: summaries, findings, alerts."""
+"""Prints the results of ``metalog pipeline``: summaries, findings, alerts."""

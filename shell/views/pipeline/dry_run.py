@@ -1,6 +1,6 @@
 """Prints the result of ``metalog pipeline build --dry-run``.
 
-This module must not know how it was found.
+This module must not know how the result was computed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
-    """Print how many files have audit lines, and name those without. ``zone`` is that of times
-    without one. Returns whether every file has an audit line."""
+    """Print how many files have audit lines, and name the others. ``zone`` is used for times
+    without a zone. Returns whether every file has an audit line."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         output.warn(f"{file.path}: no audit line at its beginning")

@@ -1,6 +1,6 @@
 """The common part of verbs that show findings: the window, and the words of a row.
 
-This module must not know Spark, nor how anything is found.
+This module must not know Spark, nor how findings are computed.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ def add_window(parser: ArgumentParser) -> None:
 
 
 def _moment(text: str) -> str:
-    """The text itself, once it is checked: starting Spark takes too long to find an error only
-    then."""
+    """The text, checked before Spark starts, because the start takes long."""
     from metalog_sources.moment import parse_moment
 
     parse_moment(text)
@@ -118,7 +117,7 @@ def whole_command(
 
 
 def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
-    """Print what the reader must know about the coverage to understand the answer."""
+    """Print the facts about the coverage that limit the answer."""
     for said in _missing(seen, tolerated):
         output.warn(said)
 
@@ -151,7 +150,7 @@ def print_basis(
     unknown: Iterable[str],
     output: Output,
 ) -> None:
-    """Print, as comments above the commands, what they are based on: commands are often mailed
+    """Print, as comments above the commands, the data behind them: commands are often mailed
     without the rest."""
     tables, window, tolerated = asked
     answers = counted(requests, "answer")
@@ -205,6 +204,6 @@ def time_json(us: int | None) -> str | None:
 
 
 def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
-    """Print the remedies' commands, each once; what no command can do becomes a comment."""
+    """Print the remedies' commands, each once; a change without a command becomes a comment."""
     for line in dict.fromkeys(line for each in remedies for line in (each or "").splitlines()):
         output.line(line if line.startswith(("kafka-acls ", "# ")) else f"# {line}")

@@ -1,4 +1,4 @@
-"""A plan as text: its steps, a Markdown table, or commands.
+"""Prints a plan as text: its steps, a Markdown table, or commands.
 
 This module must not know how a plan is made.
 """
@@ -79,16 +79,15 @@ def _row(step: PlanStep) -> tuple[str, ...]:
 def print_commands(
     steps: Sequence[PlanStep], command_target: CommandTarget, output: Output
 ) -> None:
-    """Print the commands for all steps, in the plan's order, to be run at ``command_target``."""
+    """Print the commands for all steps, in the plan's order; they change ``command_target``."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in said.inexpressible:
         why = why_no_command(acl)
         output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")
     if said.held_back:
         output.warn(
-            f"left out: {counted(said.held_back, 'command')}, which "
-            "alone would take away access that stays, or give access that stays denied; "
-            "metalog apply can do all"
+            f"left out: {counted(said.held_back, 'command')}: alone, they would remove access"
+            " that should stay, or give access that should stay denied; metalog apply can do all"
         )
     for line in command_target.commands(said.lines):
         output.line(line)

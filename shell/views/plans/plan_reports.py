@@ -1,4 +1,4 @@
-"""A plan for CI servers: GitHub's annotations on the lines of the files, and JUnit's XML.
+"""Prints a plan for CI servers: GitHub's annotations on the lines of the files, and JUnit's XML.
 
 This module must not know how a plan is made.
 """
@@ -46,8 +46,8 @@ def print_annotations(
 def print_cases(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """A case for each step, which fails if the step is refused or has findings; one for findings
-    without a step, and one for the requests."""
+    """Print a case for each step, which fails if the step is refused or has findings. There is one
+    more case for findings without a step, and one for the requests."""
     refused = frozenset(() if refusal is None else refusal.steps)
     said: dict[object, list[str]] = {}
     for finding in made.findings:
