@@ -205,7 +205,7 @@ class Candidacy(Protocol):
     """A node's candidacy to be the only writer of a log that several nodes follow."""
 
     def stand(self, dismissed: Callable[[], None]) -> None:
-        """Take part in elections; ``dismissed`` is called, on any thread, when it leads no more."""
+        """Take part in elections; ``dismissed`` is called, on any thread, when it no longer leads."""
         ...
 
     @property
@@ -216,7 +216,7 @@ class Candidacy(Protocol):
         ...
 
     def first_words(self) -> Sequence[tuple[Message, int]]:
-        """The node's own records each time it becomes leader, written after every leader's."""
+        """The node's own records, written each time it becomes leader, after those of any leader."""
         ...
 
     def resign(self) -> None:

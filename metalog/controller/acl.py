@@ -132,7 +132,7 @@ _Named = tuple[bool, ...]
 
 class _NumberedAcl(NamedTuple):
     place: int
-    """In the image's order."""
+    """The position in the image's order."""
     uuid: Uuid
     acl: Acl
 
@@ -176,7 +176,7 @@ class _AclLookup:
             self._prefix_lengths = sorted({len(acl.resource_name) for acl in prefixes})
 
     def matching(self, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
-        """In the image's order."""
+        """The ids and ACLs that ``wanted`` matches, in the image's order."""
         if not self._is_indexed:
             return (found for found in self._image.by_id.items() if wanted.matches(found[1]))
         texts = _other_texts(wanted)

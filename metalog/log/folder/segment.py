@@ -204,7 +204,8 @@ def _first_hole(data: bytes, position: int) -> int:
 
 
 def _end_hole(data: bytes, position: int) -> int:
-    """The same for the first sector after which nothing was written."""
+    """The index of the first sector after which nothing was written; else the length of
+    ``data``."""
     end = len(data.rstrip(b"\0"))
     hole = end + -(position + end) % _SECTOR
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
