@@ -260,6 +260,14 @@ def test_zeros_of_a_record_with_a_flipped_bit_are_not_a_hole() -> None:
             _torn_size(bytes(flipped))
 
 
+def test_other_equal_bytes_of_a_damaged_record_are_not_a_hole() -> None:
+    record = RawRecord(0, 0, 0, None, b"X" * 3000, ())
+    damaged = bytearray(encode_batch(assemble_batch(0, 1, 1000, [record])))
+    damaged[100:103] = b"abc"
+    with pytest.raises(CorruptLog):
+        _torn_size(bytes(damaged))
+
+
 def test_a_hole_in_a_batch_of_another_offset_is_damage() -> None:
     before, last = batch(0, 100), bytearray(batch(5, 3000))
     last[1024:2048] = bytes(1024)
