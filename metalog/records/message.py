@@ -38,10 +38,6 @@ class Struct:
         """The struct at position ``at``, and the position after it."""
         raise NotImplementedError
 
-    @staticmethod
-    def from_json(data: Mapping[str, object], version: int) -> Struct:
-        raise NotImplementedError
-
     def encode(self, out: bytearray, version: int) -> None:
         raise NotImplementedError
 
@@ -83,10 +79,6 @@ class Message(Struct):
     def decode(data: bytes, at: int, version: int) -> tuple[Message, int]:
         raise NotImplementedError
 
-    @staticmethod
-    def from_json(data: Mapping[str, object], version: int) -> Message:
-        raise NotImplementedError
-
 
 class ControlMessage(Struct):
     """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType.
@@ -102,10 +94,6 @@ class ControlMessage(Struct):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ControlMessage, int]:
-        raise NotImplementedError
-
-    @staticmethod
-    def from_json(data: Mapping[str, object], version: int) -> ControlMessage:
         raise NotImplementedError
 
 

@@ -66,12 +66,7 @@ def _class(
     body += ["def encode(self, out: bytearray, version: int) -> None:"]
     body += [*_indented(encode_body(fields)), ""]
     body += ["def json_text(self, version: int) -> str:"]
-    body += [*_indented(_json_text_body(fields)), ""]
-    body += [
-        "@staticmethod",
-        f"def from_json(data: json_fields.JsonObject, version: int) -> {name}:",
-    ]
-    body += _indented(_from_json_body(name, fields))
+    body += _indented(_json_text_body(fields))
     return "\n".join(lines + _indented(body)) + "\n\n"
 
 
@@ -131,22 +126,11 @@ def _json_member(f: TypedField) -> str:
     return f',"{camel(f.field.name)}":{f.json_text}'
 
 
-def _from_json_body(name: str, fields: list[TypedField]) -> list[str]:
-    values = []
-    for f in fields:
-        conditions = [f"version >= {f.first}"] if f.first > 0 else []
-        if f.field.tag is not None:
-            conditions.append(f'"{camel(f.field.name)}" in data')
-        otherwise = f" if {' and '.join(conditions)} else {f.default}" if conditions else ""
-        values.append(f"    {f.from_json}{otherwise},")
-    return [f"return {name}(", *values, ")"]
-
-
 def _imports(code: str, base: str) -> str:
     """Import lines for every helper that ``code`` names."""
     words = set(re.findall(r"\w+", code))
     bases = {base, "message"} | ({"Struct"} & words)
-    json_words = {w for w in words if re.match(r"json_(?!text|fields)", w)}
+    json_words = {w for w in words if re.match(r"json_(?!text)", w)}
     fields = {w for w in words if re.match(r"(read|write|check|refuse)_|TaggedFields$", w)}
     fields |= {"INT32_ARRAYS", "MANY", "UUID_ARRAYS"} & words
     ids = {"Uuid", "ZERO_UUID", "uuid_text"} & words
@@ -159,7 +143,6 @@ def _imports(code: str, base: str) -> str:
     ]
     for module, names in (
         ("metalog.ids", ids),
-        ("metalog.records.primitives", {"json_fields"}),
         ("metalog.records.primitives.fields", fields),
         ("metalog.records.primitives.json_fields", json_words),
         ("metalog.records.primitives.text", {"decode_text"} & words),

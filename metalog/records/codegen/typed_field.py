@@ -135,17 +135,6 @@ class TypedField(NamedTuple):
             return value
         return f"json_{self.item}({value})"
 
-    @property
-    def from_json(self) -> str:
-        key = f'"{camel(self.field.name)}"'
-        if self.is_struct:
-            kind = "structs" if self.is_array else "struct"
-            return f"json_fields.from_json_{kind}({self.item}.from_json, data, {key}, version)"
-        prefix = "json_fields.from_json_nullable" if self.is_nullable else "json_fields.from_json"
-        if self.is_array:
-            prefix += "_array"
-        return f"{prefix}(json_fields.to_{self.item}, data, {key})"
-
 
 def typed_field(field: Field) -> TypedField:
     is_array = field.type.startswith("[]")

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -79,11 +78,3 @@ class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
         if reason is not None:
             text += f',"reason":{json_string(reason)}'
         return f"{{{text[1:]}}}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> AbortTransactionRecord:
-        return AbortTransactionRecord(
-            json_fields.from_json_nullable(json_fields.to_string, data, "reason")
-            if "reason" in data
-            else None,
-        )

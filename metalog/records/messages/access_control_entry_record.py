@@ -9,7 +9,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -134,16 +133,3 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
             f',"permissionType":{permission_type}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> AccessControlEntryRecord:
-        return AccessControlEntryRecord(
-            json_fields.from_json(json_fields.to_uuid, data, "id"),
-            json_fields.from_json(json_fields.to_int8, data, "resourceType"),
-            json_fields.from_json(json_fields.to_string, data, "resourceName"),
-            json_fields.from_json(json_fields.to_int8, data, "patternType"),
-            json_fields.from_json(json_fields.to_string, data, "principal"),
-            json_fields.from_json(json_fields.to_string, data, "host"),
-            json_fields.from_json(json_fields.to_int8, data, "operation"),
-            json_fields.from_json(json_fields.to_int8, data, "permissionType"),
-        )

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -79,11 +78,3 @@ class BeginTransactionRecord(Message, _BeginTransactionRecordFields):
         if name is not None:
             text += f',"name":{json_string(name)}'
         return f"{{{text[1:]}}}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> BeginTransactionRecord:
-        return BeginTransactionRecord(
-            json_fields.from_json_nullable(json_fields.to_string, data, "name")
-            if "name" in data
-            else None,
-        )

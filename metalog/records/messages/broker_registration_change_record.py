@@ -10,7 +10,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import Uuid
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     MANY,
     UUID_ARRAYS,
@@ -153,20 +152,3 @@ class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFie
         if version >= 3 and cordoned_log_dirs is not None:
             text += f',"cordonedLogDirs":{json_uuids(cordoned_log_dirs)}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> BrokerRegistrationChangeRecord:
-        return BrokerRegistrationChangeRecord(
-            json_fields.from_json(json_fields.to_int32, data, "brokerId"),
-            json_fields.from_json(json_fields.to_int64, data, "brokerEpoch"),
-            json_fields.from_json(json_fields.to_int8, data, "fenced") if "fenced" in data else 0,
-            json_fields.from_json(json_fields.to_int8, data, "inControlledShutdown")
-            if version >= 1 and "inControlledShutdown" in data
-            else 0,
-            json_fields.from_json_array(json_fields.to_uuid, data, "logDirs")
-            if version >= 2 and "logDirs" in data
-            else (),
-            json_fields.from_json_nullable_array(json_fields.to_uuid, data, "cordonedLogDirs")
-            if version >= 3 and "cordonedLogDirs" in data
-            else None,
-        )

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_string,
@@ -61,9 +60,3 @@ class ClearElrRecord(Message, _ClearElrRecordFields):
         topic_name, _ = self
         text = f'{{"topicName":{json_string(topic_name)}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ClearElrRecord:
-        return ClearElrRecord(
-            json_fields.from_json(json_fields.to_string, data, "topicName"),
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, Struct, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -78,13 +77,6 @@ class EntityData(Struct, _EntityDataFields):
         text = f'{{"entityType":{json_string(entity_type)},"entityName":{json_string(entity_name)}'
         return text + "}"
 
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> EntityData:
-        return EntityData(
-            json_fields.from_json(json_fields.to_string, data, "entityType"),
-            json_fields.from_json_nullable(json_fields.to_string, data, "entityName"),
-        )
-
 
 class _ClientQuotaRecordFields(NamedTuple):
     entity: tuple[EntityData, ...] = ()
@@ -141,12 +133,3 @@ class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
             f',"remove":{json_bool(remove)}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ClientQuotaRecord:
-        return ClientQuotaRecord(
-            json_fields.from_json_structs(EntityData.from_json, data, "entity", version),
-            json_fields.from_json(json_fields.to_string, data, "key"),
-            json_fields.from_json(json_fields.to_float64, data, "value"),
-            json_fields.from_json(json_fields.to_bool, data, "remove"),
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -94,12 +93,3 @@ class ConfigRecord(Message, _ConfigRecordFields):
             f',"value":{json_string(value)}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ConfigRecord:
-        return ConfigRecord(
-            json_fields.from_json(json_fields.to_int8, data, "resourceType"),
-            json_fields.from_json(json_fields.to_string, data, "resourceName"),
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json_nullable(json_fields.to_string, data, "value"),
-        )

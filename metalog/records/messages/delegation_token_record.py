@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_array,
@@ -126,15 +125,3 @@ class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
             f',"tokenId":{json_string(token_id)}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> DelegationTokenRecord:
-        return DelegationTokenRecord(
-            json_fields.from_json(json_fields.to_string, data, "owner"),
-            json_fields.from_json(json_fields.to_string, data, "requester"),
-            json_fields.from_json_array(json_fields.to_string, data, "renewers"),
-            json_fields.from_json(json_fields.to_int64, data, "issueTimestamp"),
-            json_fields.from_json(json_fields.to_int64, data, "maxTimestamp"),
-            json_fields.from_json(json_fields.to_int64, data, "expirationTimestamp"),
-            json_fields.from_json(json_fields.to_string, data, "tokenId"),
-        )

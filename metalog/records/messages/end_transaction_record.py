@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 
@@ -42,7 +41,3 @@ class EndTransactionRecord(Message, _EndTransactionRecordFields):
     def json_text(self, version: int) -> str:
         text = ""
         return f"{{{text[1:]}}}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> EndTransactionRecord:
-        return EndTransactionRecord()

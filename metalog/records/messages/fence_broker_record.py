@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT32_INT64: Final = struct.Struct(">iq")
@@ -51,10 +50,3 @@ class FenceBrokerRecord(Message, _FenceBrokerRecordFields):
         id_, epoch, _ = self
         text = f'{{"id":{id_},"epoch":{epoch}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> FenceBrokerRecord:
-        return FenceBrokerRecord(
-            json_fields.from_json(json_fields.to_int32, data, "id"),
-            json_fields.from_json(json_fields.to_int64, data, "epoch"),
-        )

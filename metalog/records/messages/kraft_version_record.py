@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT16_INT16: Final = struct.Struct(">hh")
@@ -51,10 +50,3 @@ class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
         version_, kraft_version, _ = self
         text = f'{{"version":{version_},"kRaftVersion":{kraft_version}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> KRaftVersionRecord:
-        return KRaftVersionRecord(
-            json_fields.from_json(json_fields.to_int16, data, "version"),
-            json_fields.from_json(json_fields.to_int16, data, "kRaftVersion"),
-        )

@@ -9,7 +9,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import ControlMessage, Struct, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -71,15 +70,6 @@ class Voter(Struct, _VoterFields):
             text += f',"voterDirectoryId":"{uuid_text(voter_directory_id)}"'
         return text + "}"
 
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> Voter:
-        return Voter(
-            json_fields.from_json(json_fields.to_int32, data, "voterId"),
-            json_fields.from_json(json_fields.to_uuid, data, "voterDirectoryId")
-            if version >= 1
-            else ZERO_UUID,
-        )
-
 
 class _LeaderChangeMessageFields(NamedTuple):
     version: int = 0
@@ -131,12 +121,3 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
             f',"grantingVoters":{json_structs(granting_voters, version)}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> LeaderChangeMessage:
-        return LeaderChangeMessage(
-            json_fields.from_json(json_fields.to_int16, data, "version"),
-            json_fields.from_json(json_fields.to_int32, data, "leaderId"),
-            json_fields.from_json_structs(Voter.from_json, data, "voters", version),
-            json_fields.from_json_structs(Voter.from_json, data, "grantingVoters", version),
-        )

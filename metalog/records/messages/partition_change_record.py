@@ -10,7 +10,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     INT32_ARRAYS,
     MANY,
@@ -249,37 +248,3 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
         if version >= 2 and last_known_elr is not None:
             text += f',"lastKnownElr":{json_int32s(last_known_elr)}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> PartitionChangeRecord:
-        return PartitionChangeRecord(
-            json_fields.from_json(json_fields.to_int32, data, "partitionId"),
-            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
-            json_fields.from_json_nullable_array(json_fields.to_int32, data, "isr")
-            if "isr" in data
-            else None,
-            json_fields.from_json(json_fields.to_int32, data, "leader") if "leader" in data else -2,
-            json_fields.from_json_nullable_array(json_fields.to_int32, data, "replicas")
-            if "replicas" in data
-            else None,
-            json_fields.from_json_nullable_array(json_fields.to_int32, data, "removingReplicas")
-            if "removingReplicas" in data
-            else None,
-            json_fields.from_json_nullable_array(json_fields.to_int32, data, "addingReplicas")
-            if "addingReplicas" in data
-            else None,
-            json_fields.from_json(json_fields.to_int8, data, "leaderRecoveryState")
-            if "leaderRecoveryState" in data
-            else -1,
-            json_fields.from_json_nullable_array(json_fields.to_uuid, data, "directories")
-            if version >= 1 and "directories" in data
-            else None,
-            json_fields.from_json_nullable_array(
-                json_fields.to_int32, data, "eligibleLeaderReplicas"
-            )
-            if version >= 2 and "eligibleLeaderReplicas" in data
-            else None,
-            json_fields.from_json_nullable_array(json_fields.to_int32, data, "lastKnownElr")
-            if version >= 2 and "lastKnownElr" in data
-            else None,
-        )

@@ -10,7 +10,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     INT32_ARRAYS,
     MANY,
@@ -229,31 +228,3 @@ class PartitionRecord(Message, _PartitionRecordFields):
         if version >= 2 and last_known_elr is not None:
             text += f',"lastKnownElr":{json_int32s(last_known_elr)}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> PartitionRecord:
-        return PartitionRecord(
-            json_fields.from_json(json_fields.to_int32, data, "partitionId"),
-            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
-            json_fields.from_json_array(json_fields.to_int32, data, "replicas"),
-            json_fields.from_json_array(json_fields.to_int32, data, "isr"),
-            json_fields.from_json_array(json_fields.to_int32, data, "removingReplicas"),
-            json_fields.from_json_array(json_fields.to_int32, data, "addingReplicas"),
-            json_fields.from_json(json_fields.to_int32, data, "leader"),
-            json_fields.from_json(json_fields.to_int8, data, "leaderRecoveryState")
-            if "leaderRecoveryState" in data
-            else 0,
-            json_fields.from_json(json_fields.to_int32, data, "leaderEpoch"),
-            json_fields.from_json(json_fields.to_int32, data, "partitionEpoch"),
-            json_fields.from_json_array(json_fields.to_uuid, data, "directories")
-            if version >= 1
-            else (),
-            json_fields.from_json_nullable_array(
-                json_fields.to_int32, data, "eligibleLeaderReplicas"
-            )
-            if version >= 2 and "eligibleLeaderReplicas" in data
-            else None,
-            json_fields.from_json_nullable_array(json_fields.to_int32, data, "lastKnownElr")
-            if version >= 2 and "lastKnownElr" in data
-            else None,
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT32_INT64_INT64: Final = struct.Struct(">iqq")
@@ -58,11 +57,3 @@ class ProducerIdsRecord(Message, _ProducerIdsRecordFields):
             f',"nextProducerId":{next_producer_id}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ProducerIdsRecord:
-        return ProducerIdsRecord(
-            json_fields.from_json(json_fields.to_int32, data, "brokerId"),
-            json_fields.from_json(json_fields.to_int64, data, "brokerEpoch"),
-            json_fields.from_json(json_fields.to_int64, data, "nextProducerId"),
-        )

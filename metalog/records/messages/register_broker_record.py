@@ -10,7 +10,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, Struct, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     MANY,
     UUID_ARRAYS,
@@ -102,15 +101,6 @@ class BrokerEndpoint(Struct, _BrokerEndpointFields):
         )
         return text + "}"
 
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> BrokerEndpoint:
-        return BrokerEndpoint(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_string, data, "host"),
-            json_fields.from_json(json_fields.to_uint16, data, "port"),
-            json_fields.from_json(json_fields.to_int16, data, "securityProtocol"),
-        )
-
 
 class _BrokerFeatureFields(NamedTuple):
     name: str = ""
@@ -160,14 +150,6 @@ class BrokerFeature(Struct, _BrokerFeatureFields):
             f',"maxSupportedVersion":{max_supported_version}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> BrokerFeature:
-        return BrokerFeature(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_int16, data, "minSupportedVersion"),
-            json_fields.from_json(json_fields.to_int16, data, "maxSupportedVersion"),
-        )
 
 
 class _RegisterBrokerRecordFields(NamedTuple):
@@ -333,27 +315,3 @@ class RegisterBrokerRecord(Message, _RegisterBrokerRecordFields):
         if version >= 4 and cordoned_log_dirs is not None:
             text += f',"cordonedLogDirs":{json_uuids(cordoned_log_dirs)}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> RegisterBrokerRecord:
-        return RegisterBrokerRecord(
-            json_fields.from_json(json_fields.to_int32, data, "brokerId"),
-            json_fields.from_json(json_fields.to_bool, data, "isMigratingZkBroker")
-            if version >= 2
-            else False,
-            json_fields.from_json(json_fields.to_uuid, data, "incarnationId"),
-            json_fields.from_json(json_fields.to_int64, data, "brokerEpoch"),
-            json_fields.from_json_structs(BrokerEndpoint.from_json, data, "endPoints", version),
-            json_fields.from_json_structs(BrokerFeature.from_json, data, "features", version),
-            json_fields.from_json_nullable(json_fields.to_string, data, "rack"),
-            json_fields.from_json(json_fields.to_bool, data, "fenced"),
-            json_fields.from_json(json_fields.to_bool, data, "inControlledShutdown")
-            if version >= 1
-            else False,
-            json_fields.from_json_array(json_fields.to_uuid, data, "logDirs")
-            if version >= 3 and "logDirs" in data
-            else (),
-            json_fields.from_json_nullable_array(json_fields.to_uuid, data, "cordonedLogDirs")
-            if version >= 4 and "cordonedLogDirs" in data
-            else None,
-        )

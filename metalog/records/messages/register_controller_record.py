@@ -9,7 +9,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, Struct, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -85,15 +84,6 @@ class ControllerEndpoint(Struct, _ControllerEndpointFields):
         )
         return text + "}"
 
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ControllerEndpoint:
-        return ControllerEndpoint(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_string, data, "host"),
-            json_fields.from_json(json_fields.to_uint16, data, "port"),
-            json_fields.from_json(json_fields.to_int16, data, "securityProtocol"),
-        )
-
 
 class _ControllerFeatureFields(NamedTuple):
     name: str = ""
@@ -143,14 +133,6 @@ class ControllerFeature(Struct, _ControllerFeatureFields):
             f',"maxSupportedVersion":{max_supported_version}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ControllerFeature:
-        return ControllerFeature(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_int16, data, "minSupportedVersion"),
-            json_fields.from_json(json_fields.to_int16, data, "maxSupportedVersion"),
-        )
 
 
 class _RegisterControllerRecordFields(NamedTuple):
@@ -210,13 +192,3 @@ class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
             f',"features":{json_structs(features, version)}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> RegisterControllerRecord:
-        return RegisterControllerRecord(
-            json_fields.from_json(json_fields.to_int32, data, "controllerId"),
-            json_fields.from_json(json_fields.to_uuid, data, "incarnationId"),
-            json_fields.from_json(json_fields.to_bool, data, "zkMigrationReady"),
-            json_fields.from_json_structs(ControllerEndpoint.from_json, data, "endPoints", version),
-            json_fields.from_json_structs(ControllerFeature.from_json, data, "features", version),
-        )

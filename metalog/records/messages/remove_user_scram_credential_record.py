@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_string,
@@ -68,10 +67,3 @@ class RemoveUserScramCredentialRecord(Message, _RemoveUserScramCredentialRecordF
         name, mechanism, _ = self
         text = f'{{"name":{json_string(name)},"mechanism":{mechanism}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> RemoveUserScramCredentialRecord:
-        return RemoveUserScramCredentialRecord(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_int8, data, "mechanism"),
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT16: Final = struct.Struct(">h")
@@ -50,9 +49,3 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
         version_, _ = self
         text = f'{{"version":{version_}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> SnapshotFooterRecord:
-        return SnapshotFooterRecord(
-            json_fields.from_json(json_fields.to_int16, data, "version"),
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import ControlMessage, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT16_INT64: Final = struct.Struct(">hq")
@@ -53,10 +52,3 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
         version_, last_contained_log_timestamp, _ = self
         text = f'{{"version":{version_},"lastContainedLogTimestamp":{last_contained_log_timestamp}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> SnapshotHeaderRecord:
-        return SnapshotHeaderRecord(
-            json_fields.from_json(json_fields.to_int16, data, "version"),
-            json_fields.from_json(json_fields.to_int64, data, "lastContainedLogTimestamp"),
-        )

@@ -9,7 +9,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -72,10 +71,3 @@ class TopicRecord(Message, _TopicRecordFields):
         name, topic_id, _ = self
         text = f'{{"name":{json_string(name)},"topicId":"{uuid_text(topic_id)}"'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> TopicRecord:
-        return TopicRecord(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_uuid, data, "topicId"),
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT32: Final = struct.Struct(">i")
@@ -50,9 +49,3 @@ class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
         controller_id, _ = self
         text = f'{{"controllerId":{controller_id}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> UnregisterControllerRecord:
-        return UnregisterControllerRecord(
-            json_fields.from_json(json_fields.to_int32, data, "controllerId"),
-        )

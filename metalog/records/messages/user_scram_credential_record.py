@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_bytes,
@@ -113,14 +112,3 @@ class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
             f',"iterations":{iterations}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> UserScramCredentialRecord:
-        return UserScramCredentialRecord(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_int8, data, "mechanism"),
-            json_fields.from_json(json_fields.to_bytes, data, "salt"),
-            json_fields.from_json(json_fields.to_bytes, data, "storedKey"),
-            json_fields.from_json(json_fields.to_bytes, data, "serverKey"),
-            json_fields.from_json(json_fields.to_int32, data, "iterations"),
-        )

@@ -9,7 +9,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
 from metalog.records.message import ControlMessage, Struct, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -80,14 +79,6 @@ class Endpoint(Struct, _EndpointFields):
         text = f'{{"name":{json_string(name)},"host":{json_string(host)},"port":{port}'
         return text + "}"
 
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> Endpoint:
-        return Endpoint(
-            json_fields.from_json(json_fields.to_string, data, "name"),
-            json_fields.from_json(json_fields.to_string, data, "host"),
-            json_fields.from_json(json_fields.to_uint16, data, "port"),
-        )
-
 
 class _KRaftVersionFeatureFields(NamedTuple):
     min_supported_version: int = 0
@@ -126,13 +117,6 @@ class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
             f',"maxSupportedVersion":{max_supported_version}'
         )
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> KRaftVersionFeature:
-        return KRaftVersionFeature(
-            json_fields.from_json(json_fields.to_int16, data, "minSupportedVersion"),
-            json_fields.from_json(json_fields.to_int16, data, "maxSupportedVersion"),
-        )
 
 
 class _VoterFields(NamedTuple):
@@ -183,17 +167,6 @@ class Voter(Struct, _VoterFields):
         )
         return text + "}"
 
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> Voter:
-        return Voter(
-            json_fields.from_json(json_fields.to_int32, data, "voterId"),
-            json_fields.from_json(json_fields.to_uuid, data, "voterDirectoryId"),
-            json_fields.from_json_structs(Endpoint.from_json, data, "endpoints", version),
-            json_fields.from_json_struct(
-                KRaftVersionFeature.from_json, data, "kRaftVersionFeature", version
-            ),
-        )
-
 
 class _VotersRecordFields(NamedTuple):
     version: int = 0
@@ -234,10 +207,3 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
         version_, voters, _ = self
         text = f'{{"version":{version_},"voters":{json_structs(voters, version)}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> VotersRecord:
-        return VotersRecord(
-            json_fields.from_json(json_fields.to_int16, data, "version"),
-            json_fields.from_json_structs(Voter.from_json, data, "voters", version),
-        )

@@ -8,7 +8,6 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.records.message import Message, message
-from metalog.records.primitives import json_fields
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT8: Final = struct.Struct(">b")
@@ -50,9 +49,3 @@ class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
         zk_migration_state, _ = self
         text = f'{{"zkMigrationState":{zk_migration_state}'
         return text + "}"
-
-    @staticmethod
-    def from_json(data: json_fields.JsonObject, version: int) -> ZkMigrationStateRecord:
-        return ZkMigrationStateRecord(
-            json_fields.from_json(json_fields.to_int8, data, "zkMigrationState"),
-        )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from metalog.records.frame import encode_body
-from metalog.records.json import from_json, to_json
+from metalog.records.json import to_json
 from metalog.records.messages import (
     AccessControlEntryRecord,
     BeginTransactionRecord,
@@ -26,7 +26,13 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
 )
 from metalog.records.primitives.fields import UNREADABLE
-from tests.support.worlds.message_strategies import SCHEMAS, message_class, messages, versions_of
+from tests.support.worlds.message_strategies import (
+    SCHEMAS,
+    json_form,
+    message_class,
+    messages,
+    versions_of,
+)
 
 EVERY_VERSION = [(schema, version) for schema in SCHEMAS for version in versions_of(schema)]
 every_version = pytest.mark.parametrize(
@@ -47,10 +53,10 @@ def test_a_message_comes_back_from_its_bytes(schema, version, data):
 @every_version
 @settings(max_examples=20)
 @given(data=st.data())
-def test_a_message_comes_back_from_its_json_form(schema, version, data):
-    message = data.draw(messages(schema, version, unknown_tags=False))
-    as_json = to_json(message, version)
-    assert from_json(schema.type_name, as_json, version) == message
+def test_the_json_form_has_the_fields_of_the_version_in_the_schemas_order(schema, version, data):
+    message = data.draw(messages(schema, version))
+    as_json = json_form(message, schema.fields, version)
+    assert to_json(message, version) == as_json
     compact = json.dumps(as_json, ensure_ascii=False, separators=(",", ":"))
     assert message.json_text(version) == compact
 
@@ -205,11 +211,3 @@ def test_a_number_that_json_lacks_is_a_text_as_kafka_writes_it(value: float, wri
     record = ClientQuotaRecord(key="k", value=value)
     data = to_json(record, 0)
     assert json.dumps(data["value"]) == written
-    assert repr(from_json(record.TYPE_NAME, data, 0)) == repr(record)
-
-
-@pytest.mark.parametrize("value", [10**400, "nan", "inf", "1", True, None])
-def test_what_is_no_number_is_refused(value: object) -> None:
-    data = to_json(ClientQuotaRecord(key="k", value=1.0), 0) | {"value": value}
-    with pytest.raises(InvalidRequest, match="value is not a number"):
-        from_json("CLIENT_QUOTA_RECORD", data, 0)
