@@ -39,38 +39,8 @@ if TYPE_CHECKING:
     from metalog.acl import ResourcePatternFilter as ResourcePatternFilter
     from metalog.acl import ResourceType as ResourceType
 
-__all__ = [
-    "AccessControlEntryFilter",
-    "Acl",
-    "AclFilter",
-    "Action",
-    "AuthorizationResult",
-    "AuthorizationResults",
-    "Authorizer",
-    "AuthorizerConfig",
-    "Decision",
-    "KafkaVersion",
-    "Operation",
-    "PatternType",
-    "PermissionType",
-    "RequestContext",
-    "ResourcePattern",
-    "ResourcePatternFilter",
-    "ResourceType",
-    "StandardAuthorizer",
-    "actions",
-    "are_allowed",
-    "cluster",
-    "delegation_token",
-    "group",
-    "load_authorizer",
-    "topic",
-    "transactional_id",
-    "user",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "authorizer.api": (

@@ -11,24 +11,27 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 
-def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """Make the ``__getattr__`` of a package (PEP 562).
+def lazy_names(
+    package: str, modules: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], object], list[str]]:
+    """Make the ``__getattr__`` (PEP 562) and ``__all__`` of a package.
 
     Args:
         package: the package's ``__name__``.
-        modules: module name -> the names of it that the package exports.
+        modules: module name, absolute or relative to the package -> the names of it that the
+            package exports.
 
     Returns:
         A function that imports a name, keeps it in the package, and returns it. It raises
-        ``AttributeError`` for a name that the package does not export.
+        ``AttributeError`` for a name that the package does not export. And the exported names.
     """
     homes = {name: module for module, names in modules.items() for name in names}
 
     def imported(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        value = getattr(import_module(homes[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return imported
+    return imported, sorted(homes)

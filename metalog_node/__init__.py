@@ -36,35 +36,8 @@ if TYPE_CHECKING:
     from metalog_node.topic_apis import topics_of as topics_of
     from metalog_node.upstream import Upstream as Upstream
 
-__all__ = [
-    "FETCH",
-    "LIST_OFFSETS",
-    "METADATA",
-    "PRODUCE",
-    "UNKNOWN_TOPIC",
-    "HandledApi",
-    "IncomingRequest",
-    "LogQueue",
-    "Node",
-    "NodeConfig",
-    "Services",
-    "Upstream",
-    "config_of",
-    "denied",
-    "joined",
-    "may_all",
-    "metadata_api",
-    "new_event_loop",
-    "only",
-    "read_config",
-    "running",
-    "topic_api",
-    "topics_of",
-    "trial_config",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "metalog_node.topic_apis": (

@@ -12,12 +12,8 @@ from metalog.lazy import lazy_names
 if TYPE_CHECKING:
     from metalog_sources.past import image_at as image_at
 
-__all__ = [
-    "image_at",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "metalog_sources.past": ("image_at",),

@@ -19,17 +19,8 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables as Tables
     from metalog_spark.store.tables import ACL_CHANGELOG as ACL_CHANGELOG
 
-__all__ = [
-    "ACL_CHANGELOG",
-    "Tables",
-    "exposure",
-    "register",
-    "register_views",
-    "window_of",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "metalog_spark.history.datasource": ("register",),

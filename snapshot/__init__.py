@@ -14,14 +14,8 @@ if TYPE_CHECKING:
     from snapshot.own_quorum import format_log as format_log
     from snapshot.upkeep import Upkeep as Upkeep
 
-__all__ = [
-    "SnapshotGenerator",
-    "Upkeep",
-    "format_log",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "snapshot.generator": ("SnapshotGenerator",),

@@ -21,21 +21,8 @@ if TYPE_CHECKING:
     from authorizer.trace import Standing as Standing
     from authorizer.trace import Trace as Trace
 
-__all__ = [
-    "Attribute",
-    "Candidate",
-    "Explanation",
-    "NearMiss",
-    "NearMissKind",
-    "Question",
-    "Remedy",
-    "Standing",
-    "Trace",
-    "explain_decision",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "authorizer.analysis.explain.decisions": ("explain_decision",),

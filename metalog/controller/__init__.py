@@ -28,27 +28,8 @@ if TYPE_CHECKING:
     from metalog.controller.scram_password import plan_passwords as plan_passwords
     from metalog.controller.scram_password_config import ScramPasswordConfig as ScramPasswordConfig
 
-__all__ = [
-    "AlterScramRequest",
-    "Caller",
-    "ControllerResult",
-    "ScramCredentials",
-    "ScramDeletion",
-    "ScramPasswordConfig",
-    "ScramPasswordPlan",
-    "ScramPasswordPolicy",
-    "ScramPasswordRequest",
-    "ScramPasswordResponse",
-    "ScramUpsertion",
-    "alter_credentials",
-    "create_acls",
-    "delete_acls",
-    "plan_passwords",
-    "salted_upsertion",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(
+    __getattr__, __all__ = lazy_names(
         __name__,
         {
             "metalog.controller.acl": ("create_acls", "delete_acls"),

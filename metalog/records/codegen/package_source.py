@@ -17,9 +17,13 @@ Schemas = tuple[MessageSchema, ...]
 def package_module(schemas: Schemas) -> str:
     """``messages/__init__.py``: every class by name, imported when first used."""
     structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
-    exported = {s.name: snake(s.name) for s in schemas}
-    for s in schemas:
-        exported |= {n: snake(s.name) for n, _ in nested_structs(s.fields) if structs.count(n) == 1}
+    exported = {
+        snake(s.name): [
+            s.name,
+            *(n for n, _ in nested_structs(s.fields) if structs.count(n) == 1),
+        ]
+        for s in schemas
+    }
     lines = [
         HEADER,
         '"""Every message class by name, imported when first used; by key, see ``registry``.',
@@ -28,15 +32,19 @@ def package_module(schemas: Schemas) -> str:
         '"""',
         "",
         "from __future__ import annotations",
-        "from importlib import import_module",
-        "from typing import TYPE_CHECKING, Final",
+        "from typing import TYPE_CHECKING",
+        "from metalog.lazy import lazy_names",
         "",
         "if TYPE_CHECKING:",
     ]
-    lines += [f"    from .{module} import {name} as {name}" for name, module in exported.items()]
-    lines += ["", "_MODULES: Final = {"]
-    lines += [f'    "{name}": "{module}",' for name, module in exported.items()] + ["}"]
-    lines += ["", f"__all__ = {sorted(exported)!r}", "", _LAZY]
+    for module, names in exported.items():
+        lines += [f"    from .{module} import {name} as {name}" for name in names]
+    table = {f".{module}": tuple(names) for module, names in exported.items()}
+    lines += [
+        "",
+        "if not TYPE_CHECKING:",
+        f"    __getattr__, __all__ = lazy_names(__name__, {table!r})",
+    ]
     return "\n".join(lines)
 
 
@@ -59,15 +67,6 @@ def registry_module(metadata: Schemas, control: Schemas) -> str:
     lines += ["", _BY_KEY]
     return "\n".join(lines)
 
-
-_LAZY: Final = """
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-    return value
-"""
 
 _BY_KEY: Final = '''
 @cache

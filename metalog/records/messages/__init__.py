@@ -7,8 +7,9 @@ Two classes are called ``Voter``: import it from the module of its message.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .abort_transaction_record import AbortTransactionRecord as AbortTransactionRecord
@@ -61,94 +62,45 @@ if TYPE_CHECKING:
     from .voters_record import VotersRecord as VotersRecord
     from .zk_migration_state_record import ZkMigrationStateRecord as ZkMigrationStateRecord
 
-_MODULES: Final = {
-    "RegisterBrokerRecord": "register_broker_record",
-    "UnregisterBrokerRecord": "unregister_broker_record",
-    "TopicRecord": "topic_record",
-    "PartitionRecord": "partition_record",
-    "ConfigRecord": "config_record",
-    "PartitionChangeRecord": "partition_change_record",
-    "FenceBrokerRecord": "fence_broker_record",
-    "UnfenceBrokerRecord": "unfence_broker_record",
-    "RemoveTopicRecord": "remove_topic_record",
-    "DelegationTokenRecord": "delegation_token_record",
-    "UserScramCredentialRecord": "user_scram_credential_record",
-    "FeatureLevelRecord": "feature_level_record",
-    "ClientQuotaRecord": "client_quota_record",
-    "ProducerIdsRecord": "producer_ids_record",
-    "BrokerRegistrationChangeRecord": "broker_registration_change_record",
-    "AccessControlEntryRecord": "access_control_entry_record",
-    "RemoveAccessControlEntryRecord": "remove_access_control_entry_record",
-    "NoOpRecord": "no_op_record",
-    "ZkMigrationStateRecord": "zk_migration_state_record",
-    "RemoveUserScramCredentialRecord": "remove_user_scram_credential_record",
-    "BeginTransactionRecord": "begin_transaction_record",
-    "EndTransactionRecord": "end_transaction_record",
-    "AbortTransactionRecord": "abort_transaction_record",
-    "RemoveDelegationTokenRecord": "remove_delegation_token_record",
-    "RegisterControllerRecord": "register_controller_record",
-    "ClearElrRecord": "clear_elr_record",
-    "UnregisterControllerRecord": "unregister_controller_record",
-    "LeaderChangeMessage": "leader_change_message",
-    "SnapshotHeaderRecord": "snapshot_header_record",
-    "SnapshotFooterRecord": "snapshot_footer_record",
-    "KRaftVersionRecord": "kraft_version_record",
-    "VotersRecord": "voters_record",
-    "BrokerEndpoint": "register_broker_record",
-    "BrokerFeature": "register_broker_record",
-    "EntityData": "client_quota_record",
-    "ControllerEndpoint": "register_controller_record",
-    "ControllerFeature": "register_controller_record",
-    "Endpoint": "voters_record",
-    "KRaftVersionFeature": "voters_record",
-}
-
-__all__ = [
-    "AbortTransactionRecord",
-    "AccessControlEntryRecord",
-    "BeginTransactionRecord",
-    "BrokerEndpoint",
-    "BrokerFeature",
-    "BrokerRegistrationChangeRecord",
-    "ClearElrRecord",
-    "ClientQuotaRecord",
-    "ConfigRecord",
-    "ControllerEndpoint",
-    "ControllerFeature",
-    "DelegationTokenRecord",
-    "EndTransactionRecord",
-    "Endpoint",
-    "EntityData",
-    "FeatureLevelRecord",
-    "FenceBrokerRecord",
-    "KRaftVersionFeature",
-    "KRaftVersionRecord",
-    "LeaderChangeMessage",
-    "NoOpRecord",
-    "PartitionChangeRecord",
-    "PartitionRecord",
-    "ProducerIdsRecord",
-    "RegisterBrokerRecord",
-    "RegisterControllerRecord",
-    "RemoveAccessControlEntryRecord",
-    "RemoveDelegationTokenRecord",
-    "RemoveTopicRecord",
-    "RemoveUserScramCredentialRecord",
-    "SnapshotFooterRecord",
-    "SnapshotHeaderRecord",
-    "TopicRecord",
-    "UnfenceBrokerRecord",
-    "UnregisterBrokerRecord",
-    "UnregisterControllerRecord",
-    "UserScramCredentialRecord",
-    "VotersRecord",
-    "ZkMigrationStateRecord",
-]
-
-
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-    return value
+if not TYPE_CHECKING:
+    __getattr__, __all__ = lazy_names(
+        __name__,
+        {
+            ".register_broker_record": ("RegisterBrokerRecord", "BrokerEndpoint", "BrokerFeature"),
+            ".unregister_broker_record": ("UnregisterBrokerRecord",),
+            ".topic_record": ("TopicRecord",),
+            ".partition_record": ("PartitionRecord",),
+            ".config_record": ("ConfigRecord",),
+            ".partition_change_record": ("PartitionChangeRecord",),
+            ".fence_broker_record": ("FenceBrokerRecord",),
+            ".unfence_broker_record": ("UnfenceBrokerRecord",),
+            ".remove_topic_record": ("RemoveTopicRecord",),
+            ".delegation_token_record": ("DelegationTokenRecord",),
+            ".user_scram_credential_record": ("UserScramCredentialRecord",),
+            ".feature_level_record": ("FeatureLevelRecord",),
+            ".client_quota_record": ("ClientQuotaRecord", "EntityData"),
+            ".producer_ids_record": ("ProducerIdsRecord",),
+            ".broker_registration_change_record": ("BrokerRegistrationChangeRecord",),
+            ".access_control_entry_record": ("AccessControlEntryRecord",),
+            ".remove_access_control_entry_record": ("RemoveAccessControlEntryRecord",),
+            ".no_op_record": ("NoOpRecord",),
+            ".zk_migration_state_record": ("ZkMigrationStateRecord",),
+            ".remove_user_scram_credential_record": ("RemoveUserScramCredentialRecord",),
+            ".begin_transaction_record": ("BeginTransactionRecord",),
+            ".end_transaction_record": ("EndTransactionRecord",),
+            ".abort_transaction_record": ("AbortTransactionRecord",),
+            ".remove_delegation_token_record": ("RemoveDelegationTokenRecord",),
+            ".register_controller_record": (
+                "RegisterControllerRecord",
+                "ControllerEndpoint",
+                "ControllerFeature",
+            ),
+            ".clear_elr_record": ("ClearElrRecord",),
+            ".unregister_controller_record": ("UnregisterControllerRecord",),
+            ".leader_change_message": ("LeaderChangeMessage",),
+            ".snapshot_header_record": ("SnapshotHeaderRecord",),
+            ".snapshot_footer_record": ("SnapshotFooterRecord",),
+            ".kraft_version_record": ("KRaftVersionRecord",),
+            ".voters_record": ("VotersRecord", "Endpoint", "KRaftVersionFeature"),
+        },
+    )
