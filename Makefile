@@ -5,19 +5,19 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# Many tests start the command anew: its byte code is worth keeping.
+# Many tests start the command again, so its byte code is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Our own Python is 3.11 where there is one, else the oldest that will do; the tests run on
-# 3.13 too where there is one. A version manager's shim may stand for a Python that is not
-# there, so each is tried.
+# Our own Python is 3.11 if it is installed, else the oldest supported one. The tests also run on
+# 3.13 if it is installed. Each Python is tried, because a version manager's shim may name one that
+# is not installed.
 TRY_PYTHONS = for python in $(1); do \
     if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
     then command -v "$$python"; break; fi; done
 MANAGED = "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python$(1) \
     "$$(dirname "$$(command -v pyenv)")"/../versions/$(1).*/bin/python$(1)
 
-# `make python-3.14` puts one into build where none is installed.
+# `make python-3.14` puts a Python 3.14 into build, if none is installed.
 INSTALLED_PYTHON = $(shell $(call TRY_PYTHONS,python$(1) $(call MANAGED,$(1)) \
     build/python-$(1)/org/bytedeco/cpython/linux-x86_64/bin/python$(1)))
 
@@ -25,7 +25,7 @@ PYTHON ?= $(shell $(call TRY_PYTHONS,python3.11 $(call MANAGED,3.11) python3.12 
 SECOND_PYTHON ?= $(call INSTALLED_PYTHON,3.13)
 PYTHON := $(PYTHON)
 SECOND_PYTHON := $(SECOND_PYTHON)
-# Looked for once, not again by each make that this one starts.
+# Exported, so that makes that this one starts do not search again.
 export PYTHON SECOND_PYTHON
 
 BIN := .venv/bin
@@ -34,7 +34,7 @@ COMPILE := build/tools-venv/bin/uv pip compile --quiet --universal --python-vers
     --generate-hashes --no-annotate --custom-compile-command 'make lock'
 SECOND := .venv-3.13
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-# One more than there are cores: a test that waits, for a server or on purpose, costs none of them.
+# One more worker than cores: a test that waits uses no core.
 PYTEST_WORKERS ?= $(shell expr $(CORES) + 1)
 PYTEST_OPTIONS ?=
 DISTRIBUTED = --maxprocesses=8 --dist=loadgroup --no-loadscope-reorder $(PYTEST_OPTIONS)
@@ -45,11 +45,11 @@ help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: run
-run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, and why
+run: .venv/ready ## Set up, and answer questions on the log of a real Kafka
 	@PATH="$(CURDIR)/$(BIN):$$PATH" docs/tour
 
-# What is fetched, installed and checked has long waits in it: side by side. So are the tests on
-# the second Python: in one process that takes what time the others leave.
+# Downloads, installations and checks wait a lot, so they run side by side. The tests on the second
+# Python also run beside the others, in one process with low priority.
 IF_POSSIBLE := kafka-if-possible browser-if-possible zsh-if-possible fish-if-possible
 
 .PHONY: test
@@ -62,9 +62,9 @@ test: ## All checks and tests, on 3.13 too where it is installed
 test-first: .venv/test-ready
 	METALOG_FIGURES=check $(BIN)/python $(PYTEST)
 
-# What bytes mean does not depend on the Python that reads them, nor does what the source says:
-# the second one runs our code on the repository's own logs, which so are shown to be enough.
-# docs/performance/test-budget.md says what it is without.
+# Some tests do not depend on the version of Python, so the second Python leaves them out. It uses
+# only the repository's own logs, which shows that these are enough. docs/performance/test-budget.md
+# lists the left out tests.
 .PHONY: test-second
 test-second: $(SECOND)/test-ready ## The tests on 3.13 alone
 	METALOG_SHARED=build/no-shared nice $(SECOND)/bin/python -m pytest $(PYTEST_OPTIONS) -m 'not once' \
@@ -80,8 +80,8 @@ test-beside:
 no-second:
 	@echo 'make test: no Python 3.13 here, so nothing is tested on it'
 
-# The first to import a test rewrites and compiles it: one process rather than each worker, and
-# what cannot be imported is known before ten minutes are over.
+# The first import of a test compiles it. One process does so for all workers, and finds tests that
+# cannot be imported before the long run starts.
 .PHONY: collect
 collect: .venv/test-ready
 	$(BIN)/python -m pytest --quiet -m check
@@ -91,7 +91,7 @@ test-examples: .venv/test-ready | jdk ## Examples of the pipeline's help, Spark'
 	METALOG_ALL_EXAMPLES=1 $(BIN)/python -m pytest --quiet $(addprefix tests/metalog_spark/,test_help_examples.py test_masters.py follow/test_restarts.py)
 
 .PHONY: check
-check: types collect lint ## Lint, format, types, layers, what is stale, tests that cannot be imported
+check: types collect lint ## Lint, format, types, layers, stale files, tests that cannot be imported
 
 .PHONY: lint
 lint: .venv/test-ready
@@ -105,12 +105,12 @@ types: .venv/test-ready
 	$(BIN)/mypy
 
 .PHONY: format
-format: .venv/test-ready ## Lay out the source as `make check` wants it
+format: .venv/test-ready ## Format the source as `make check` wants it
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 .PHONY: setup
-setup: .venv/test-ready ## The Python environment alone, in .venv
+setup: .venv/test-ready ## Set up only the Python environment, in .venv
 
 .PHONY: $(IF_POSSIBLE)
 $(IF_POSSIBLE): %-if-possible:
@@ -133,29 +133,29 @@ prove: .venv/test-ready build/atheris ## The long runs behind docs/ASSURANCE.md,
 soak: .venv/test-ready ## A node with mixed clients, and follow, for MINUTES each, into docs/ASSURANCE.md
 	$(BIN)/python -m tests.prove.soak --minutes $(MINUTES)
 
-# A package that the source does not know is a failure too: nothing is known about it then.
+# A package that PyPI does not know is a failure, too, since nothing is known about it.
 .PHONY: audit
-audit: build/tools-venv/ready ## Ask PyPI for known faults of all that the locks name
+audit: build/tools-venv/ready ## Ask PyPI for known faults of all packages in the locks
 	@for lock in requirements*.lock; do \
 	    build/tools-venv/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off --requirement $$lock \
 	    || { echo "make: $$lock was not audited: see above; an index without advisories, such as a mirror, knows no package" >&2; exit 1; }; done
 
 .PHONY: mutate
-mutate: build/mutate/tool/ready ## Change the code in small ways and say what no test notices, for GROUP= or all: hours
+mutate: build/mutate/tool/ready ## Change the code in small ways and list the changes that no test notices, for GROUP= or all: hours
 	$(BIN)/python -m tests.mutate $(addprefix --only ,$(GROUP))
 
-# Beside the environment of the tests, whose packages it shares.
+# An environment beside that of the tests, whose packages it shares.
 build/mutate/tool/ready: requirements-mutate.lock | .venv/test-ready
 	@rm -rf $(@D)
 	@$(PIP) $(PIP_INSTALL_LOCKED) requirements-mutate.lock --target $(@D)
 	@touch $@
 
 .PHONY: api
-api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages export, a line each
+api: .venv/test-ready ## Write docs/reference/api.md again: the packages' exports, one per line
 	$(BIN)/python -m tests.support.pages.public_api
 
 .PHONY: transcripts
-transcripts: .venv/test-ready ## Write anew what the command prints: transcripts and the README's picture
+transcripts: .venv/test-ready ## Write the command's output again: transcripts and the README's picture
 	METALOG_WRITE_TRANSCRIPTS=1 $(BIN)/python -m pytest --quiet tests/transcripts
 	$(BIN)/python docs/images/draw.py
 
@@ -173,7 +173,7 @@ lock: build/tools-venv/ready ## Choose the newest versions of all dependencies, 
 	    --output-file requirements-mutate.lock
 
 .PHONY: clean
-clean: ## Remove all that make has made
+clean: ## Remove all files that make has made
 	rm -rf .venv $(SECOND) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # Older pips take four times as long to look through an index.

@@ -24,8 +24,9 @@ _LINES_A_FRIEND: Final = 20
 
 
 class Traffic(NamedTuple):
-    """``a_day`` lines per day; with ``is_distinct``, each names a different resource. With
-    ``strangers``, nineteen of twenty lines are denials, each for a different principal."""
+    """The shape of the audit logs: ``a_day`` lines per day. With ``is_distinct``, each line names a
+    different resource. With ``strangers``, nineteen of twenty lines are denials, each for a
+    different principal."""
 
     name: str
     is_distinct: bool
@@ -39,7 +40,8 @@ STRANGERS: Final = Traffic("strangers", is_distinct=False, strangers=True)
 
 
 def write_log(folder: Path) -> None:
-    """Three ACLs per resource, and a change of one in every hour of the year's first month."""
+    """Write the metadata log: three ACLs per resource, and a change of one ACL in every hour of the
+    year's first month."""
     from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
     from metalog.ids import Uuid
     from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
@@ -147,7 +149,7 @@ def write_file(path: Path, traffic: Traffic, count: int) -> None:
 
 
 def write_small_files(folder: Path, count: int, lines_each: int) -> None:
-    """One file per hour for each of thirty brokers, as Kafka rolls them by default."""
+    """Write one file per hour for each of thirty brokers, as Kafka rolls its files by default."""
     source = lines(
         Traffic("small", is_distinct=False, a_day=24 * 30 * lines_each), count * lines_each
     )

@@ -1,8 +1,8 @@
 """Makes the log of a big cluster: topics, ACLs, then many partition changes in small batches.
 
-3,000 topics of 20 partitions and 10,000 ACLs, then a million partition changes in batches of 1
-to 60 records, with ACL changes and NoOp records among them. The same numbers give the same log on
-every machine (SplitMix64). Nothing here measures.
+The log has 3,000 topics of 20 partitions and 10,000 ACLs, then a million partition changes in
+batches of 1 to 60 records, with ACL changes and NoOp records among them. The same numbers give the
+same log on every machine (SplitMix64). Nothing here measures.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def _partition(topic_id: Uuid, partition: int, random: SplitMix64) -> PartitionR
 
 
 def _change(topic_ids: list[Uuid], partitions: int, random: SplitMix64) -> PartitionChangeRecord:
-    """A change as when a broker stops or starts: the in-sync replicas, half of the time the
-    leader."""
+    """A partition change as when a broker stops or starts: of the in-sync replicas, and in half of
+    the cases of the leader."""
     topic_id, partition = topic_ids[random.below(len(topic_ids))], random.below(partitions)
     first = random.below(_BROKERS)
     isr = tuple((first + each) % _BROKERS for each in range(2 + random.below(2)))

@@ -41,27 +41,27 @@ _FAR = 10_000_000_000
 _WHAT = f"""\
 *real*: {audit_archive.PRINCIPALS} principals ask for {audit_archive.RESOURCES:,} topics, skewed, a
 million lines a day; nineteen lines of twenty name a rule's ACL, so that a line has 430 bytes.
-*hard*: the same, but each line names a topic of its own. *strangers*: nineteen lines of twenty are
-denials, each of a principal of its own. Each of these is one file. *small files*:
+*hard*: the same, but each line names a different topic. *strangers*: nineteen lines of twenty are
+denials, each of a different principal. Each of these is one file. *small files*:
 {LINES_EACH} lines in each, a file an hour of each of thirty brokers. A build reads the metadata log
 (9,000 ACLs) and the audit files, decides each request as of its time, and fills every table."""
 _IN_THE_GROWTH = "µs of each line more", "of these a core's second"
 _DRIVER = """\
 ## The driver
 
-MiB of the driver: its Python at its largest, and what its JVM's heap holds when swept, after the
-build and after *unused* and *denied most*. By the code both grow with audit files, days and ACLs,
-and with no principals, names or lines. (`least-privilege` holds the ACLs that it proposes, too:
-its answer grows with those, which a cluster must hold as well.)"""
+The driver's memory in MiB: the peak of its Python, and its JVM's heap after a collection, after the
+build and after *unused* and *denied most*. Both grow with audit files, days and ACLs, but not with
+principals, names or lines. (`least-privilege` also holds the ACLs that it proposes; a
+cluster must hold these as well.)"""
 _STEPS = """\
 ## Where it goes
 
-Seconds of CPU by what the build says that it is doing; the JVM compiles most of what it runs in
-the first half minute of them."""
+Seconds of CPU by the step that the build shows. In the first half minute the JVM compiles most of
+its code."""
 _FORMULA = """\
 ## Many more
 
-Of lines beyond the longest build here nothing was run. By the growth above"""
+No build was longer than those above. By the growth above"""
 
 
 class Case(NamedTuple):
@@ -76,9 +76,10 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """CPU seconds ``by_step``, and the elapsed seconds in ``clock``. The driver's size in MiB,
-    after the build and after *unused* and *denied most*: the peak of its Python, and the content
-    of its JVM's heap. ``load`` is the machine's, at the build's end."""
+    """The figures of one build: CPU seconds ``by_step``, and the elapsed seconds in ``clock``.
+    Sizes of the driver are in MiB, after the build and after *unused* and *denied most*: the peak
+    of its Python, and the content of its JVM's heap. ``load`` is that of the machine at the build's
+    end."""
 
     by_step: Sequence[tuple[str, float]]
     clock: float

@@ -1,9 +1,10 @@
 """Measures changes of ACLs, on Kafka and on ours side by side, and writes bench/changes.md.
 
-First: durable creations per second, by one caller and by 64 at once. On Kafka's side, its Java
-Admin client sends them to a broker and controller in one process. On ours, ``Replica.create_acls``
-writes to a folder on the same disk, and syncs every group. Second: a snapshot of many ACLs,
-written and loaded. Each side is a fresh process, and this program writes every number in the page.
+The first measurement is durable creations per second, by one caller and by 64 at once. On Kafka's
+side, its Java Admin client sends them to a broker and controller in one process. On ours,
+``Replica.create_acls`` writes to a folder on the same disk, and syncs every group. The second is a
+snapshot of many ACLs, written and loaded. Each side is a fresh process, and this program writes
+every number in the page.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def fresh(name: str) -> Iterator[Path]:
 
 
 def rounds_of(command: list[str], server: int | None = None) -> list[Round]:
-    """The rounds that either side's process prints, and the server's CPU time during them."""
+    """The rounds that the process of one side prints, and the server's CPU time during them."""
     found = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -196,7 +197,8 @@ def snapshots(effort: Effort) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def snapshot(files: str, _: str, rounds: str, acl_set: str, folder: str) -> None:
-    """Our side of ``bench/peer``'s Snapshots; without a warm-up, since Python compiles nothing."""
+    """Our side of ``bench/peer``'s Snapshots; without a warm-up, since Python compiles no machine
+    code."""
     from ours import read_acls
     from stopwatch import Stopwatch
 

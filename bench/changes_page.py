@@ -26,8 +26,8 @@ a time to the controller, which can be asked directly too."""
 _SNAPSHOTS = """\
 ## A snapshot of 500,000 ACLs
 
-Nanoseconds an ACL, in Kafka's format on both sides: what one wrote the other reads. A ratio above
-1 means that ours is ahead."""
+Nanoseconds per ACL, in Kafka's format on both sides: each side can read the other's snapshot. A
+ratio above 1 means that ours is ahead."""
 
 
 class Round(NamedTuple):

@@ -1,7 +1,7 @@
 """The goals of the benchmark, beside the measured figures.
 
-``unmet.toml`` has, by a goal's key, the reason why it is not met and what was tried; it is shown
-only if the figures miss the goal. This module must not measure.
+By a goal's key, ``unmet.toml`` has the reason why the goal is not met, and what was tried. The
+reason is shown only if the figures miss the goal. This module must not measure.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ AHEAD = {
 
 
 class Goal(NamedTuple):
-    """``key`` finds the reason in unmet.toml; with ``is_most``, ``bound`` is the largest allowed
-    figure, else the smallest."""
+    """A goal for one figure. ``key`` finds the reason in unmet.toml. With ``is_most``, ``bound`` is
+    the largest allowed figure, else the smallest."""
 
     key: str
     said: str

@@ -1,8 +1,8 @@
 """Times general authorization libraries on 1,000 ACLs: Cedar (cedarpy) and Casbin (pycasbin).
 
-It runs in a separate environment that has these two and nothing of ours. Each library is used in
-the way that its own documentation calls the fast one: policies and entities are parsed once. It
-prints the number of allowed requests, to compare with ours. Arguments are as for ``bench/peer``:
+It runs in a separate environment with these two libraries and without our code. Each library is
+used as its own documentation recommends for speed: policies and entities are parsed once. It prints
+the number of allowed requests, to compare with ours. Arguments are as for ``bench/peer``:
 folder, CPU seconds of the warm-up and of a round, rounds, library.
 """
 

@@ -15,7 +15,7 @@ WALL, CPU = 0, 1
 
 FIRST_DECISION = "from start to the first decision over 500,000 ACLs"
 LAPS = 10
-"""How many times the columns repeat the list of W4, which is skewed."""
+"""How many times the columns repeat the skewed list of W4."""
 SIDES = ("kafka", "ours")
 
 
@@ -31,7 +31,7 @@ COLD = {
 
 
 class Sides(NamedTuple):
-    """The same job on Kafka and on our source."""
+    """The figures of one job on Kafka's side and on ours."""
 
     kafka: Figures
     ours: Figures

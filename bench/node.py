@@ -6,8 +6,8 @@
 - 64 clients create ACLs, one at a time each, and each durable before its answer;
 - clients create and delete ACLs in turn, which shows how much memory stays in use.
 
-Requests are encoded once and answers are only counted, so the client, on the same machine, costs
-both sides the same, and little. This program writes every number in the page.
+Requests are encoded once and answers are only counted. So the client, on the same machine, costs
+little, and the same for both sides. This program writes every number in the page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tests.support.wire.admin_requests import acl_filter, create, creation, dele
 
 ACLS_A_REQUEST = 1_000
 LOOKS = 6
-"""How often the memory is read, during work that leaves nothing behind."""
+"""How often the memory is read while ACLs are created and deleted in turn."""
 
 
 class Effort(NamedTuple):
@@ -103,7 +103,7 @@ def creations() -> Iterator[bytes]:
 
 
 def by_turns(caller: int) -> Iterator[bytes]:
-    """A creation and its deletion in turn, which leave nothing."""
+    """Create an ACL and delete it again, in turn."""
     name = f"turn-{caller}"
     made = frame_of(create(creation(resource_name=name)))
     unmade = frame_of(delete(acl_filter(resource_name_filter=name)))

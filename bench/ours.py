@@ -1,7 +1,7 @@
 """Times one job on our own authorizer and replay, and prints one line of JSON.
 
-Arguments as those of ``bench/peer``: the folder of the workloads, seconds of CPU for
-warm-up and a round, rounds, the job, and what the job needs.
+The arguments are those of ``bench/peer``: the folder of the workloads, seconds of CPU for the
+warm-up and for a round, the number of rounds, the job, and the job's own arguments.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def decide(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> N
 
 
 def blocks(folder: Path, watch: Stopwatch, request_list: str) -> None:
-    """Decisions of Kafka 4.4 by two sets; they differ only in the hosts of a tenth of the ACLs."""
+    """Time decisions of Kafka 4.4 by two sets, which differ only in the hosts of a tenth of the
+    ACLs."""
     requests = read_requests(folder, request_list)
     config = AuthorizerConfig(kafka_version=KafkaVersion.V4_4)
     sets = {"without": read_acls(folder, "plain"), "with": read_acls(folder, "blocks")}
@@ -121,7 +122,7 @@ def _ask_all(authorize: Callable[..., object], requests: Requests) -> None:
 
 
 def many(folder: Path, watch: Stopwatch, acl_set: str, request_list: str, count: str) -> None:
-    """``count`` actions, each in its own call, and all in one call."""
+    """Time ``count`` actions, each in its own call, and all in one call."""
     authorizer = loaded(read_acls(folder, acl_set))
     requests = read_requests(folder, request_list)[: int(count)]
     context = requests[0][0]
@@ -133,7 +134,7 @@ def many(folder: Path, watch: Stopwatch, acl_set: str, request_list: str, count:
 
 
 def churn(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
-    """Requests in groups; before each group an ACL is removed and added again."""
+    """Time requests in groups; before each group an ACL is removed and added again."""
     acls = read_acls(folder, acl_set)
     authorizer = loaded(acls)
     requests = read_requests(folder, request_list)
@@ -152,7 +153,7 @@ def churn(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> No
 
 
 def page(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
-    """The whole list in one call, with an empty cache; then again."""
+    """Time the whole list in one call, with an empty cache; then again."""
     acls = read_acls(folder, acl_set)
     requests = read_requests(folder, request_list)
     context, actions = requests[0][0], [action for _, [action] in requests]
@@ -169,7 +170,7 @@ def page(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> Non
 
 
 def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
-    """Columns of requests, each round with an empty cache."""
+    """Time columns of requests, each round with an empty cache."""
     index = AclIndex.of(read_acls(folder, acl_set).values())
     gc.collect()
     gc.freeze()
@@ -204,7 +205,7 @@ def _distinct() -> RequestColumns:
 
 
 def small(_: Path, watch: Stopwatch) -> None:
-    """The small sets, which general libraries decide, too."""
+    """Time the small sets, which general libraries decide, too."""
     grants = [
         Acl(
             ResourceType[grant.resource_type],

@@ -64,7 +64,7 @@ class Effort(NamedTuple):
     join_rows: int
 
     def rounds_of(self, case: Case) -> int:
-        """The rounds for a case: with ten times as many rows, one round is enough."""
+        """The number of rounds for a case; one with ten times as many rows needs only one."""
         return 1 if case.rows > self.rows else self.rounds
 
 
@@ -73,7 +73,8 @@ QUICK = Effort(1, 1_000_000, 100_000, 200)
 
 
 def acl(number: int) -> Acl:
-    """Four ACLs per resource, for two applications; one resource in ten is a prefix of ten."""
+    """The ACL with this number: there are four for each resource, for two applications. One
+    resource in ten is a prefix of ten."""
     from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
     resource, place = divmod(number, 4)
@@ -199,7 +200,7 @@ def by_joins(session: SparkSession, acls: int, changes: int) -> Callable[[DataFr
 
 
 def by_udf(session: SparkSession, acls: int, _: int) -> Callable[[DataFrame], DataFrame]:
-    """The obvious solution: a row at a time, by today's ACLs, without the rule."""
+    """Measure the obvious solution: a row at a time, by today's ACLs, without the rule."""
     from pipeline import is_allowed  # a worker imports it by its module's name
     from pyspark.sql.functions import udf
 
@@ -270,12 +271,12 @@ def family() -> list[Path]:
 
 
 _WORKERS: dict[Path, int] = {}
-"""The last seen CPU ticks of each Python worker: its parent does not wait for it, so the kernel
-adds them to no other process."""
+"""The last CPU ticks of each Python worker. The worker's parent does not wait for it, so the kernel
+adds the ticks to no other process."""
 
 
 def family_cpu() -> float:
-    """CPU seconds of these, with those of ended ones."""
+    """CPU seconds of these processes and of their ended children."""
     total, processes = 0, family()
     for path in processes:
         fields = (path / "stat").read_text().rpartition(")")[2].split()

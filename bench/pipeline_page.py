@@ -39,25 +39,25 @@ names a resource that no other row names and no ACL has."""
 _WAY = """\
 ## Spark's part
 
-*There and back*: the same columns go to the worker and come back, but the worker ignores them.
+*There and back*: the same columns go to the worker and come back; the worker does not read them.
 This is Spark's cost of calling a worker; the rest is the cost of deciding."""
 _BESIDE = """\
 ## Beside other ways
 
 *A Python UDF*: the row's fields to `StandardAuthorizer.is_allowed` and a boolean back, by the ACLs
-of today; without time, rule and ACL. *Joins in SQL*: the test's oracle, which gives all that ours
-gives; of each request and ACL it asks whether they meet, so that its cost grows with both."""
+of today; without time, rule and ACL. *Joins in SQL*: the test's oracle, with the same results as
+ours. It compares each request with each ACL, so its cost grows with both."""
 _GROWTH = """\
 ## More rows
 
-The same skewed requests. What a job takes once, however many rows it has (to plan it, and to
-compile what then runs millions of times), is less of a longer one. *CPU s* is that of the whole
-job, the rows being made too."""
+The same skewed requests. Each job has costs that do not depend on its rows: to plan it, and to
+compile code. In a longer job they are a smaller part. *CPU s* is that of the whole job, including
+the generation of the rows."""
 _MEMORY = f"""\
 ## Memory of a worker
 
-The most that a Python worker had in memory (RSS), with Spark's own part, at {LONG:,} changes too:
-what it keeps goes by the ACLs that ever lived, not by the versions. Goal: {WORKER_MIB:,} MiB."""
+The peak memory (RSS) of a Python worker, including Spark's own part, at {LONG:,} changes too:
+it grows with the ACLs that ever existed, not with the versions. Goal: {WORKER_MIB:,} MiB."""
 
 
 class Case(NamedTuple):
@@ -69,8 +69,8 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Rounds of generating ``rows``, and of generating and deciding them: CPU and elapsed seconds;
-    and the peak memory of a Python worker."""
+    """The figures of one case: CPU and elapsed seconds for rounds that only generate ``rows``, and
+    for rounds that also decide them; and the peak memory of a Python worker."""
 
     rows: int
     making: Sequence[tuple[float, float]]

@@ -58,8 +58,8 @@ JOBS: Final = (
 
 
 def acls_of(number: int, random: Random) -> list[Acl]:
-    """Teams with fifty ACLs each, on names of their own; one in thirty is for every principal, one
-    in fifty names a host."""
+    """Teams with fifty ACLs each, on the team's own names. One ACL in thirty is for every
+    principal, one in fifty names a host."""
     found: dict[Acl, None] = {}
     while len(found) < number:
         team = random.randrange(number // 50 + 1)
@@ -94,7 +94,7 @@ def rewritten(acls: list[Acl], random: Random) -> list[Acl]:
 
 
 def claim_of(team: int) -> AccessClaim:
-    """Only the team's own principals may do anything on topics with its prefix."""
+    """The claim that only a team's own principals may use the topics with its prefix."""
     kind = ResourceType.TOPIC
     holders = frozenset({"User:admin", *(f"User:app{team:04d}-{each}" for each in range(5))})
     names = NamePattern(f"team{team:04d}-")
@@ -157,9 +157,9 @@ def page(figures: dict[tuple[str, int], dict[str, float]], command: str) -> str:
     lines += [
         "",
         "The cells, and with them time and memory, grow with the ACLs that a change or a claim",
-        "touches, not with the product of principals, hosts and names: a principal is asked about",
-        "where its own ACLs reach, and a host where its own do. What everybody may do is asked",
-        "once for all. Looking through the ACLs once is the rest.",
+        "touches, not with the product of principals, hosts and names. A principal or host is",
+        "decided separately only where its own ACLs match. The answers for everybody else are",
+        "decided once. The rest of the time is one pass over the ACLs.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,6 +1,6 @@
 """Formats the measured figures as the page bench/results.md: goals, tables, ratios.
 
-It must not measure, and holds no number.
+This module must not measure, and holds no number.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from measured import COLD, CPU, LAPS, WALL, Figures, Results, Seconds, Sides, by
 
 _BUSY = (
     "**The machine was busy with other work.** Even CPU time suffers when caches and memory "
-    "are shared, and Kafka's, whose decisions walk more memory, the more: these ratios "
-    "are likely too good. Measure again on a quiet machine."
+    "are shared, and Kafka's suffers more, because its decisions read more memory. So these"
+    " ratios are likely too good. Measure again on a quiet machine."
 )
 
 
 ONE_REQUEST = ("W1-kafka-bench", "W2-plain-hot")
-"""Workloads of one request: a first pass would be one call."""
+"""Workloads with only one request, whose first pass would be a single call."""
 
 
 def page(results: Results, *, is_quick: bool, began: float, busy: float, root: Path) -> str:
@@ -106,13 +106,13 @@ def _cold(cold: dict[str, Sides]) -> str:
         each = middle(sides.ours, ours) / decisions
         rows.append([f"cold {name}", _ns(theirs), _ns(each), _short(theirs / each)])
     return (
-        "## Decisions that a cache cannot speed up\n\n*W10*: 100,000 clients with "
-        "certificate names, each seen about twice in the list, and 14,500 ACLs. *W11*: of 200,000 "
-        "ACLs one is removed and added again, then 20 requests, and so on; a twentieth of such a "
-        "round. *W12*: one call about 504 topics by an authorizer with an empty cache, 5,800 "
-        "ACLs. *W13* to *W15* are a variant of each: 60,000 devices and 80,000 names, each "
-        "seen two or three times; 120,000 ACLs, one a name; 1,500 topics below 23 prefixes. "
-        "A decision:\n\n" + _table(_COMPARED_ONCE, rows)
+        "## Decisions that a cache cannot speed up\n\n*W10*: 100,000 clients with certificate"
+        " names, each about twice in the list, and 14,500 ACLs. *W11*: a round removes and"
+        " adds one of 200,000 ACLs, and decides 20 requests; the figure is a twentieth of a"
+        " round. *W12*: one call about 504 topics by an authorizer with an empty cache, 5,800"
+        " ACLs. *W13* to *W15* are variants of these: 60,000 devices and 80,000 names, each"
+        " two or three times in the list; 120,000 ACLs, one for each name; 1,500 topics below"
+        " 23 prefixes. The time of a decision:\n\n" + _table(_COMPARED_ONCE, rows)
     )
 
 
@@ -155,8 +155,8 @@ def _many(results: Results) -> str:
     return (
         "## Many at once\n\nTopics and groups of W3, one action.\n\n"
         + _table(["actions", *_COMPARED], rows)
-        + f"\n\n`authorizer.engine.bulk` on columns, nothing remembered before: *skewed* are the "
-        f"100,000 requests of W4, which every workload uses round and round, here {LAPS} times; "
+        + "\n\n`authorizer.engine.bulk` on columns, with an empty cache. *skewed* are the"
+        f" 100,000 requests of W4, which every workload repeats, here {LAPS} times; "
         "*distinct* are READ and WRITE on every resource of its ACLs. A decision:\n\n"
         + _table(["rows", "ours", "a second"], columns)
     )
@@ -171,9 +171,9 @@ def _blocks(results: Results) -> str:
         for said, figure in (("asked again and again", ""), ("each for the first time", "_first"))
     ]
     return (
-        "## CIDR blocks\n\nDecided as Kafka 4.4, on the ACLs and requests of W3; *with* has blocks "
-        "as the hosts of a tenth of the ACLs, of which every request reaches one. A decision:\n\n"
-        + _table(["requests", "without", "with"], rows)
+        "## CIDR blocks\n\nDecided as Kafka 4.4, on the ACLs and requests of W3. *with*: a"
+        " tenth of the ACLs have blocks as hosts, and every request matches the name of one of"
+        " these. The time of a decision:\n\n" + _table(["requests", "without", "with"], rows)
     )
 
 
@@ -196,9 +196,9 @@ def _changes(results: Results) -> str:
     return (
         "## Loading, changing, memory\n\n"
         + _table(["workload", *_COMPARED], rows)
-        + "\n\nBytes an ACL at 500,000 ACLs. Kafka: used heap after full collections. Ours: what "
-        "Python's allocator holds (`tracemalloc`) of the image that a replay made, and what the "
-        "authorizer adds.\n\n" + _table(["memory", "Kafka", "ours"], memory)
+        + "\n\nBytes an ACL at 500,000 ACLs. Kafka: used heap after full collections. Ours:"
+        " the memory that Python's allocator reports (`tracemalloc`) for a replayed image, and"
+        " for the authorizer.\n\n" + _table(["memory", "Kafka", "ours"], memory)
     )
 
 
@@ -215,7 +215,7 @@ def _replay(results: Results) -> str:
     return (
         f"## Replay\n\nA log of {results.replayed:,} ACL records, from disk, a record.\n\n"
         + _table(["workload", *_COMPARED, "records a second of CPU"], rows)
-        + f"\n\nOur longest pause for garbage collection meanwhile: {pause:.1f} ms."
+        + f"\n\nOur longest pause for garbage collection during the replay: {pause:.1f} ms."
     )
 
 
@@ -234,7 +234,7 @@ def _libraries(libraries: dict[str, Figures]) -> str:
     ]
     return (
         "## General authorization libraries\n\n1,000 ACLs, the same questions and the same "
-        "answers; policies parsed once beforehand.\n\n"
+        "answers; policies are parsed once, before the measurement.\n\n"
         + _table(["library", "ns a decision", "ratio"], rows)
     )
 

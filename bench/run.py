@@ -31,9 +31,10 @@ DEMO = ROOT / "metalog_sources" / "demo" / "log-dir"
 
 
 class Effort(NamedTuple):
-    """CPU seconds per measurement; ``whole_runs`` is the number of runs of jobs timed as a whole.
+    """CPU seconds per measurement; ``whole_runs`` is the number of runs of jobs that are timed as a
+    whole.
 
-    Only Kafka's side needs a long warm-up, to be compiled.
+    Only Kafka's side needs a long warm-up, so that its code is compiled.
     """
 
     passes: int

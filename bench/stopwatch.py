@@ -60,7 +60,7 @@ class Stopwatch:
         del made
 
     def note(self, name: str, value: float) -> None:
-        """A figure that is not a time."""
+        """Record a figure that is not a time."""
         self.figures.setdefault(name, []).append((value, value))
 
     @contextmanager

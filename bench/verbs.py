@@ -1,7 +1,7 @@
 """Measures the reading verbs on a big cluster's log, Kafka's tools beside them: bench/verbs.md.
 
-Each job is a fresh process that reads the log of ``big_log``, and the sides take turns. What counts
-is CPU time, medians. ``--quick`` runs each job once, and writes to build/bench.
+Each job is a fresh process that reads the log of ``big_log``, and the sides take turns. The figures
+are medians of CPU time. ``--quick`` runs each job once, and writes to build/bench.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Spent(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A verb with its arguments after SOURCE, and the largest CPU time that is wanted."""
+    """A verb with its arguments after SOURCE, and the goal: the largest CPU time."""
 
     name: str
     arguments: tuple[str, ...]

@@ -1,8 +1,7 @@
 """Makes the workloads for measuring both sides: ACL sets, requests and a log.
 
 The files are the same on every machine, and their SHA-256 sums are checked. Random numbers come
-from SplitMix64; names and shapes are those of Kafka's own AuthorizerBenchmark, and of further
-cases.
+from SplitMix64. Names and shapes are those of Kafka's own AuthorizerBenchmark, and of more cases.
 
 ``python bench/workloads.py`` writes them to build/bench. Nothing here measures.
 """
@@ -352,7 +351,7 @@ def _one_requests(random: SplitMix64) -> Iterator[Request]:
 
 
 def _fleet_requests(random: SplitMix64) -> Iterator[Request]:
-    """Each of 100,000 clients about twice, each from its own host."""
+    """Requests of 100,000 clients, about two of each, each client from its own host."""
     while True:
         client, team, number = random.below(CLIENTS), random.below(TEAMS), random.below(10)
         who, host = certificate(client), f"10.{client >> 16}.{client >> 8 & 255}.{client & 255}"
@@ -364,7 +363,7 @@ def _fleet_requests(random: SplitMix64) -> Iterator[Request]:
 
 
 def _churn_requests(random: SplitMix64) -> Iterator[Request]:
-    """Half of them by a service that has an ACL on the resource."""
+    """Requests, half of them by a service that has an ACL on the resource."""
     while True:
         i = random.below(STREAMS)
         own = ACLS_A_RESOURCE * i + random.below(ACLS_A_RESOURCE)
@@ -378,7 +377,7 @@ def _page_requests(_: SplitMix64) -> Iterator[Request]:
 
 
 def _sensors_requests(random: SplitMix64) -> Iterator[Request]:
-    """Each of 60,000 devices three times, each of 80,000 sensors about twice."""
+    """Requests of 60,000 devices, three of each, for 80,000 sensors, about two for each."""
     while True:
         i, operation = random.below(DEVICES), ("READ", "WRITE", "DESCRIBE")[random.below(3)]
         host = f"172.{i >> 16}.{i >> 8 & 255}.{i & 255}"
@@ -386,7 +385,7 @@ def _sensors_requests(random: SplitMix64) -> Iterator[Request]:
 
 
 def _domains_requests(random: SplitMix64) -> Iterator[Request]:
-    """Two thirds of them by the user of the ACL on the name."""
+    """Requests, two thirds of them by the user of the ACL on the name."""
     while True:
         i = random.below(DOMAIN_ACLS)
         user = i % 5000 if random.below(3) else random.below(9_000)

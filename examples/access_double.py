@@ -2,8 +2,8 @@
 
     python -m pytest examples/access_double.py
 
-The tests below are such tests. The application under test is handed ``double.authorizer``,
-which decides as the broker's would; no Kafka runs.
+The tests below are examples. The application under test gets ``double.authorizer``, which decides
+as a broker does; no Kafka runs.
 """
 
 from authorizer import (
@@ -40,7 +40,8 @@ def acl(principal: str, name: str, *, permission: PermissionType = PermissionTyp
 
 
 class AccessDouble:
-    """``with AccessDouble() as double:``; each change has an offset, at which one can look back."""
+    """The double: ``with AccessDouble() as double:``. Each change has an offset, for looking
+    back."""
 
     def __init__(self, *super_users: str) -> None:
         self._super_users = super_users
@@ -106,7 +107,7 @@ def test_a_denial_says_why() -> None:
 
 
 def test_billing_could_read_once() -> None:
-    """On the log of a real Kafka: the application's own incident, kept as a test."""
+    """An incident of the application as a test, on the log of a real Kafka."""
     billing = RequestContext("User:billing", "10.0.4.12")
     for moment, was_allowed in (("151", True), (None, False)):
         image = image_at(DEMO, moment)

@@ -1,11 +1,11 @@
-"""A broker that embeds the authorizer alone: no node, and no protocol of Kafka's.
+"""A broker that embeds only the authorizer, without a node and without Kafka's protocol.
 
     python examples/embedded_broker.py SOURCE [CLIENT_PROPERTIES]
 
-SOURCE is where the ACLs and users are: the metadata.log.dir of a controller, or quorum:// of a
-running Kafka. Clients send a line at a time: LOGIN NAME PASSWORD, WRITE TOPIC TEXT, READ TOPIC.
-The listener ADMIN is for the super user, on this machine, and opens at once; CLIENT opens when
-the log was replayed. Denials go to standard error in the layout of Kafka's authorizer log.
+SOURCE has the ACLs and users: it is the metadata.log.dir of a controller, or quorum:// of a running
+Kafka. Clients send a line at a time: LOGIN NAME PASSWORD, WRITE TOPIC TEXT, READ TOPIC. The
+listener ADMIN is for the super user, on this machine, and opens at once. CLIENT opens when the log
+has been replayed. Denials go to standard error in the layout of Kafka's authorizer log.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Broker:
         writer.close()
 
     def _is_user(self, name: str, password: str) -> bool:
-        """Hashes the password, so it is for a thread."""
+        """Whether the password is the user's. Run it on a thread, since it hashes the password."""
         mechanism = ScramMechanism.SCRAM_SHA_512
         credential = self._replica.image.scram.credential(mechanism, name)
         return credential is not None and credential.is_of(mechanism, password)

@@ -1,11 +1,12 @@
-"""A proxy by HTTP before a Kafka: it follows the quorum's ACLs and decides for its clients.
+"""An HTTP proxy in front of Kafka: it follows the quorum's ACLs and authorizes its clients.
 
     python examples/http_proxy.py SOURCE BOOTSTRAP [CLIENT_PROPERTIES]
 
-POST /topics/NAME, with a SCRAM user of the cluster as HTTP's Basic login, writes the body to the
-topic, if the user's ACLs say so. GET /health tells the operator by what is decided, and why it
-may be old. SOURCE is quorum:// of the controllers. Where the log could not be read for five
-seconds, nobody is let through. Put TLS before it: Basic login shows the password.
+POST /topics/NAME writes the body to the topic, if the ACLs allow it. The client logs in as a SCRAM
+user of the cluster, by HTTP's Basic login. GET /health says by which offset the proxy decides, and
+why that may be old. SOURCE is quorum:// of the controllers. If the log cannot be read for five
+seconds, every request is refused. Put TLS in front of the proxy, since Basic login shows the
+password.
 """
 
 import logging
@@ -38,7 +39,7 @@ PATIENCE_S = 10
 
 
 class Proxy(ThreadingHTTPServer):
-    """Each request has a thread of its own; any of them may ask the authorizer."""
+    """The HTTP server. Each request has its own thread; any thread may ask the authorizer."""
 
     def __init__(self, authorizer: StandardAuthorizer, replica: Replica, bootstrap: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -49,8 +50,8 @@ class Proxy(ThreadingHTTPServer):
     def health(self) -> tuple[int, str]:
         """Whether the authorizer answers, and from which state.
 
-        The authorizer says when its gate is shut. The replica's state may be ready a moment
-        before the gate opens again.
+        The authorizer says whether its gate is shut. The replica may be ready a moment before the
+        gate opens again.
         """
         state, shut_by = self.replica.state, self.authorizer.shut_by
         match state:
@@ -118,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{text}\n".encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """The authorizer's own lines are enough."""
+        """Log nothing; the authorizer's own lines are enough."""
 
 
 def run(source: str, bootstrap: str, kafka_settings: Mapping[str, str]) -> None:

@@ -1,12 +1,12 @@
-"""A proxy in front of one broker that authorizes nobody: it asks first, and passes on what may be.
+"""A proxy in front of a broker without an authorizer: it passes on only the allowed requests.
 
     python examples/proxy.py DIR HOST:PORT
 
-It is a node with a log of ACLs of its own, which Kafka's tools manage at the proxy. Metadata,
-Produce, Fetch and ListOffsets go to the broker byte by byte, once every topic in them may be
-used so; the broker's answers come back the same way, but for Metadata, in which the proxy stands
-for the broker and leaves out the topics that its client may not describe. Whoever connects by
-PLAINTEXT is the super user; others log in at SASL_PLAINTEXT.
+It is a node with its own log of ACLs, which Kafka's tools manage at the proxy. If every topic in a
+Metadata, Produce, Fetch or ListOffsets request is allowed, the request goes to the broker byte by
+byte, and the broker's answer comes back unchanged. Only Metadata's answer is changed: it names the
+proxy in place of the broker, and leaves out the topics that the client may not describe. Every
+client at PLAINTEXT is the super user; others log in at SASL_PLAINTEXT.
 """
 
 import asyncio

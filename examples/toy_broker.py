@@ -1,11 +1,11 @@
-"""A toy broker: topics of one partition in memory, and a node that says who may do what to them.
+"""A toy broker: topics of one partition in memory, and a node that authorizes the clients.
 
     python examples/toy_broker.py DIR TOPIC…
 
-The node brings the listeners, the logins, and the APIs by which Kafka's tools manage ACLs and
-users; what is added to it here are topics. Whoever connects by PLAINTEXT is the super user, who
-makes users and ACLs; those log in at SASL_PLAINTEXT. It is for producers that wait for an answer
-and are neither idempotent nor transactional.
+The node has the listeners, the logins, and the APIs by which Kafka's tools manage ACLs and users.
+This program adds topics. Every client at PLAINTEXT is the super user, who creates users and ACLs;
+these users log in at SASL_PLAINTEXT. The broker is for producers that wait for an answer and are
+neither idempotent nor transactional.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ LATEST = -1
 
 
 class Topics:
-    """Each a list of ``(end offset, record batch)``."""
+    """The topics, each a list of ``(end offset, record batch)``."""
 
     def __init__(self, names):
         self._batches = {name: [] for name in names}
@@ -52,7 +52,7 @@ class Topics:
         except CorruptLog:
             return {"error_code": ErrorCode.corrupt_message}
         base = self._end(topic)
-        placed = base.to_bytes(8, "big") + part.records[8:]  # no checksum is over the offset
+        placed = base.to_bytes(8, "big") + part.records[8:]  # the checksum excludes the offset
         self._batches[topic].append((base + batch.record_count, placed))
         return {"base_offset": base}
 

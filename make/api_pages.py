@@ -1,7 +1,7 @@
-"""A page of the API reference for each package that the site's navigation names: for `make docs`.
+"""Makes a page of the API reference for each package in the site's navigation: for `make docs`.
 
-A hook of MkDocs. Griffe reads signatures and docstrings from the source; nothing of ours is
-imported. What a package exports is its ``__all__``. This module must not know what any name does.
+A hook of MkDocs. Griffe reads signatures and docstrings from the source; our code is not imported.
+What a package exports is its ``__all__``. This module must not know what any name does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDEST: Final = 72
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages."""
+    """Add the pages."""
     packages = re.findall(rf"'{FOLDER}([\w.]+)\.md'", str(config.nav))
     loader = GriffeLoader(search_paths=[ROOT], docstring_parser="google")
     for package in dict.fromkeys(each.partition(".")[0] for each in packages):
@@ -80,7 +80,7 @@ def _field(field: Any) -> str:
 
 
 def _signature(name: str, function: Function) -> str:
-    """On one line, or an argument a line."""
+    """The signature on one line, or with one argument a line."""
     parts, kinds = [], []
     for parameter in function.parameters:
         kind = parameter.kind.value if parameter.kind else ""

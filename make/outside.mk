@@ -1,4 +1,4 @@
-# Everything from outside: system packages; Kafka, ZooKeeper and a Python by Maven; the benchmarks.
+# Everything from outside: system packages; Kafka, ZooKeeper and Python by Maven; the benchmarks.
 
 KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
 JARS := build/kafka/$(KAFKA_VERSION)/jars
@@ -11,10 +11,10 @@ KAFKA_TESTS_POM := tests/compat/kafka-tests/pom.xml
 KAFKA_TESTS := build/kafka/tests/jars
 
 .PHONY: kafka
-kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
+kafka: $(JARS)/classes.jsa $(NEWEST_JARS)/ready $(ZOOKEEPER_JARS)/ready ## Fetch Apache Kafka into build/kafka, for tests that compare with it
 
 .PHONY: kafka-tests
-kafka-tests: .venv/test-ready $(KAFKA_TESTS)/ready | jdk ## Kafka's own tests that take a cluster, against a node, into docs/reference/kafka-tests.md
+kafka-tests: .venv/test-ready $(KAFKA_TESTS)/ready | jdk ## Run Kafka's own tests that need a cluster against a node, into docs/reference/kafka-tests.md
 	$(BIN)/python -m tests.support.kafka.own_tests $(KAFKA_TESTS)
 
 .PHONY: demo
@@ -22,30 +22,30 @@ demo: .venv/ready $(JARS)/ready ## Make metalog_sources/demo again, with a real 
 	$(BIN)/python tests/fixtures/make/make_demo.py
 
 .PHONY: bench bench-quick
-bench: build/bench/ready ## Kafka's authorizer and ours side by side, into bench/results.md
+bench: build/bench/ready ## Measure Kafka's authorizer and ours side by side, into bench/results.md
 	$(BIN)/python bench/run.py
 	METALOG_FIGURES=write $(BIN)/python -m pytest --quiet tests/house/test_bench_results.py
 
-bench-quick: build/bench/ready ## The same in under five minutes, too rough to keep: into build/bench
+bench-quick: build/bench/ready ## The same in under five minutes, with rough results, into build/bench
 	$(BIN)/python bench/run.py --quick
 
 .PHONY: bench-changes
-bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
+bench-changes: build/bench/ready $(JARS)/ready ## Measure changes and snapshots, Kafka's and ours, into bench/changes.md
 	$(BIN)/python bench/changes.py $(if $(QUICK),--quick)
 
 .PHONY: bench-verbs
-bench-verbs: build/bench/ready $(JARS)/ready ## The reading verbs on a big log, Kafka's tools beside, into bench/verbs.md
+bench-verbs: build/bench/ready $(JARS)/ready ## Measure the reading verbs on a big log, beside Kafka's tools, into bench/verbs.md
 	$(BIN)/python bench/verbs.py $(if $(QUICK),--quick)
 
 .PHONY: report-picture
-report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
+report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report again, from a small demo
 	rm -rf build/metalog-demo
 	cd build && ../$(BIN)/metalog pipeline demo --requests 60000 --days 45
 	$(BIN)/python docs/images/draw_report.py build/metalog-demo/report.html
 
 # The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
 .PHONY: vendor
-vendor: npm ## Make the report's charts again from the Apache ECharts that their lock names
+vendor: npm ## Make the report's charts again, from the locked Apache ECharts
 	@rm -rf build/vendor && mkdir -p build && cp -r $(VENDOR) build/vendor
 	@cd build/vendor && npm ci --silent --no-audit --no-fund --ignore-scripts && npm run --silent bundle
 	@cd build/vendor && cp node_modules/echarts/LICENSE node_modules/echarts/NOTICE . \
@@ -56,24 +56,24 @@ vendor: npm ## Make the report's charts again from the Apache ECharts that their
 	@cd $(VENDOR) && wc -c echarts.js
 
 .PHONY: bench-pipeline
-bench-pipeline: .venv/test-ready | jdk ## Requests decided on Spark, beside other ways, into bench/pipeline.md
+bench-pipeline: .venv/test-ready | jdk ## Measure decisions on Spark, beside other ways, into bench/pipeline.md
 	$(BIN)/python bench/pipeline.py $(if $(QUICK),--quick)
 
 .PHONY: bench-builds
-bench-builds: .venv/test-ready | jdk ## Whole builds, of one large file and of many small ones, into bench/builds.md
+bench-builds: .venv/test-ready | jdk ## Measure whole builds, of one large file and of many small files, into bench/builds.md
 	$(BIN)/python bench/builds.py $(if $(QUICK),--quick)
 
 .PHONY: bench-proofs
-bench-proofs: .venv/test-ready ## Proofs on up to 50,000 ACLs, into bench/proofs.md
+bench-proofs: .venv/test-ready ## Measure proofs on up to 50,000 ACLs, into bench/proofs.md
 	$(BIN)/python bench/proofs.py $(if $(QUICK),--quick)
 
 .PHONY: bench-node
-bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
+bench-node: .venv/test-ready $(JARS)/ready ## Measure a node and Kafka over sockets, with 2,000 clients, into bench/node.md
 	$(BIN)/python bench/node.py $(if $(QUICK),--quick)
 
-# Root on Debian installs a system package where there is no terminal to ask at, in CI, with
-# INSTALL=yes, or when the person at the terminal agrees within a minute. Otherwise a line says
-# what to install.
+# As root on Debian, a missing system package is installed without a terminal, in CI, with
+# INSTALL=yes, or if the person at the terminal agrees within a minute. Otherwise a line says what
+# to install.
 define INSTALL_OR_SAY
 install() { export DEBIAN_FRONTEND=noninteractive; apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends $(1) >/dev/null </dev/null; }; \
@@ -121,18 +121,18 @@ endef
 $(JARS)/ready: tests/compat/kafka/pom.xml | maven
 	$(FETCH_JARS)
 
-# One after the other: two Mavens at once would fetch the same files into one place. Most jars of
-# the newest are those of the first, which Maven has by then.
+# One after the other: two Mavens at once would fetch the same files into one folder. The newest
+# Kafka shares most jars with the first one, so Maven has them already.
 $(NEWEST_JARS)/ready: $(NEWEST_POM) | maven $(JARS)/ready
 	$(FETCH_JARS)
 
 $(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(NEWEST_JARS)/ready
 	$(FETCH_JARS)
 
-# Where no Python 3.14 is installed: one whose files find each other wherever they lie, but for
-# libffi, which ctypes looks for beside itself. An archive of Python's own forgets what is a program.
+# This Python can be moved to any folder, except that ctypes needs libffi beside itself. Python's
+# zipfile module does not keep the permission to execute.
 .PHONY: python-3.14
-python-3.14: ## Python 3.14 by Maven, in build/python-3.14, where none is installed (Linux on x86-64)
+python-3.14: ## Fetch Python 3.14 by Maven into build/python-3.14, if none is installed (Linux on x86-64)
 	@if [[ -n "$(call INSTALLED_PYTHON,3.14)" ]]; then :; \
 	elif [[ "$$(uname -sm)" == 'Linux x86_64' ]]; then $(MAKE) --no-print-directory build/python-3.14/ready; \
 	else echo 'make: goes on without Python 3.14, which is not installed'; fi
@@ -146,7 +146,7 @@ build/python-3.14/ready: make/python-3.14/pom.xml | maven
 $(KAFKA_TESTS)/ready: $(KAFKA_TESTS_POM) | maven
 	$(FETCH_JARS)
 
-# Ten seconds of CPU, which two dozen nodes that start in half the time are worth.
+# This takes ten seconds of CPU; then two dozen nodes start in half the time.
 $(JARS)/classes.jsa: $(JARS)/ready tests/support/kafka/classes.py
 	@echo 'make: having Java keep the classes of $(@D)'
 	@"$(PYTHON)" -m tests.support.kafka.classes $(@D)

@@ -1,6 +1,7 @@
-"""Prints the CycloneDX SBOM of the wheel: what is bundled in it, which is the charts of the report.
+"""Prints the CycloneDX SBOM of the wheel: the packages in the wheel itself, for the report's
+charts.
 
-What pip installs beside the wheel is not in it: METADATA names that.
+Packages that pip installs beside the wheel are not in the SBOM: METADATA names them.
 """
 
 import json
@@ -39,7 +40,7 @@ def component(kind: str, name: str, version: str, license_id: str, **more: objec
 
 
 def bundled() -> list[Component]:
-    """The npm packages in the charts' bundle, by the lock that it was made from."""
+    """The npm packages in the charts' bundle, from the bundle's lock file."""
     lock = json.loads((REPOSITORY / VENDOR / "package-lock.json").read_bytes())
     return [
         component(

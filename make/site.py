@@ -29,7 +29,7 @@ _sections: list[Any] = []
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """A folder in the navigation stands for its README and the pages that only this one lists."""
+    """Replace a folder in the navigation by its README and the pages that only the README lists."""
     _markdown.clear()
     config.nav = _expanded(config.nav, Path(config.docs_dir), str(config.nav))
     return config
@@ -49,7 +49,7 @@ def _expanded(nav: Any, docs: Path, named: str) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that come from files outside docs/."""
+    """Add the pages from files outside docs/."""
     for outside, uri in OUTSIDE.items():
         text = (ROOT / outside).read_text("utf-8")
         files.append(File.generated(config, uri, content=text))
@@ -57,10 +57,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links as the site has them: the page's Markdown is what a reader of it gets."""
+    """Rewrite the page's links for the site."""
     uri = page.file.src_uri
     page.meta["hide"] = ["navigation"] if uri == HOME else []
-    page.meta["search"] = {"exclude": uri == "CHANGELOG.md"}  # it has each word there is
+    page.meta["search"] = {"exclude": uri == "CHANGELOG.md"}  # it has nearly every word
     source = next((path for path, other in OUTSIDE.items() if other == uri), f"docs/{uri}")
 
     def on_the_site(link: re.Match[str]) -> str:
@@ -84,13 +84,13 @@ def _link(link: str, source: str, uri: str, config: MkDocsConfig) -> str:
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
-    """Keeps the navigation, for llms.txt."""
+    """Keep the navigation for llms.txt."""
     _sections[:] = nav.items
     return nav
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes each page as Markdown, and llms.txt."""
+    """Write each page as Markdown, and llms.txt."""
     for uri, text in _markdown.items():
         written = Path(config.site_dir, uri)
         written.parent.mkdir(parents=True, exist_ok=True)

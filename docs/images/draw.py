@@ -1,4 +1,4 @@
-"""Draws ``explain.svg``: what `metalog explain` makes of a pasted line (``make transcripts``).
+"""Draws ``explain.svg``: the answer of `metalog explain` to a pasted line (``make transcripts``).
 
 ``explain.txt`` is the same as text. Both are committed, and a test compares them with what
 the command prints.
@@ -46,7 +46,7 @@ def as_text(text: Text) -> str:
 
 
 def as_svg(text: Text) -> str:
-    """A picture that loads nothing from elsewhere, and is the same each time it is drawn."""
+    """The picture. It loads no other file, and is the same each time it is drawn."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(text, highlight=False)
     svg = console.export_svg(title="metalog explain", unique_id="explain")

@@ -16,7 +16,8 @@ LONGEST: Final = 1100
 
 
 def main(report: Path) -> int:
-    """What stands above the list of sections, as wide as a page of the documentation."""
+    """Draws the part of the report above the list of sections, as wide as a page of the
+    documentation."""
     with TemporaryDirectory() as profile, browser(Path(profile)) as opened:
         opened.window.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
         opened.resize(WIDTH, LONGEST, scale=1.5)
