@@ -205,7 +205,8 @@ class Candidacy(Protocol):
     """A node's candidacy to be the only writer of a log that several nodes follow."""
 
     def stand(self, dismissed: Callable[[], None]) -> None:
-        """Take part in elections; ``dismissed`` is called, on any thread, when it no longer leads."""
+        """Take part in elections; ``dismissed`` is called, on any thread, when it no longer
+        leads."""
         ...
 
     @property
@@ -216,7 +217,8 @@ class Candidacy(Protocol):
         ...
 
     def first_words(self) -> Sequence[tuple[Message, int]]:
-        """The node's own records, written each time it becomes leader, after those of any leader."""
+        """The node's own records, written each time it becomes leader, after those of any
+        leader."""
         ...
 
     def resign(self) -> None:
