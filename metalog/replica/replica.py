@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import Thread
-from types import TracebackType
 from typing import Self
 
 from metalog.errors import AuthorizerNotReady, CorruptLog, Unanswered, forget_frames
@@ -99,12 +98,7 @@ class Replica(Submits):
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def start(self) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import monotonic
-from types import TracebackType
 from typing import Final, TextIO
 
 from metalog.visible_text import safe
@@ -48,12 +47,7 @@ class ProgressLine:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     def reached(self, doing: str, offset: int, aim: int) -> None:

@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 from authorizer import Action, Operation, RequestContext, ResourceType, topic
 from authorizer.audit.line import format_line, parse_line, read_row, row_of
 from authorizer.engine.decide import ALLOWED, DENIED, DENIED_BY_DEFAULT, Decision
-from metalog.acl import Acl, PatternType, PermissionType
 from metalog.errors import InvalidRequest
 from tests.support.kafka.cases import FIXTURES
+from tests.support.worlds.small_acls import deny
 
-ACL = Acl(
-    ResourceType.TOPIC,
-    "pay",
-    PatternType.PREFIXED,
-    "User:CN=app, OU=eu",
-    "*",
-    Operation.READ,
-    PermissionType.DENY,
-)
+ACL = deny("pay", principal="User:CN=app, OU=eu", prefixed=True)
 KAFKA_4 = (
     "Principal = User:CN=app, OU=eu is Denied operation = READ from host = 10.0.0.1"
     " on resource = Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
+from authorizer import Acl, Operation
 from authorizer.engine.decide import (
     ALLOWED_BY_DEFAULT,
     DENIED_BY_DEFAULT,
@@ -14,18 +14,11 @@ from authorizer.engine.decide import (
     subject,
 )
 from authorizer.kafka_version import KafkaVersion
+from tests.support.worlds.small_acls import allow
 
 
 def _acl(principal: str, host: str = "*") -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        "pay",
-        PatternType.LITERAL,
-        principal,
-        host,
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow("pay", principal=principal, host=host)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from authorizer.history.decision_timeline import DecisionTimelines
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import Uuid
 from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow
 from tests.support.worlds.small_histories import (
     NAMES,
     OPERATIONS,
@@ -41,15 +42,7 @@ QUESTIONS = [
     )
 ]
 SUPER_USER = "User:b"
-GROUPS_READ = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "Group:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+GROUPS_READ = allow("t", principal="Group:a")
 
 
 @settings(max_examples=60)

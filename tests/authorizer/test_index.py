@@ -17,6 +17,7 @@ from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilt
 from metalog.host_block import client_address, host_block
 from metalog.ids import Uuid
 from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow
 
 STEPS = 5_000
 """Steps in each of four parts, each with structures of other sizes."""
@@ -114,18 +115,7 @@ def test_a_change_leaves_the_index_before_it_alone() -> None:
 
 def test_a_change_keeps_what_it_does_not_touch() -> None:
     writer = IndexWriter()
-    acls = [
-        Acl(
-            ResourceType.TOPIC,
-            f"topic-{number:04d}",
-            PatternType.LITERAL,
-            "User:a",
-            "*",
-            Operation.READ,
-            PermissionType.ALLOW,
-        )
-        for number in range(2_000)
-    ]
+    acls = [allow(f"topic-{number:04d}", principal="User:a") for number in range(2_000)]
     writer.load(acls)
     before = writer.index
     added = acls[7]._replace(operation=Operation.WRITE)
@@ -175,15 +165,7 @@ def test_an_acl_is_removed_while_a_reader_puts_its_bucket_in_order() -> None:
 
 def test_a_thousand_acls_of_one_pattern_are_listed_in_kafkas_order() -> None:
     acls = [
-        Acl(
-            ResourceType.TOPIC,
-            "one",
-            PatternType.LITERAL,
-            f"User:{number}",
-            "*",
-            operation,
-            PermissionType.ALLOW,
-        )
+        allow("one", operation, f"User:{number}")
         for number in range(500)
         for operation in (Operation.WRITE, Operation.READ)
     ]
@@ -267,12 +249,4 @@ def test_a_name_is_in_the_part_that_is_replaced_when_it_changes(
 
 
 def _literal(name: str) -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.LITERAL,
-        "User:a",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow(name, principal="User:a")

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
+from authorizer import Acl, PatternType, ResourceType
 from authorizer.engine.buckets import FewAcls, bucket_of
 from authorizer.engine.grants import Grants, grants_of
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.index import NO_PATTERNS, AclIndex, PatternBuckets
 from authorizer.engine.prefixes import SortedNames
 from metalog.image.table import Table
+from tests.support.worlds.small_acls import allow
 
 BROKEN = r"^an invariant of the index is broken$"
 TOPIC = ResourceType.TOPIC
-LITERAL = Acl(
-    TOPIC,
-    "pay",
-    PatternType.LITERAL,
-    "User:a",
-    "10.0.0.0/8",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+LITERAL = allow("pay", principal="User:a", host="10.0.0.0/8")
 PREFIXED = LITERAL._replace(pattern_type=PatternType.PREFIXED, principal="User:b")
 BLOCKS = HostBlocks.of([LITERAL.host, PREFIXED.host])
 GRANTS = grants_of([LITERAL, PREFIXED])

@@ -5,20 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import remembered
 from authorizer.engine.remembered import MOST_OFTEN, OFTEN, RememberedSessions
+from tests.support.worlds.small_acls import allow
 
 APP = ("10.0.0.1", "User:app")
-PAY = Acl(
-    ResourceType.TOPIC,
-    "pay",
-    PatternType.LITERAL,
-    "User:app",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+PAY = allow("pay", principal="User:app")
 
 
 def _requests_until_often(cache: RememberedSessions[object], identity: tuple[str, ...]) -> int:

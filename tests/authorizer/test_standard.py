@@ -35,6 +35,7 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.records.messages import FeatureLevelRecord, NoOpRecord, RemoveAccessControlEntryRecord
+from tests.support.worlds.small_acls import allow
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 APP = RequestContext("User:app", "10.0.0.1", "CLIENT", "Produce")
@@ -45,15 +46,7 @@ MANIFEST = LogManifest(NOTHING, Leader(1, 1), 1, 1, 1)
 
 
 def _acl(name: str, operation: Operation = Operation.READ, host: str = "*") -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.PREFIXED,
-        "User:app",
-        host,
-        operation,
-        PermissionType.ALLOW,
-    )
+    return allow(name, operation, "User:app", host=host, prefixed=True)
 
 
 def _id(number: int) -> Uuid:

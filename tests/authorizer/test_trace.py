@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Standing, trace
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Operation, PermissionType, ResourceType
 from tests.support.kafka.vectors import Acls, read_action, read_context, scenarios
 from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow
 from tests.support.worlds.small_world import worlds
 
 TRACED = ["hosts", "operations", "principals", "star-names", "unicode"]
@@ -84,15 +85,7 @@ def test_the_standings_are_true(world):
 
 
 def test_further_principals_of_the_session_match_too():
-    grant = Acl(
-        ResourceType.TOPIC,
-        "t",
-        PatternType.LITERAL,
-        "Group:staff",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    grant = allow("t", principal="Group:staff")
     config = AuthorizerConfig(frozenset({"Group:staff"}), False)
     question = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
     assert not trace([grant], config, question).allowed

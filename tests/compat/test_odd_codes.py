@@ -26,16 +26,9 @@ from authorizer.trace import Question, trace
 from metalog.errors import InvalidRequest
 from tests.support.kafka.authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
 from tests.support.kafka.tools import KafkaTools
+from tests.support.worlds.small_acls import allow
 
-PLAIN = Acl(
-    ResourceType.TOPIC,
-    "ab",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+PLAIN = allow("ab", principal="User:a")
 DENY = PLAIN._replace(permission_type=PermissionType.DENY)
 NAMES = ("a", "ab", "*")
 BESIDE = (

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from metalog import DirectoryLog, Loader, Replica, WritableDirectoryLog
+from metalog import DirectoryLog, Replica, WritableDirectoryLog
 from metalog.acl import AccessControlEntryFilter as EntryFilter
-from metalog.acl import Acl, AclFilter, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, AclFilter
 from metalog.controller.scram import AlterScramRequest, ScramDeletion
 from metalog.errors import InvalidTarget
 from metalog.image.metadata import MetadataImage
-from metalog.loader import feed
 from metalog.log.config import LogConfig
 from snapshot.upkeep import Upkeep
+from tests.support.disk.written_log import image_in
 from tests.support.kafka.case_maker import bindings_listed
 from tests.support.kafka.made_now import FIRST, GONE, STAYS, USERS, MadeNow, add_first
 from tests.support.kafka.tools import KafkaTools, RealKafka
+from tests.support.worlds.small_acls import allow
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -28,23 +29,7 @@ SMALL = LogConfig(
 
 
 def acl(name: str, principal: str) -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.PREFIXED,
-        principal,
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
-
-
-def image_of(folder: Path) -> MetadataImage:
-    log = DirectoryLog(folder)
-    loader = Loader()
-    feed(loader, log, log.read(0))
-    assert log.problems == ()
-    return loader.image
+    return allow(name, principal=principal, prefixed=True)
 
 
 def names_in(image: MetadataImage) -> set[str]:
@@ -108,7 +93,7 @@ def test_kafka_goes_on_where_we_went_on(
         scram = replica.alter_scram(AlterScramRequest(deletions=[ScramDeletion(GONE, 1)]))
         assert not scram.result()[GONE]
         assert replica.publisher_faults == ()
-    ours = image_of(kafka.log_dir)
+    ours = image_in(kafka.log_dir)
     assert (DirectoryLog(kafka.log_dir).bounds().start > 0) == dynamic
     assert dynamic or len(DirectoryLog(kafka.log_dir).folder.segments) > 1
     state = (kafka.metadata_dir / "quorum-state").read_bytes()
@@ -122,7 +107,7 @@ def test_kafka_goes_on_where_we_went_on(
         users = kafka.configs("--describe", "--entity-type", "users")
     assert STAYS in users
     assert GONE not in users
-    after = image_of(kafka.log_dir)
+    after = image_in(kafka.log_dir)
     assert names_in(after) == names_in(ours) | {"kafkas-third"}
     assert DirectoryLog(kafka.log_dir).bounds().epoch > 2
     assert listed == sorted(

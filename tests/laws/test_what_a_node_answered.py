@@ -13,7 +13,6 @@ from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action, ResourcePattern
 from metalog.acl import (
     AccessControlEntryFilter,
-    Acl,
     AclFilter,
     Operation,
     PatternType,
@@ -23,28 +22,10 @@ from metalog.acl import (
 )
 from tests.support.command.runs import Run
 from tests.support.kafka.cases import KafkaCase, kafka_cases
+from tests.support.kafka.vectors import read_acl
+from tests.support.worlds.small_acls import allow
 
-GRANT = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.CREATE,
-    PermissionType.ALLOW,
-)
-
-
-def acl_of(said: dict[str, Any]) -> Acl:
-    return Acl(
-        ResourceType[said["resourceType"]],
-        said["resourceName"],
-        PatternType[said["patternType"]],
-        said["principal"],
-        said["host"],
-        Operation[said["operation"]],
-        PermissionType[said["permissionType"]],
-    )
+GRANT = allow("t", Operation.CREATE, "User:a")
 
 
 def filter_of(said: dict[str, Any]) -> AclFilter:
@@ -70,7 +51,7 @@ def test_a_filter_finds_what_it_found() -> None:
     for case in kafka_cases():
         if not case.expects("describe-filters.json"):
             continue
-        acls = {said["id"]: acl_of(said) for said in case.json("acls.json")}
+        acls = {said["id"]: read_acl(said) for said in case.json("acls.json")}
         for each in case.json("describe-filters.json"):
             wanted = filter_of(each["filter"])
             found = {uuid for uuid, acl in acls.items() if wanted.matches(acl)}
@@ -88,7 +69,7 @@ def test_a_filter_deletes_what_it_deleted() -> None:
         for request in case.json("delete-filters.json"):
             for said, result in zip(request["filters"], request["results"], strict=True):
                 wanted = filter_of(said)
-                assert all(wanted.matches(acl_of(each)) for each in result.get("deleted", ()))
+                assert all(wanted.matches(read_acl(each)) for each in result.get("deleted", ()))
 
 
 def hosts_decided(case: KafkaCase) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
-from metalog import Loader, Replica
+from metalog import Replica
 from metalog.acl import AccessControlEntryFilter as EntryFilter
-from metalog.acl import Acl, AclFilter, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, AclFilter
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, ScramUpsertion
 from metalog.errors import (
@@ -40,33 +40,19 @@ from metalog.records.messages import (
 )
 from tests.support.disk.memory_disk import MemoryDisk
 from tests.support.disk.tiny_log import BEGIN, ace, ids
-from tests.support.disk.written_log import FIRST_ACL, batches_in, copied, formatted
+from tests.support.disk.written_log import FIRST_ACL, batches_in, copied, formatted, image_in
 from tests.support.suite.waiting import eventually
+from tests.support.worlds.small_acls import allow
 
 WHO = "anyone"
 
 
 def acl(name: str, principal: str = "User:app") -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.LITERAL,
-        principal,
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow(name, principal=principal)
 
 
 def done(future: Future) -> object:  # type: ignore[type-arg]
     return future.result(timeout=60)
-
-
-def image_on_disk(folder: Path) -> MetadataImage:
-    loader = Loader()
-    for event in DirectoryLog(folder).read(0):
-        loader.handle(event)
-    return loader.image
 
 
 @contextmanager
@@ -274,7 +260,7 @@ def test_who_still_waits_when_it_closes_is_told(tmp_path: Path) -> None:
         done(late)
     with pytest.raises(LogFenced, match="closed"):
         done(replica.create_acls(WHO, [acl("later")])[0])
-    assert acl("late") not in image_on_disk(folder).acls.by_id.values()
+    assert acl("late") not in image_in(folder).acls.by_id.values()
     WritableDirectoryLog(folder).claim()
 
 
@@ -297,7 +283,7 @@ def test_many_callers_at_once_lose_nothing(tmp_path: Path) -> None:
             each.join()
         last = replica.image
     assert len(acknowledged) == 200
-    found = image_on_disk(folder)
+    found = image_in(folder)
     assert {each.resource_name for each in found.acls.by_id.values()} >= set(acknowledged)
     assert found.acls == last.acls
     assert len(batches_in(folder)) < 200

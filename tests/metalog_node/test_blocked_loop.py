@@ -14,7 +14,7 @@ from threading import Event
 
 import pytest
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl
 from metalog.principal import KafkaPrincipal
 from metalog.wire.envelope import seal
 from metalog.wire.extensions import ENVELOPE
@@ -32,6 +32,7 @@ from tests.support.node.blocked_loop import ticking
 from tests.support.node.running import BOTH_ROLES
 from tests.support.node.scraping import probing
 from tests.support.wire.hostile_requests import Shape, has_arrays, hostile, request
+from tests.support.worlds.small_acls import allow
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
 CREATE_ACLS, API_VERSIONS = 30, 18
@@ -66,15 +67,7 @@ def data_of(key: int) -> dict[str, bytes]:
 
 
 def acl(number: int) -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        f"topic-{number}",
-        PatternType.LITERAL,
-        f"User:{number % 100}",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow(f"topic-{number}", principal=f"User:{number % 100}")
 
 
 def sent(address: Address, data: bytes, answers: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
@@ -32,6 +32,7 @@ from tests.support.node.running import BOTH_ROLES, running, running_in, starting
 from tests.support.node.served import killed_at_the_end
 from tests.support.suite.waiting import eventually
 from tests.support.wire.admin_requests import Asker, acl_filter, create, creation, delete, describe
+from tests.support.worlds.small_acls import allow
 
 DESCRIBE_QUORUM = 55
 LONGEST_DELAY_S = 10.0
@@ -54,15 +55,7 @@ def controller(folder: Path) -> Iterator[Node]:
 
 
 def named(name: str) -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.LITERAL,
-        "User:app",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow(name, principal="User:app")
 
 
 def add(node: Node, *names: str) -> None:

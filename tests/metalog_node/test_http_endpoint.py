@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 import metalog_node
-from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
+from authorizer import Operation, PermissionType, ResourceType
 from authorizer.api import RequestContext
 from metalog.errors import ConfigException, CorruptLog, InvalidRequest, LogFenced
 from metalog.loader import Loading, Ready, Stale
@@ -32,20 +32,13 @@ from tests.support.node.running import BOTH_ROLES, running_in
 from tests.support.node.scraping import got, scraped
 from tests.support.suite.waiting import eventually
 from tests.support.wire import every_request
+from tests.support.worlds.small_acls import allow
 
 WATCHED = {"metrics.listener": "http://127.0.0.1:0"}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-ON_CLUSTER = Acl(
-    ResourceType.CLUSTER,
-    "kafka-cluster",
-    PatternType.LITERAL,
-    "User:ANONYMOUS",
-    "*",
-    Operation.DESCRIBE,
-    PermissionType.ALLOW,
-)
+ON_CLUSTER = allow("kafka-cluster", Operation.DESCRIBE, "User:ANONYMOUS", kind=ResourceType.CLUSTER)
 
 
 def test_a_scrape_tells_what_was_done(tmp_path: Path) -> None:

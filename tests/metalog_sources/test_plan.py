@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, PermissionType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own
 from metalog_sources.targets.plan import (
@@ -23,18 +23,11 @@ from metalog_sources.targets.plan import (
     write_saved,
 )
 from tests.support.worlds.acl_files import owns, similar_acls
+from tests.support.worlds.small_acls import allow
 from tests.support.worlds.small_world import worlds
 
 sets_of_acls = st.lists(similar_acls, max_size=8)
-ACL = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+ACL = allow("t", principal="User:a")
 EVERYTHING = (Own(),)
 HEAD = (
     '{"metalogPlan":"4","target":"x","superUsers":[],"allowEveryone":"false",'

@@ -20,6 +20,7 @@ from metalog_sources.targets.target import carry_out, refuse_unwritable, refused
 from tests.support.kafka.cases import kafka_case
 from tests.support.worlds.acl_files import similar_acls
 from tests.support.worlds.memory_target import MemoryTarget
+from tests.support.worlds.small_acls import allow
 
 sets_of_acls = st.lists(similar_acls, max_size=10)
 
@@ -89,15 +90,7 @@ def test_the_log_of_the_demo_is_not_a_target() -> None:
         target_of(open_source("@demo", environ={}))
 
 
-READ = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+READ = allow("t", principal="User:a")
 
 
 def adding(*acls: Acl) -> list[PlanStep]:

@@ -32,6 +32,7 @@ from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DECISIONS, REQUESTS, USAGE
 from tests.support.spark.sql_oracle import decided_by_joins
 from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow
 from tests.support.worlds.small_histories import NAMES, OPERATIONS, PRINCIPALS, START, replayed
 
 if TYPE_CHECKING:
@@ -57,15 +58,7 @@ CONFIGURATION = Configuration(
 )
 ROWS = 2_000
 RULES = (SUPER_USER, DEFAULT_ALLOW, DEFAULT_DENY, MATCHING_ACL)
-READ_A = Acl(
-    ResourceType.TOPIC,
-    "a",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+READ_A = allow("a", principal="User:a")
 
 
 def time(microseconds: int) -> datetime:

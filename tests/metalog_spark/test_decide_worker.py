@@ -16,7 +16,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
 from metalog_spark.decide.decide_worker import (
@@ -29,6 +29,7 @@ from metalog_spark.decide.decide_worker import (
 from metalog_spark.history.configuration import ConfigPeriod, Configuration
 from metalog_spark.history.state import FolderState
 from tests.support.worlds import spec
+from tests.support.worlds.small_acls import allow
 from tests.support.worlds.small_histories import (
     NAMES,
     OPERATIONS,
@@ -145,15 +146,7 @@ def test_each_row_is_decided_as_of_its_microsecond(
             assert found["log_offset"] == max([START, *reached])
 
 
-ALLOW = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+ALLOW = allow("t", principal="User:a")
 ONE = tuple(lifetimes({Uuid(bytes(16)): ALLOW}, []))
 READ = Row("User:a", HOST, "READ", "TOPIC", "t", 7_000)
 NO_ANSWER = {"log_offset": None, "decided": None, "rule": None, "acl_id": None}

@@ -23,6 +23,7 @@ from metalog.acl import (
     words_of,
 )
 from shell.main import main
+from tests.support.kafka.vectors import read_acl
 
 
 @pytest.fixture
@@ -202,8 +203,8 @@ def test_the_commands_for_a_whole_checklist_make_it_pass(
         if remedy:
             assert bool(remedy["powers"]) is ("CreateAcls" in task)
             assert remedy["commands"]
-            removed = {_read(each) for each in remedy["remove"]}
-            changed = (acls - removed) | {_read(each) for each in remedy["add"]}
+            removed = {read_acl(each) for each in remedy["remove"]}
+            changed = (acls - removed) | {read_acl(each) for each in remedy["add"]}
             after = _written(changed, tmp_path / f"{number}-after.jsonl")
             assert main(["can", after, *asked]) == 0
             capsys.readouterr()
@@ -214,15 +215,3 @@ def _written(acls: set[Acl], path: Path) -> str:
         "".join(f"{json.dumps(dict(zip(ACL_KEYS, words_of(acl), strict=True)))}\n" for acl in acls)
     )
     return str(path)
-
-
-def _read(record: dict[str, Any]) -> Acl:
-    return Acl(
-        ResourceType[record["resourceType"]],
-        record["resourceName"],
-        PatternType[record["patternType"]],
-        record["principal"],
-        record["host"],
-        Operation[record["operation"]],
-        PermissionType[record["permissionType"]],
-    )

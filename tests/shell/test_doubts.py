@@ -23,7 +23,7 @@ from metalog.records.record import Header, RawRecord
 from shell.main import TABLE
 from tests.support.command.runs import Run
 from tests.support.disk.tiny_log import ABORT, BEGIN, END, ace, batch, raw, snapshot, uuid, values
-from tests.support.disk.written_log import formatted
+from tests.support.disk.written_log import files_in, formatted
 from tests.support.node.running import running_in
 
 ACL = raw(ace(9, "secret"))
@@ -209,14 +209,14 @@ def test_without_a_doubt_each_answers(line: str, world: World, run: Run) -> None
 def test_with_a_doubt_none_answers(line: str, world: World, run: Run) -> None:
     for number, (kind, doubtful) in enumerate(DOUBTS.items()):
         source = world.doubtful(doubtful, str(number))
-        before = fingerprint(source)
+        before = files_in(source)
         done = run(*world.words(line, source))
         assert (done.returncode, done.stdout) == (2, ""), (kind, done.stdout)
         last = done.stderr.splitlines()[-1]
         assert last.startswith("metalog: "), kind
         is_nobodys = f"{source}: not written to: the voters of its quorum are unknown" in last
         assert is_nobodys or f"{source}/__cluster_metadata-0/{SEGMENT}, offset " in last, kind
-        assert fingerprint(source) == before
+        assert files_in(source) == before
         assert not world.new.exists()
 
 
@@ -489,11 +489,3 @@ def test_a_doubt_in_an_aborted_transaction_is_none(world: World, run: Run) -> No
     done = run("can", source, "User:a", "Read", "topic:t")
     assert done.returncode == 0
     assert "warning: offset 4: a record was left out" in done.stderr
-
-
-def fingerprint(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metalog import DirectoryLog
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Operation
 from metalog.errors import InvalidRequest
 from metalog.records.messages import AccessControlEntryRecord, UserScramCredentialRecord
 from metalog.scram import ScramMechanism, credential_of, salted_password
@@ -18,6 +18,7 @@ from shell.arguments.acl_line import parse_acl_line
 from shell.arguments.scram_line import parse_scram_line
 from shell.tasks.node_config import node_config
 from tests.support.command.runs import Run
+from tests.support.worlds.small_acls import deny
 
 DIRECTORY = "JEXY6aqzQY-32P5TStzaFg"
 CONTROLLER = {
@@ -267,14 +268,8 @@ def test_the_words_of_an_acl() -> None:
     [acl] = parse_acl_line(
         "deny 'User:CN=a, O=b' describe_configs topic:secret. --prefixed --host ::1"
     )
-    assert acl == Acl(
-        ResourceType.TOPIC,
-        "secret.",
-        PatternType.PREFIXED,
-        "User:CN=a, O=b",
-        "::1",
-        Operation.DESCRIBE_CONFIGS,
-        PermissionType.DENY,
+    assert acl == deny(
+        "secret.", Operation.DESCRIBE_CONFIGS, "User:CN=a, O=b", host="::1", prefixed=True
     )
     for bad in ("", "ALLOW User:a READ", "ALLOW User:a READ topic:t --host", "ALLOW 'x"):
         with pytest.raises(InvalidRequest):

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from metalog import DirectoryLog, Loader
 from metalog.image.scram import ScramImage
 from metalog.scram import ScramMechanism, credential_of, salted_password
 from shell.main import main
 from tests.support.command.runs import Run
 from tests.support.command.terminal import at_a_terminal
-from tests.support.disk.written_log import formatted
+from tests.support.disk.written_log import formatted, image_in
 
 SHA_256, SHA_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
 BOTH = {SHA_256, SHA_512}
@@ -26,10 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def users_in(folder: Path) -> ScramImage:
-    loader = Loader()
-    for event in DirectoryLog(folder).read(0):
-        loader.handle(event)
-    return loader.image.scram
+    return image_in(folder).scram
 
 
 def mechanisms_of(folder: Path, user: str) -> dict[ScramMechanism, int]:

@@ -9,31 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from metalog.acl import (
-    ACL_KEYS,
-    Acl,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-    words_of,
-)
+from metalog.acl import ACL_KEYS, words_of
 from metalog_sources.source import Source, open_source
 from shell.main import main
 from shell.tasks.command_target import ANY_CLUSTER, CommandTarget, target_lines
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
+from tests.support.worlds.small_acls import allow
 
 DENIED = ("User:contractor", "READ", "topic:orders")
-ADDED = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:b",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+ADDED = allow("t", principal="User:b")
 _COMMAND = re.compile(r"^ +((?:metalog )?kafka-acls .*)$", re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from snapshot.upkeep import Upkeep
 from snapshot.writer import write_snapshot
 from tests.support.disk.crashing_disk import CrashingDisk
 from tests.support.disk.tiny_log import ace
-from tests.support.disk.written_log import formatted
+from tests.support.disk.written_log import formatted, image_in
 
 SMALL = LogConfig(segment_bytes=1500, bytes_between_snapshots=2000, retention_bytes=6000)
 
@@ -35,14 +35,6 @@ def kept_small(folder: Path, changes: int, config: LogConfig = SMALL) -> Metadat
         return replica.image
 
 
-def loaded(folder: Path) -> MetadataImage:
-    log = DirectoryLog(folder)
-    assert log.problems == ()
-    loader = Loader()
-    feed(loader, log, log.read(0))
-    return loader.image
-
-
 def test_a_log_stays_within_its_limits(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "node")
     image = kept_small(folder, 100)
@@ -52,7 +44,7 @@ def test_a_log_stays_within_its_limits(tmp_path: Path) -> None:
     log = DirectoryLog(folder)
     assert log.bounds().start > 0
     assert log.bounds().start < log.snapshots()[0].end_offset
-    assert loaded(folder) == image
+    assert image_in(folder) == image
     stems = {path.stem for path in partition.glob("*.log")}
     assert {path.stem for path in partition.glob("*index")} == stems
 
@@ -74,7 +66,7 @@ def test_a_trimmed_log_is_written_on(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "node")
     for _ in range(3):
         image = kept_small(folder, 40)
-    assert loaded(folder) == image
+    assert image_in(folder) == image
     assert DirectoryLog(folder).voters.ids == (1,)
 
 
@@ -112,7 +104,7 @@ def test_a_log_that_is_trimmed_up_to_its_end_lacks_nothing(tmp_path: Path) -> No
 def test_a_crash_at_any_step_of_a_trim_leaves_a_sound_log(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "node")
     kept_small(folder, 60, SMALL._replace(retention_bytes=-1, retention_ms=-1))
-    before = loaded(folder)
+    before = image_in(folder)
     newest = DirectoryLog(folder).snapshots()[-1]
     contents = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     fail_at = 0
@@ -170,7 +162,7 @@ def test_an_idle_log_gets_no_ops_where_they_are_known(tmp_path: Path) -> None:
         before = replica.image.provenance.offset
         while replica.image.provenance.offset < before + 3:
             pass
-    assert loaded(folder).acls == replica.image.acls
+    assert image_in(folder).acls == replica.image.acls
 
 
 def test_keys_are_kafkas() -> None:

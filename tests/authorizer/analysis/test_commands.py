@@ -20,16 +20,9 @@ from authorizer.analysis.remedies.commands import (
     why_no_command,
 )
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from tests.support.worlds.small_acls import allow
 
-GRANT = Acl(
-    ResourceType.TOPIC,
-    "payments",
-    PatternType.LITERAL,
-    "User:bob",
-    "*",
-    Operation.DESCRIBE_CONFIGS,
-    PermissionType.ALLOW,
-)
+GRANT = allow("payments", Operation.DESCRIBE_CONFIGS)
 
 
 def test_a_grant():

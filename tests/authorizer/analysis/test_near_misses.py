@@ -10,20 +10,13 @@ from authorizer.analysis.explain.explain import explain
 from authorizer.analysis.explain.kinds import NearMissKind as Kind
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Attribute, Question, mismatches, reaches
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Operation, PatternType, PermissionType, ResourceType
+from tests.support.worlds.small_acls import allow
 from tests.support.worlds.small_world import for_many_worlds
 
 CLOSED = AuthorizerConfig(frozenset(), False)
 ASKED = Question("User:bob", Operation.READ, ResourceType.TOPIC, "payments-eu", "10.0.0.1")
-GRANT = Acl(
-    ResourceType.TOPIC,
-    "payments-eu",
-    PatternType.LITERAL,
-    "User:bob",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+GRANT = allow("payments-eu")
 LOOPBACK6 = "0:0:0:0:0:0:0:1"
 DN = "User:CN=bob,OU=pay\\, eu,O=Shop"
 PREFIXED = PatternType.PREFIXED

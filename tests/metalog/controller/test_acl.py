@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from metalog.acl import (
     ANY_ACL,
     AccessControlEntryFilter,
-    Acl,
     AclFilter,
     Operation,
     PatternType,
@@ -27,20 +26,14 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
 from metalog.records.frame import decode_value, encode_value
+from tests.support.kafka.vectors import read_acl
+from tests.support.worlds.small_acls import allow
 
 REJECTED = Path(__file__).parents[2] / "fixtures/kafka/basic-4.3/expected/rejected.json"
 
 PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
-READ = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:x",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+READ = allow("t", principal="User:x")
 
 
 def numbered_entropy():
@@ -92,16 +85,7 @@ def test_a_code_that_no_acl_can_have_is_refused_alone(field, code):
 
 @pytest.mark.parametrize("case", recorded_refusals(), ids=lambda case: case["message"])
 def test_refused_as_a_real_kafka_refused_it(case):
-    said = case["acl"]
-    acl = Acl(
-        ResourceType[said["resourceType"]],
-        said["resourceName"],
-        PatternType[said["patternType"]],
-        said["principal"],
-        said["host"],
-        Operation[said["operation"]],
-        PermissionType[said["permissionType"]],
-    )
+    acl = read_acl(case["acl"])
     records, [error] = create_acls(EMPTY.acls, [acl], numbered_entropy())
     assert not records
     assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, case["message"])

@@ -22,6 +22,7 @@ from metalog.image.features import FeaturesImage
 from metalog.image.metadata import EMPTY
 from metalog.records.messages import FeatureLevelRecord
 from tests.support.kafka.cases import KafkaCase, kafka_cases
+from tests.support.kafka.vectors import read_acl
 
 BLOCK, NO_BLOCK = "10.0.0.0/8", "10.0.0.0/33"
 TOO_EARLY = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
@@ -78,7 +79,7 @@ def test_a_real_kafka_refused_the_same() -> None:
     for case in kafka_cases():
         for creator, refusal in answers(case):
             if refusal["where"] == "server":
-                error = why_not(of_json(refusal["acl"]), creator)
+                error = why_not(read_acl(refusal["acl"]), creator)
                 assert (error.code, error.message) == (CODES[refusal["error"]], refusal["message"])
 
 
@@ -86,21 +87,9 @@ def test_a_real_kafka_took_the_same() -> None:
     """All hosts in a log that only Kafka 4.4 wrote."""
     for case in kafka_cases():
         if case.name in {"acls-4.4", "unstable-4.4"}:
-            acls = list(map(of_json, case.json("acls.json")))
+            acls = list(map(read_acl, case.json("acls.json")))
             assert any("/" in acl.host for acl in acls)
             assert not [acl for acl in acls if why_not(acl, AclCreator("4.4", 33))]
-
-
-def of_json(said: dict[str, Any]) -> Acl:
-    return Acl(
-        ResourceType[said["resourceType"]],
-        said["resourceName"],
-        PatternType[said["patternType"]],
-        said["principal"],
-        said["host"],
-        Operation[said["operation"]],
-        PermissionType[said["permissionType"]],
-    )
 
 
 def test_the_host_is_looked_at_last() -> None:

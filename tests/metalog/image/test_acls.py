@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, uuid_text
 from metalog.image.acls import EMPTY, AclsDelta, AclsImage, acl_of, record_of
@@ -19,21 +19,14 @@ from metalog.image.metadata import MetadataImage
 from metalog.image.table import Table
 from metalog.records.acl_fast_decode import AclRun, messages_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from tests.support.worlds.small_acls import allow
 
 IDS = [Uuid(bytes([number]) * 16) for number in range(1, 9)]
 AT_ONE = Provenance(1, 1, 1)
 
 
 def acl(name: str) -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.LITERAL,
-        "User:a",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow(name, principal="User:a")
 
 
 def image_of(bindings: dict[Uuid, Acl]) -> MetadataImage:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
@@ -25,6 +24,7 @@ from metalog.records.messages import (
     EntityData,
 )
 from metalog.records.messages.registry import METADATA, message_type
+from tests.support.worlds.small_acls import deny
 
 AT = Provenance(1, 1, 1)
 ID, DIRECTORY, OTHER = (Uuid(bytes([number]) * 16) for number in (1, 2, 3))
@@ -72,15 +72,7 @@ WHOLE: list[Any] = [
     m.ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=1000),
     record_of(
         ID,
-        Acl(
-            ResourceType.TOPIC,
-            "t",
-            PatternType.PREFIXED,
-            "User:u",
-            "10.0.0.1",
-            Operation.READ,
-            PermissionType.DENY,
-        ),
+        deny("t", principal="User:u", host="10.0.0.1", prefixed=True),
     ),
     m.UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 4096),
     m.DelegationTokenRecord("o", "q", ("r",), 1, 2, 3, "token"),

@@ -17,22 +17,14 @@ from metalog import (
     open_log,
     open_writable_log,
 )
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ports import WritableLog
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import kafka_case
 from tests.support.node.running import running_in
 from tests.support.wire.peers import opened, serving
+from tests.support.worlds.small_acls import allow
 
-ACL = Acl(
-    ResourceType.TOPIC,
-    "orders",
-    PatternType.LITERAL,
-    "User:app",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+ACL = allow("orders", principal="User:app")
 
 
 def test_files_of_every_kind() -> None:

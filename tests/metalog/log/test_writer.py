@@ -23,18 +23,10 @@ from metalog.records.messages import (
 )
 from tests.support.disk.memory_disk import MemoryDisk
 from tests.support.disk.tiny_log import ace
-from tests.support.disk.written_log import batches_in, copied, formatted
+from tests.support.disk.written_log import batches_in, copied, files_in, formatted
 from tests.support.kafka.cases import kafka_case
 
 PARTITION = "__cluster_metadata-0"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != ".lock"
-    }
 
 
 def test_it_is_a_writable_log(tmp_path: Path) -> None:
@@ -172,12 +164,12 @@ def test_a_poll_of_a_writer_waits_only_without_news(
 )
 def test_a_quorum_with_others_is_not_written_to(tmp_path: Path, case: str, why: str) -> None:
     folder = copied(case, tmp_path / "d")
-    before = contents(folder)
+    before = files_in(folder)
     with pytest.raises(InvalidTarget) as refused:
         WritableDirectoryLog(folder).claim()
     assert why in str(refused.value)
     assert "cluster://" in str(refused.value)
-    assert contents(folder) == before
+    assert files_in(folder) == before
 
 
 def test_an_observers_copy_is_not_written_to(tmp_path: Path) -> None:
@@ -189,7 +181,7 @@ def test_an_observers_copy_is_not_written_to(tmp_path: Path) -> None:
 
 def test_nothing_is_written_where_nothing_says_who_votes(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "d", dynamic=False)
-    before = contents(folder)
+    before = files_in(folder)
     for voters, why in (
         (None, "the voters of its quorum are unknown"),
         ([1, 2], "one of 2 voters"),
@@ -197,7 +189,7 @@ def test_nothing_is_written_where_nothing_says_who_votes(tmp_path: Path) -> None
     ):
         with pytest.raises(InvalidTarget, match=why):
             WritableDirectoryLog(folder, voters=voters).claim()
-    assert contents(folder) == before
+    assert files_in(folder) == before
     assert WritableDirectoryLog(folder, voters=[1]).claim() == 1
 
 
@@ -228,10 +220,10 @@ def test_a_folder_without_its_node_is_not_written_to(tmp_path: Path) -> None:
 def test_a_damaged_small_file_refuses_the_writer(tmp_path: Path, name: str) -> None:
     folder = copied("basic-4.3", tmp_path / "d")
     (folder / PARTITION / name).write_text("nonsense\n")
-    before = contents(folder)
+    before = files_in(folder)
     with pytest.raises(CorruptLog):
         WritableDirectoryLog(folder).claim()
-    assert contents(folder) == before
+    assert files_in(folder) == before
 
 
 def test_a_damaged_segment_refuses_the_writer_until_it_is_mended(tmp_path: Path) -> None:
@@ -239,12 +231,12 @@ def test_a_damaged_segment_refuses_the_writer_until_it_is_mended(tmp_path: Path)
     segment = folder / PARTITION / f"{0:020d}.log"
     whole = segment.read_bytes()
     segment.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
-    before = contents(folder)
+    before = files_in(folder)
     log = WritableDirectoryLog(folder)
     for _ in range(2):
         with pytest.raises(CorruptLog):
             log.claim()
-        assert contents(folder) == before
+        assert files_in(folder) == before
     segment.write_bytes(whole)
     epoch = log.claim()
     log.append(epoch, [(ace(1), 0)])

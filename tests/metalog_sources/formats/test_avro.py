@@ -11,24 +11,16 @@ from typing import Any
 import fastavro
 import pytest
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.records.avro.container import container
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
 from metalog_sources.formats.document import AclEntry, AclNotes, Document
+from tests.support.worlds.small_acls import deny
 
 ACLS = Document(
     tuple(
         AclEntry(
-            Acl(
-                ResourceType.TOPIC,
-                f"orders-{number}",
-                PatternType.LITERAL,
-                f"User:app{number}",
-                "*",
-                Operation.READ,
-                PermissionType.DENY,
-            ),
+            deny(f"orders-{number}", principal=f"User:app{number}"),
             AclNotes(comment="of the team"),
         )
         for number in range(3)

@@ -7,13 +7,14 @@ from math import prod
 
 import pytest
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Operation
 from metalog_sources.formats import document
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.nodes import regroup, rules
 from metalog_sources.formats.nodes.regroup import regrouped
 from metalog_sources.formats.strimzi import write_strimzi
 from metalog_sources.formats.yaml import read_yaml, write_yaml
+from tests.support.worlds.small_acls import allow
 
 MOST_OF_A_RULE, MOST_OF_A_FILE = 100, 1_000
 
@@ -29,17 +30,7 @@ def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 def entries(names: int, hosts: int, operations: int) -> tuple[AclEntry, ...]:
     kinds = list(Operation)[3 : 3 + operations]
     return tuple(
-        AclEntry(
-            Acl(
-                ResourceType.TOPIC,
-                f"t{name}",
-                PatternType.LITERAL,
-                "User:a",
-                f"10.0.0.{host}",
-                operation,
-                PermissionType.ALLOW,
-            )
-        )
+        AclEntry(allow(f"t{name}", operation, "User:a", host=f"10.0.0.{host}"))
         for name, host, operation in product(range(names), range(hosts), kinds)
     )
 

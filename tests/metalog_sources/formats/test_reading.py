@@ -18,6 +18,7 @@ from metalog_sources.formats.document import AclNotes, Document, Own
 from metalog_sources.formats.json import read_json
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.formats.zookeeper.kip11 import read_kip11
+from tests.support.worlds.small_acls import deny
 
 TOPIC = ResourceType.TOPIC
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -51,15 +52,7 @@ def test_a_yaml_file() -> None:
             for operation in (READ, Operation.DESCRIBE_CONFIGS)
         ),
         (
-            Acl(
-                ResourceType.CLUSTER,
-                "kafka-cluster",
-                LITERAL,
-                "User:app",
-                "*",
-                Operation.ALTER,
-                DENY,
-            ),
+            deny("kafka-cluster", Operation.ALTER, "User:app", kind=ResourceType.CLUSTER),
             AclNotes(),
         ),
     ]

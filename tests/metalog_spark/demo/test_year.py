@@ -26,7 +26,7 @@ from metalog_spark.demo.brokers import HOLES, NOTHING, Disagreement, broker_name
 from metalog_spark.demo.calendar import END, START, YEAR, days_from, moment, stamp
 from metalog_spark.demo.company import hired
 from metalog_spark.demo.make import CHANGES, SEED, Made, make
-from tests.support.disk.written_log import batches_in
+from tests.support.disk.written_log import batches_in, files_in
 from tests.support.kafka.tools import KafkaTools
 
 REQUESTS = 6_000
@@ -190,14 +190,6 @@ def test_a_seed_makes_the_same_year_again_and_another_makes_another(
     again = made_in(tmp_path / "again")
     assert files_in(again.log.parent) == files_in(made.log.parent)
     assert hired(Random(SEED)) != hired(Random(SEED + 1))
-
-
-def files_in(folder: Path) -> dict[Path, bytes]:
-    return {
-        path.relative_to(folder): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
 
 
 def test_some_days_are_of_the_same_year(made: Made, tmp_path: Path) -> None:

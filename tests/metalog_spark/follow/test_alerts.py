@@ -5,7 +5,7 @@ from __future__ import annotations
 from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import AclLifetime, Edge
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, PermissionType, ResourceType
 from metalog_spark.follow.alerts import (
     NOTHING,
     Alert,
@@ -13,16 +13,9 @@ from metalog_spark.follow.alerts import (
     of_lost_lines,
 )
 from tests.support.disk.tiny_log import uuid
+from tests.support.worlds.small_acls import allow
 
-READ_T = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+READ_T = allow("t", principal="User:a")
 CLUSTER = READ_T._replace(resource_type=ResourceType.CLUSTER, resource_name="kafka-cluster")
 
 

@@ -5,11 +5,12 @@ import textwrap
 
 import pytest
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from metalog_spark.report.triage.owners import Team, file_names, read_owners
 from shell.verbs.pipeline.report import EPILOG
 from tests.support.kafka.cases import REPOSITORY
+from tests.support.worlds.small_acls import allow
 
 OWNERS = """\
 payments:
@@ -23,15 +24,7 @@ search:
 
 
 def topic(name: str, principal: str = "User:x") -> Acl:
-    return Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.LITERAL,
-        principal,
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    return allow(name, principal=principal)
 
 
 def test_a_team_has_principals_and_resources() -> None:

@@ -13,17 +13,10 @@ import threading
 from itertools import count
 
 from metalog import Replica, WritableDirectoryLog, WritableTopicLog
-from metalog.acl import (
-    Acl,
-    AclFilter,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourcePatternFilter,
-    ResourceType,
-)
+from metalog.acl import Acl, AclFilter, ResourcePatternFilter
 from metalog.log.folder_writer.appender import SegmentLimits
 from metalog.ports import WritableLog
+from tests.support.worlds.small_acls import allow
 
 CALLERS = 8
 IN_ONE_REQUEST = 3
@@ -31,18 +24,7 @@ LIMITS = SegmentLimits(max_bytes=20_000)
 
 
 def acls(request: str) -> list[Acl]:
-    return [
-        Acl(
-            ResourceType.TOPIC,
-            f"{request}-{number}",
-            PatternType.LITERAL,
-            "User:a",
-            "*",
-            Operation.READ,
-            PermissionType.ALLOW,
-        )
-        for number in range(IN_ONE_REQUEST)
-    ]
+    return [allow(f"{request}-{number}", principal="User:a") for number in range(IN_ONE_REQUEST)]
 
 
 def say(descriptor: int, line: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
@@ -27,6 +26,7 @@ from metalog.records.messages import (
     NoOpRecord,
 )
 from metalog.records.record import RawRecord
+from tests.support.worlds.small_acls import allow
 
 BEGIN, END, ABORT, NOTHING = (
     BeginTransactionRecord(),
@@ -41,15 +41,7 @@ def uuid(number: int) -> Uuid:
 
 
 def ace(number: int, name: str = "t") -> AccessControlEntryRecord:
-    acl = Acl(
-        ResourceType.TOPIC,
-        name,
-        PatternType.LITERAL,
-        "User:a",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    acl = allow(name, principal="User:a")
     return record_of(uuid(number), acl)
 
 

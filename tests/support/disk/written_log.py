@@ -9,6 +9,8 @@ import shutil
 from pathlib import Path
 
 from metalog.ids import parse_uuid
+from metalog.image.metadata import MetadataImage
+from metalog.loader import Loader, feed
 from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended
 from metalog.records.batch import Batch, encode_batch
@@ -47,6 +49,24 @@ def formatted(folder: Path, *, node: int = 1, dynamic: bool = True, level: int =
         control = [(KRaftVersionRecord(0, 1), 0), (VotersRecord(0, (voter,)), 0)]
         _write(partition / f"{0:020d}-{0:010d}.checkpoint", [], control)
     return folder
+
+
+def image_in(folder: Path) -> MetadataImage:
+    """The image of a sound log, which a reader replays whole."""
+    log = DirectoryLog(folder)
+    loader = Loader()
+    feed(loader, log, log.read(0))
+    assert log.problems == ()
+    return loader.image
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """The content of each file, but the lock's."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
 
 
 def batches_in(folder: Path) -> list[Batch]:

@@ -22,7 +22,6 @@ from tests.support.kafka.tools import CLUSTER_ID, NO_CLEANER, START_LIMIT_S, Kaf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import TracebackType
 
 NODES = (1, 2, 3)
 FOLLOWER, NOBODY = "follower", "nobody"
@@ -67,12 +66,7 @@ class KafkaQuorum:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     @property

@@ -14,7 +14,6 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import SystemRandom
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tests.support.kafka.cases import BUILD
@@ -194,12 +193,7 @@ class RealKafka:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     @property

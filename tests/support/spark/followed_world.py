@@ -14,24 +14,17 @@ from pathlib import Path
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.audit.line import LOGGER, format_line
 from authorizer.engine.decide import ALLOWED_BY_DEFAULT, DENIED_BY_DEFAULT
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, ResourceType
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message
 from metalog.records.messages import NoOpRecord, RemoveAccessControlEntryRecord
 from tests.support.disk.tiny_log import uuid
 from tests.support.disk.written_log import formatted
+from tests.support.worlds.small_acls import allow
 
 BEGIN_MS = round(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
-READ_T = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:app",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
-)
+READ_T = allow("t", principal="User:app")
 
 
 def time_ms(second: float) -> int:

@@ -1,5 +1,7 @@
 """A few ACLs and their lifetimes, short to write down."""
 
+from typing import Any
+
 from authorizer.history.timeline import AclLifetime
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
@@ -20,8 +22,11 @@ def allow(
     return Acl(kind, name, pattern, principal, host, operation, PermissionType.ALLOW)
 
 
-def deny(name: str, operation: Operation = Operation.READ, principal: str = BOB) -> Acl:
-    return allow(name, operation, principal)._replace(permission_type=PermissionType.DENY)
+def deny(
+    name: str, operation: Operation = Operation.READ, principal: str = BOB, **more: Any
+) -> Acl:
+    acl = allow(name, operation, principal, **more)
+    return acl._replace(permission_type=PermissionType.DENY)
 
 
 def lived(number: int, acl: Acl) -> AclLifetime:
