@@ -29,13 +29,17 @@ def results_of(
 ) -> list[AuthorizationResult]:
     """A result for each of ``actions`` of one session, in order."""
     answers = decisions.session(identity)
-    results = []
+    results, latest_type = [], None
     for action in actions:
         resource = action.resource
         if resource.pattern_type is not LITERAL:
             refuse_other_patterns(resource)
-        resource_type, name = resource.resource_type, resource.name
-        verdicts = answers.verdicts[resource_type].get(name) or answers.on(resource_type, name)
+        if resource.resource_type is not latest_type:
+            latest_type = resource.resource_type
+            cache = answers.of_type(latest_type)
+            known, decide = cache.verdicts.get, cache.on
+        name = resource.name
+        verdicts = known(name) or decide(name)
         results.append(verdicts[action.operation])
     return results
 

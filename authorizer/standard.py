@@ -370,9 +370,7 @@ class StandardAuthorizer(Authorizer):
     def _apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
         """Apply ``changes`` to the ACLs ``before``; the cache keeps the decisions that they do not
         affect."""
-        touched = [acl for acl in map(before.get, changes) if acl is not None]
-        touched += [acl for acl in changes.values() if acl is not None]
-        self._writer.apply(changes, before)
+        touched = self._writer.apply(changes, before)
         self._decision_context = self._decision_context.after(self._writer.index, touched)
 
     def _decide_anew(self) -> None:

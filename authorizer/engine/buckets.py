@@ -1,27 +1,40 @@
 """The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
-A bucket with few ACLs is a tuple, which is scanned. A bucket with many is a map by principal and
-host: a session finds its own ACLs, and a change copies only their entry. Both are immutable; the
-order for a listing is computed at the first listing.
+A bucket with up to four ACLs is a tuple, which is scanned. One with up to ``FEW`` is a dict by
+principal: a session finds its own ACLs without a look at those of others. One with more is a map by
+principal and host, of which a change copies only one entry. All are immutable; the order for a
+listing is computed at the first listing.
 
 This module must not know which names a pattern matches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from authorizer.engine.decide import ALLOW, ALLOWS, DENIES, Masks, Subject, sorted_in_pattern
+from authorizer.engine.decide import (
+    ALLOW,
+    ALLOWS,
+    DENIES,
+    Masks,
+    Subject,
+    SubjectParts,
+    is_block_with,
+    sorted_in_pattern,
+)
 from metalog.acl import Acl
 from metalog.image.table import Table
 
+SCANNED: Final = 4
+"""A dict of so few ACLs takes more memory than it saves time."""
 FEW: Final = 32
+"""A session may have all ACLs of a bucket with a dict by principal, and a change copies it."""
 
 
 class FewAcls:
-    """A bucket with at most ``FEW`` ACLs when it is created."""
+    """A bucket with at most ``SCANNED`` ACLs."""
 
     __slots__ = ("_acls", "_is_sorted")
 
@@ -42,7 +55,7 @@ class FewAcls:
         """The ACLs that match ``who``, and possibly others."""
         return self._acls
 
-    def masks(self, who: Subject) -> Masks:
+    def masks(self, who: SubjectParts) -> Masks:
         """The operations that are allowed ``who``, and those that are denied, a bit each."""
         return masks_of(self._acls, who)
 
@@ -63,8 +76,99 @@ class FewAcls:
 
     def _check(self) -> None:
         """Walks the invariants; for tests."""
-        if not 1 <= len(set(self._acls)) == len(self._acls) <= FEW:
+        if not 1 <= len(set(self._acls)) == len(self._acls) <= SCANNED:
             raise AssertionError("an invariant of a small bucket is broken")
+
+
+class SomeAcls:
+    """A bucket with more ACLs, at most ``FEW``, by principal."""
+
+    __slots__ = ("_by_principal", "_size", "_sorted")
+
+    def __init__(self, by_principal: dict[str, Acl | tuple[Acl, ...]], size: int) -> None:
+        """``by_principal`` has the one ACL of a principal, or all of them; ``size`` counts ACLs.
+
+        The caller must not change the dict afterwards.
+        """
+        self._by_principal = by_principal
+        self._size = size
+        self._sorted: tuple[Acl, ...] | None = None
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Acl]:
+        found = self._by_principal.values()
+        if len(found) == self._size:
+            return iter(found)  # type: ignore[arg-type]  # each is one ACL
+        return chain.from_iterable(map(_one_or_more, found))
+
+    def __contains__(self, acl: object) -> bool:
+        return isinstance(acl, Acl) and acl in self._of(acl.principal)
+
+    def of(self, who: Subject) -> tuple[Acl, ...]:
+        """The ACLs that match ``who``, and possibly others."""
+        return tuple(chain.from_iterable(map(self._of, who.principals)))
+
+    def masks(self, who: SubjectParts) -> Masks:
+        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        by_principal, hosts = self._by_principal, who[1]
+        allowed = denied = 0
+        for principal in who[0]:
+            found = by_principal.get(principal)
+            if found is None:
+                continue
+            if type(found) is Acl and found.host in hosts:  # the most common by far, without a call
+                if found.permission_type is ALLOW:
+                    allowed |= ALLOWS[found.operation]
+                else:
+                    denied |= DENIES[found.operation]
+            else:
+                more_allowed, more_denied = masks_of(_one_or_more(found), who)
+                allowed |= more_allowed
+                denied |= more_denied
+        return allowed, denied
+
+    def in_order(self) -> tuple[Acl, ...]:
+        if self._sorted is None:
+            self._sorted = sorted_in_pattern(self)
+        return self._sorted
+
+    def adding(self, acl: Acl) -> Bucket:
+        if self._size >= FEW:
+            return bucket_of([*self, acl])
+        before = self._of(acl.principal)
+        by_principal = self._by_principal.copy()
+        by_principal[acl.principal] = (*before, acl) if before else acl
+        return SomeAcls(by_principal, self._size + 1)
+
+    def removing(self, acl: Acl) -> Bucket | None:
+        principal = acl.principal
+        rest = [other for other in self._of(principal) if other != acl]
+        others = {each: acls for each, acls in self._by_principal.items() if each != principal}
+        if self._size - 1 <= SCANNED:
+            return FewAcls((*chain.from_iterable(map(_one_or_more, others.values())), *rest))
+        if rest:
+            others[principal] = tuple(rest) if len(rest) > 1 else rest[0]
+        return SomeAcls(others, self._size - 1)
+
+    def _of(self, principal: str) -> tuple[Acl, ...]:
+        found = self._by_principal.get(principal)
+        return () if found is None else _one_or_more(found)
+
+    def _check(self) -> None:
+        """Walks the invariants; for tests."""
+        acls = list(chain.from_iterable(map(_one_or_more, self._by_principal.values())))
+        well_formed = SCANNED < len(set(acls)) == len(acls) == self._size <= FEW
+        for principal, found in self._by_principal.items():
+            well_formed &= isinstance(found, Acl) or len(found) > 1
+            well_formed &= all(acl.principal == principal for acl in _one_or_more(found))
+        if not well_formed:
+            raise AssertionError("an invariant of a bucket by principal is broken")
+
+
+def _one_or_more(found: Acl | tuple[Acl, ...]) -> tuple[Acl, ...]:
+    return (found,) if isinstance(found, Acl) else found
 
 
 class ManyAcls:
@@ -91,28 +195,21 @@ class ManyAcls:
             return tuple([acl for acl in self if who.matches(acl)])
         return tuple(chain.from_iterable(self._found(who)))
 
-    def masks(self, who: Subject) -> Masks:
+    def masks(self, who: SubjectParts) -> Masks:
         """The operations that are allowed ``who``, and those that are denied, a bit each."""
-        if self._is_looked_through(who):
-            return masks_of(self, who)
-        allowed = denied = 0
-        for acls in self._found(who):
-            for acl in acls:
-                if acl.permission_type is ALLOW:
-                    allowed |= ALLOWS[acl.operation]
-                else:
-                    denied |= DENIES[acl.operation]
-        return allowed, denied
+        acls = self if self._is_looked_through(who) else chain.from_iterable(self._found(who))
+        return masks_of(acls, who)
 
-    def _is_looked_through(self, who: Subject) -> bool:
+    def _is_looked_through(self, who: SubjectParts) -> bool:
         """Whether a scan of all ACLs, which blocks need, costs less than look-ups of ``who``."""
-        looked_up = len(who.hosts) * len(who.principals)
-        return who.address is not None or looked_up > len(self._by_who)
+        principals, hosts, address = who
+        return address is not None or len(hosts) * len(principals) > len(self._by_who)
 
-    def _found(self, who: Subject) -> Iterator[tuple[Acl, ...]]:
+    def _found(self, who: SubjectParts) -> Iterator[tuple[Acl, ...]]:
         by_who = self._by_who
-        for principal in who.principals:
-            for host in who.hosts:
+        principals, hosts, _ = who
+        for principal in principals:
+            for host in hosts:
                 acls = by_who.get((principal, host))
                 if acls is not None:
                     yield acls
@@ -140,26 +237,48 @@ class ManyAcls:
                 raise AssertionError("an invariant of a large bucket is broken")
 
 
-Bucket = FewAcls | ManyAcls
+Bucket = FewAcls | SomeAcls | ManyAcls
 
 
-def bucket_of(acls: list[Acl]) -> Bucket:
+def bucket_of(acls: Sequence[Acl]) -> Bucket:
     """A bucket of ``acls``, which are not empty and have no duplicates."""
-    if len(acls) <= FEW:
+    if len(acls) <= SCANNED:
         return FewAcls(tuple(acls))
+    if len(acls) <= FEW:
+        return bucket_of_different(acls) or SomeAcls(_by_principal(acls), len(acls))
     by_who: dict[tuple[str, str], list[Acl]] = {}
     for acl in acls:
         by_who.setdefault((acl.principal, acl.host), []).append(acl)
     return ManyAcls(Table((key, tuple(found)) for key, found in by_who.items()))
 
 
-def masks_of(acls: Iterable[Acl], who: Subject) -> Masks:
+def bucket_of_different(acls: Sequence[Acl]) -> Bucket | None:
+    """A bucket of ``acls``, if it is by principal, and each has its own, so that no two are equal.
+
+    This is the hot loop of a load: an ACL's field 3 is its principal, which costs less than by
+    name.
+    """
+    if not SCANNED < len(acls) <= FEW:
+        return None
+    found: dict[str, Acl | tuple[Acl, ...]] = {acl[3]: acl for acl in acls}
+    return SomeAcls(found, len(acls)) if len(found) == len(acls) else None
+
+
+def _by_principal(acls: Iterable[Acl]) -> dict[str, Acl | tuple[Acl, ...]]:
+    found: dict[str, Acl | tuple[Acl, ...]] = {}
+    for acl in acls:
+        before = found.get(acl.principal)
+        found[acl.principal] = acl if before is None else (*_one_or_more(before), acl)
+    return found
+
+
+def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
     """The operations, as bits, that ``acls`` allow ``who``, and those that they deny."""
     principals, hosts, address = who
     allowed = denied = 0
     for acl in acls:
         if acl.principal in principals and (
-            acl.host in hosts or (address is not None and who.comes_from(acl.host))
+            acl.host in hosts or (address is not None and is_block_with(acl.host, address))
         ):
             if acl.permission_type is ALLOW:
                 allowed |= ALLOWS[acl.operation]

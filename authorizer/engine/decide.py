@@ -71,6 +71,10 @@ Masks = tuple[int, int]
 """The allowed operations and the denied operations, as bits."""
 
 
+SubjectParts = tuple[Collection[str], Collection[str], ClientAddress | None]
+"""The parts of a ``Subject``: a plain tuple takes a third of the time to make."""
+
+
 class Subject(NamedTuple):
     """The principals and hosts by which an ACL matches a session.
 
@@ -89,10 +93,15 @@ class Subject(NamedTuple):
         """Whether an ACL's ``host`` matches the client."""
         if host in self.hosts:
             return True
-        if self.address is None or "/" not in host:
-            return False
-        block = host_block(host)
-        return block is not None and block.contains(self.address)
+        return self.address is not None and is_block_with(host, self.address)
+
+
+def is_block_with(host: str, address: ClientAddress) -> bool:
+    """Whether an ACL's ``host`` is a CIDR block with ``address``."""
+    if "/" not in host:
+        return False
+    block = host_block(host)
+    return block is not None and block.contains(address)
 
 
 def subject(host: str, *principals: str, kafka: KafkaVersion) -> Subject:

@@ -15,10 +15,12 @@ from sys import getsizeof
 from typing import Final
 
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.buckets import Bucket
 from authorizer.engine.decide import (
+    ALL_OPERATIONS,
     ALLOWED_TO_SUPER_USER,
     Decision,
-    Subject,
+    SubjectParts,
     subject,
 )
 from authorizer.engine.index import AclIndex
@@ -41,10 +43,14 @@ from authorizer.engine.session_cache import (
     refuse_any,
     verdicts_of,
 )
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
-AclsByName = dict[str | Prefix | None, ResourceAcls]
+MatchingAcls = ResourceAcls | list[Bucket]
+"""All ACLs for a name. After one request they are as they are in the index: most names of a large
+fleet are not requested again before a change, and to combine them costs as much as an answer."""
+AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs that match a name with ACLs of its own, by name; those that match any other name, by the
 name's longest prefix in the index."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
@@ -93,8 +99,8 @@ class DecisionContext:
         if inherited is None:
             inherited = 0, RememberedSessions(), [{} for _ in range(_RESOURCE_TYPES)]
         self._number, self._remembered, self._acls_by_name = inherited
-        self._tells_blocks = self.kafka.matches_blocks and any(index.blocks)
-        self._basis = SessionBasis(index, self.allow_everyone, self.kafka, self._remembered)
+        self._tells_blocks = self.kafka is not KafkaVersion.V4_3 and any(index.blocks)
+        self._basis: SessionBasis | None = None
         self.sessions: dict[Identity, SessionAnswers] = {}
         self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._acls_by_name)
 
@@ -129,10 +135,13 @@ class DecisionContext:
         """
         if self.shut_by or identity[1] in self.super_users:
             return self.session(identity).on(resource_type, name)
-        resource_acls = self._acls_by_name[resource_type].get(name) or self._resource_acls(
-            resource_type, name
-        )
-        verdicts = self._verdicts(identity, resource_acls)
+        known = self._acls_by_name[resource_type]
+        acls = known.get(name)
+        if acls is None:
+            acls = self._acls_on(resource_type, name)
+        elif isinstance(acls, list):
+            acls = self._remember(known, name, acls)
+        verdicts = self._verdicts(identity, acls)
         if self._remembered.asks_often(identity):
             self.session(identity).remember(resource_type, name, verdicts)
         return verdicts
@@ -141,51 +150,63 @@ class DecisionContext:
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
         """As ``once``, for one of ``sessions`` that has no cached decisions for ``name``."""
-        resource_acls = self._acls_by_name[resource_type].get(name)
-        if resource_acls is None or answers.is_super_user:
+        acls = self._acls_by_name[resource_type].get(name)
+        if acls is None or answers.is_super_user:
             return answers.on(resource_type, name)
-        verdicts = self._verdicts(identity, resource_acls)
+        verdicts = self._verdicts(identity, acls)
         answers.remember(resource_type, name, verdicts)
         return verdicts
 
-    def _verdicts(self, identity: Identity, resource_acls: ResourceAcls) -> Verdicts:
-        principals = resource_acls.principals
-        if principals is None or identity[1] in principals or len(identity) > _ONE_PRINCIPAL:
-            if self._tells_blocks:
-                who = self.index.with_blocks(subject(*identity, kafka=self.kafka))
-            else:
-                who = Subject((WILDCARD_PRINCIPAL, *identity[1:]), (WILDCARD, identity[0]))
-            allowed, denied = resource_acls.masks(who)
+    def _verdicts(self, identity: Identity, acls: MatchingAcls) -> Verdicts:
+        has_one_principal = len(identity) == _ONE_PRINCIPAL
+        if has_one_principal and isinstance(acls, ResourceAcls):
+            principals = acls.principals
+            if principals is not None and identity[1] not in principals:
+                return VERDICTS.get(acls.allowed) or verdicts_of(acls.allowed)
+        if self._tells_blocks:
+            who: SubjectParts = self.index.with_blocks(subject(*identity, kafka=self.kafka))
+        elif has_one_principal:
+            who = (WILDCARD_PRINCIPAL, identity[1]), (WILDCARD, identity[0]), None
         else:
-            allowed, denied = resource_acls.everybody
+            who = (WILDCARD_PRINCIPAL, *identity[1:]), (WILDCARD, identity[0]), None
+        allowed = denied = 0
+        for bucket in acls if isinstance(acls, list) else (acls,):
+            more_allowed, more_denied = bucket.masks(who)
+            allowed |= more_allowed
+            denied |= more_denied
+        if not acls and self.allow_everyone:
+            allowed = ALL_OPERATIONS
         allowed &= ~denied
         return VERDICTS.get(allowed) or verdicts_of(allowed)
 
-    def _resource_acls(self, resource_type: ResourceType, name: str) -> ResourceAcls:
+    def _acls_on(self, resource_type: ResourceType, name: str) -> MatchingAcls:
+        """The ACLs for a name that is not in the cache."""
         refuse_any(resource_type)
-        known = self._acls_by_name[resource_type]
-        if name in self.index.literals(resource_type).buckets or name.startswith(WILDCARD):
-            resource_acls = self._combined(resource_type, name)
-            size = resource_acls.size
-        else:
-            prefix, size = (
-                self.index.prefixed(resource_type).names.longest_prefix(name),
-                ENTRY_BYTES,
-            )
-            shared = known.get(prefix)
-            if shared is None:
-                shared = self._combined(resource_type, name)
-                self._remembered.count(1, shared.size)
-                known[prefix] = shared
-            resource_acls = shared
+        index, known = self.index, self._acls_by_name[resource_type]
+        literal, prefix = index.patterns_of(resource_type, name)
+        key: str | Prefix | None = name
+        if literal is None and not name.startswith(WILDCARD):
+            key, shared = prefix, known.get(prefix)
+            if shared is not None:
+                if isinstance(shared, list):
+                    shared = self._remember(known, prefix, shared)
+                if len(name) <= LONGEST_REMEMBERED:
+                    self._remembered.count(1, ENTRY_BYTES + getsizeof(name))
+                    known[name] = shared
+                return shared
+        buckets = index.buckets_of(resource_type, name, literal, prefix)
         if len(name) <= LONGEST_REMEMBERED:
-            self._remembered.count(1, size + getsizeof(name))
-            known[name] = resource_acls
-        return resource_acls
+            self._remembered.count(1, ENTRY_BYTES + getsizeof(buckets) + getsizeof(name))
+            known[key] = buckets
+        return buckets
 
-    def _combined(self, resource_type: ResourceType, name: str) -> ResourceAcls:
-        buckets = self.index.buckets_matching(resource_type, name)
-        return ResourceAcls(buckets, is_default_allow=self.allow_everyone)
+    def _remember(
+        self, known: AclsByName, key: str | Prefix | None, buckets: list[Bucket]
+    ) -> ResourceAcls:
+        """Combine ``buckets``, because they are requested again."""
+        known[key] = acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
+        self._remembered.count(0, acls.size)
+        return acls
 
     def session(self, identity: Identity) -> SessionAnswers:
         """The session's decisions; ``AuthorizerNotReady`` while the gate is closed, except for a
@@ -210,7 +231,11 @@ class DecisionContext:
 
     def _open(self, identity: Identity) -> SessionAnswers:
         is_super_user = self._is_super_user(identity)
-        basis, number, remembered = self._basis, self._number, self._remembered
+        number, remembered = self._number, self._remembered
+        basis = self._basis
+        if basis is None:
+            basis = SessionBasis(self.index, self.allow_everyone, self.kafka, remembered)
+            self._basis = basis
         answers = remembered.sessions.get(identity)
         if answers is None or answers.number > number:  # a later context has forgotten it already
             answers = SessionAnswers(basis, identity, number, is_super_user=is_super_user)

@@ -1,8 +1,8 @@
 """An index of ACLs, which finds the ACLs for a resource without a scan.
 
-One writer owns the sorted names (a SortedDict for each resource type and kind of pattern). Readers
-take an ``AclIndex``, which never changes. A changed ACL replaces its bucket, the path to it, and
-the index object, so the cost does not depend on the size of the index.
+Readers take an ``AclIndex``, which never changes; one writer makes each from the one before. A
+changed ACL replaces its bucket, the path to it, and the index object, so the cost does not depend
+on the size of the index.
 
 This module must not know images or logs, nor cache decisions.
 """
@@ -15,13 +15,12 @@ from itertools import chain, product
 from operator import itemgetter
 from typing import Final
 
-from sortedcontainers import SortedDict
-
-from authorizer.engine.buckets import Bucket, bucket_of
+from authorizer.engine.buckets import Bucket, FewAcls, bucket_of, bucket_of_different
 from authorizer.engine.decide import Decision, Subject, concerns, decide, decision_order
 from authorizer.engine.grants import NO_NAMES, Grants, grants_changed, grants_of
 from authorizer.engine.host_blocks import HostBlocks
-from authorizer.engine.prefixes import SortedNames, up_from
+from authorizer.engine.patterns import NO_PATTERNS, PatternBuckets
+from authorizer.engine.prefixes import Prefix, SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,
@@ -38,20 +37,6 @@ from metalog.image.table import Table
 
 LITERAL: Final = PatternType.LITERAL
 PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
-
-
-class PatternBuckets:
-    """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``."""
-
-    __slots__ = ("buckets", "names", "wildcard")
-
-    def __init__(self, buckets: Table[str, Bucket], names: SortedNames) -> None:
-        self.buckets = buckets
-        self.names = names
-        self.wildcard = buckets.get(WILDCARD)
-
-
-NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]))
 
 
 class AclIndex:
@@ -98,15 +83,26 @@ class AclIndex:
 
         As in Kafka, the wildcard does not match a longer name that begins with ``*``.
         """
-        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
-        literal = literals.buckets.get(name)
+        return self.buckets_of(resource_type, name, *self.patterns_of(resource_type, name))
+
+    def patterns_of(
+        self, resource_type: ResourceType, name: str
+    ) -> tuple[Bucket | None, Prefix | None]:
+        """The bucket of the literal ``name``, and the longest prefix of ``name``."""
+        literal = self._literals[resource_type].find(name)
+        return literal, self._prefixed[resource_type].names.longest_prefix(name)
+
+    def buckets_of(
+        self, resource_type: ResourceType, name: str, literal: Bucket | None, prefix: Prefix | None
+    ) -> list[Bucket]:
+        """As ``buckets_matching``, for a name with these ``patterns_of``."""
         found = [] if literal is None else [literal]
-        prefix = prefixed.names.longest_prefix(name)
         while prefix is not None:
-            found.append(prefixed.buckets[prefix.name])
+            found.append(self._prefixed[resource_type].buckets[prefix.name])
             prefix = prefix.shorter
-        if literals.wildcard is not None and not name.startswith(WILDCARD):
-            found.append(literals.wildcard)
+        wildcard = self._literals[resource_type].wildcard
+        if wildcard is not None and not name.startswith(WILDCARD):
+            found.append(wildcard)
         return found
 
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
@@ -194,34 +190,28 @@ class AclIndex:
             [(each, kind[each]) for kind, names in kinds for each in names if each in kind]
         )
 
-    def changed(
-        self,
-        acl: Acl,
-        bucket: Bucket | None,
-        *,
-        is_added: bool,
-        is_only: bool,
-        blocks: HostBlocks,
-    ) -> AclIndex:
-        """This index with ``acl`` added or removed; ``bucket`` is its pattern's new bucket.
-
-        ``is_only``: its pattern has no other ACL. ``blocks`` are all blocks.
-        """
-        code, name = acl.resource_type, acl.resource_name
+    def bucket(self, acl: Acl) -> Bucket | None:
+        """The bucket of the pattern of ``acl``."""
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
-        before = kinds[code]
-        patterns = PatternBuckets(
-            before.buckets.changed({name: bucket}),
-            before.names.updated(name, is_added=is_added) if is_only else before.names,
-        )
-        kinds = kinds.copy()
-        kinds[code] = patterns
-        grants = None
-        if self._wants_grants:
-            grants = grants_changed(self._all_grants(), acl, is_added)
+        return kinds[acl.resource_type].find(acl.resource_name)
+
+    def changed(self, acl: Acl, before: Bucket | None, after: Bucket | None) -> AclIndex:
+        """This index with ``acl`` added or removed, which makes its pattern's bucket ``before`` to
+        ``after``."""
+        code, blocks, grants = acl.resource_type, self.blocks, None
+        literals, prefixed = self._literals, self._prefixed
         if acl.pattern_type is LITERAL:
-            return AclIndex(kinds, self._prefixed, blocks, grants)
-        return AclIndex(self._literals, kinds, blocks, grants)
+            literals = literals.copy()
+            literals[code] = literals[code].with_bucket(acl.resource_name, before, after)
+        else:
+            prefixed = prefixed.copy()
+            prefixed[code] = prefixed[code].with_bucket(acl.resource_name, before, after)
+        if self._wants_grants or "/" in acl.host:
+            is_added = before is None or (after is not None and len(after) > len(before))
+            blocks = blocks.changed(acl.host, is_added=is_added)
+            if self._wants_grants:
+                grants = grants_changed(self._all_grants(), acl, is_added)
+        return AclIndex(literals, prefixed, blocks, grants)
 
     def _all_grants(self) -> Grants:
         """All grants, computed at the first call; then the writer keeps them up to date."""
@@ -293,7 +283,7 @@ def _check(holds: bool) -> None:
 class IndexWriter:
     """The only writer of an index; readers take ``index``, which each change replaces."""
 
-    __slots__ = ("_extra_ids", "_literals", "_prefixed", "index")
+    __slots__ = ("_extra_ids", "index")
 
     def __init__(self) -> None:
         self.load(())
@@ -314,83 +304,66 @@ class IndexWriter:
                 groups[name] = [acl]
             else:
                 group.append(acl)
-        literal_buckets = [self._ordered(groups) for groups in literals]
-        prefixed_buckets = [self._ordered(groups) for groups in prefixed]
-        self._literals = [_sorted(buckets) for buckets in literal_buckets]
-        self._prefixed = [_sorted(buckets) for buckets in prefixed_buckets]
+        prefixes = [self._frozen(groups) for groups in prefixed]
+        for patterns in prefixes:
+            patterns.names.link()
         self.index = AclIndex(
-            [_frozen(buckets) for buckets in literal_buckets],
-            [_frozen(buckets) for buckets in prefixed_buckets],
+            [self._frozen(groups) for groups in literals],
+            prefixes,
             HostBlocks.of([acl.host for acl in slashed]),
         )
 
-    def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
-        """Apply ``changes``, by id, to the ACLs ``before``; the value None removes an id."""
-        index = self.index
+    def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> list[Acl]:
+        """Apply ``changes``, by id, to the ACLs ``before``; the value None removes an id.
+
+        Returns the ACLs that lost an id, or got one.
+        """
+        index, touched = self.index, []
         for uuid, acl in changes.items():
             old = before.get(uuid)
             if old is not None:
                 index = self._without(index, old)
+                touched.append(old)
             if acl is not None:
                 index = self._with(index, acl)
+                touched.append(acl)
         self.index = index
+        return touched
 
-    def _ordered(self, groups: dict[str, list[Acl]]) -> dict[str, Bucket]:
+    def _frozen(self, groups: dict[str, list[Acl]]) -> PatternBuckets:
         """The buckets of ``groups`` by name; counts the ids beyond the first of each ACL."""
+        if not groups:
+            return NO_PATTERNS
         buckets: dict[str, Bucket] = {}
-        for name in sorted(groups):
+        names = sorted(groups)
+        for name in names:
             group = groups[name]
-            if len(group) > 1 and len(set(group)) < len(group):
-                counts = Counter(group)
-                self._extra_ids.update({acl: ids - 1 for acl, ids in counts.items() if ids > 1})
-                group = list(counts)
-            buckets[name] = bucket_of(group)
-        return buckets
+            bucket = bucket_of_different(group)
+            if bucket is None:
+                if len(group) > 1 and len(set(group)) < len(group):
+                    counts = Counter(group)
+                    self._extra_ids.update({acl: ids - 1 for acl, ids in counts.items() if ids > 1})
+                    group = list(counts)
+                bucket = bucket_of(group)
+            buckets[name] = bucket
+        return PatternBuckets(Table.owning(buckets), SortedNames.of(names))
 
     def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
-        buckets = self._buckets_of(acl)
-        before = buckets.get(acl.resource_name)
-        if before is not None and acl in before:
+        before = index.bucket(acl)
+        if before is None:
+            return index.changed(acl, None, FewAcls((acl,)))
+        if acl in before:
             self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
             return index
-        after = bucket_of([acl]) if before is None else before.adding(acl)
-        buckets[acl.resource_name] = after
-        blocks = index.blocks.changed(acl.host, is_added=True)
-        return index.changed(acl, after, is_added=True, is_only=before is None, blocks=blocks)
+        return index.changed(acl, before, before.adding(acl))
 
     def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
-        extra = self._extra_ids.pop(acl, 0)
+        extra = self._extra_ids.pop(acl, 0) if self._extra_ids else 0
         if extra:
             if extra > 1:
                 self._extra_ids[acl] = extra - 1
             return index
-        buckets = self._buckets_of(acl)
-        after = buckets[acl.resource_name].removing(acl)
-        if after is None:
-            del buckets[acl.resource_name]
-        else:
-            buckets[acl.resource_name] = after
-        blocks = index.blocks.changed(acl.host, is_added=False)
-        return index.changed(acl, after, is_added=False, is_only=after is None, blocks=blocks)
-
-    def _buckets_of(self, acl: Acl) -> SortedDict[str, Bucket]:
-        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
-        buckets = kinds[acl.resource_type]
-        if buckets is None:
-            buckets = kinds[acl.resource_type] = SortedDict()
-        return buckets
-
-
-def _sorted(buckets: dict[str, Bucket]) -> SortedDict[str, Bucket] | None:
-    """The buckets sorted by name, or None without buckets.
-
-    Most resource types have no ACLs, and creating a SortedDict takes as long as a decision.
-    """
-    return SortedDict(buckets) if buckets else None
-
-
-def _frozen(buckets: dict[str, Bucket]) -> PatternBuckets:
-    """The immutable form of ``buckets``, which are sorted by name."""
-    if not buckets:
-        return NO_PATTERNS
-    return PatternBuckets(Table.owning(buckets), SortedNames.of(list(buckets)))
+        before = index.bucket(acl)
+        if before is None:
+            raise KeyError(acl.resource_name)
+        return index.changed(acl, before, before.removing(acl))

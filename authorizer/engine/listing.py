@@ -15,7 +15,8 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from authorizer.engine.buckets import Bucket
-from authorizer.engine.index import NO_PATTERNS, AclIndex, PatternBuckets
+from authorizer.engine.index import AclIndex
+from authorizer.engine.patterns import NO_PATTERNS, PatternBuckets
 from metalog.acl import ResourceType
 
 Made = TypeVar("Made")

@@ -2,8 +2,8 @@
 
 The names are in chunks. A name that is added or removed replaces only its chunk and the lists of
 chunks. The search uses one fact: every stored prefix of a name is the name's predecessor, or a
-prefix of the predecessor. So one bisection, and the predecessor's own prefixes, which are cached,
-find them all.
+prefix of the predecessor. So one bisection, and the predecessor's own prefixes, find them all. The
+names of a chunk are linked to their prefixes by one walk in order, by the same fact.
 
 The order is by code point; the fact holds in any lexicographic order. This module must not know
 ACLs.
@@ -11,13 +11,16 @@ ACLs.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final, TypeVar
 
 CHUNK: Final = 128
+BEGINNINGS: Final = 1 << 13
+LONGEST_BEGINNING: Final = 64
+"""The most cached results of ``longest_prefix``, and the most characters of their keys."""
 
 Value = TypeVar("Value")
 
@@ -30,6 +33,9 @@ class Prefix:
     def __init__(self, name: str, shorter: Prefix | None) -> None:
         self.name = name
         self.shorter = shorter
+
+
+_UNKNOWN: Final = Prefix("", None)
 
 
 def up_from(prefix: Prefix | None) -> Iterator[Prefix]:
@@ -59,6 +65,10 @@ def combined(
     return value
 
 
+Links = list[Prefix] | None
+"""The ``Prefix`` of each name of a chunk, in order; None if it is not known."""
+
+
 class SortedNames:
     """An immutable sorted set of names.
 
@@ -66,17 +76,38 @@ class SortedNames:
     ``_firsts[i + 1]``. No chunk is empty, unless it is the only one.
     """
 
-    __slots__ = ("_chunks", "_counts", "_firsts", "_lengths", "_prefixes")
+    __slots__ = (
+        "_by_beginning",
+        "_chunks",
+        "_counts",
+        "_firsts",
+        "_hits",
+        "_lengths",
+        "_links",
+        "_longest",
+    )
 
     def __init__(
-        self, firsts: list[str], chunks: list[list[str]], counts: Mapping[int, int]
+        self,
+        firsts: list[str],
+        chunks: list[list[str]],
+        counts: Mapping[int, int],
+        links: list[Links] | None = None,
+        *,
+        has_beginnings: bool = True,
     ) -> None:
-        """``counts`` has the number of names of each length."""
+        """``counts`` has the number of names of each length; ``links`` the known links of each
+        chunk. With ``has_beginnings``, results are cached by the beginnings of names."""
         self._firsts = firsts
         self._chunks = chunks
         self._counts = counts
-        self._lengths = sorted(counts)
-        self._prefixes: dict[str, Prefix] = {}
+        self._links = links
+        self._lengths: list[int] | None = None
+        self._longest = longest = max(counts, default=0)
+        self._hits = 0
+        self._by_beginning: dict[str, Prefix | None] | None = None
+        if has_beginnings and longest <= LONGEST_BEGINNING:
+            self._by_beginning = {}
 
     @staticmethod
     def of(names: list[str]) -> SortedNames:
@@ -84,6 +115,17 @@ class SortedNames:
         chunks = [names[start : start + CHUNK] for start in range(0, len(names), CHUNK)] or [[]]
         firsts = ["", *(chunk[0] for chunk in chunks[1:])]
         return SortedNames(firsts, chunks, Counter(map(len, names)))
+
+    def link(self) -> None:
+        """Find the prefixes of all names, for ``longest_prefix``, in less time than one by one."""
+        last: Prefix | None = None
+        links: list[Links] = []
+        for chunk in self._chunks:
+            linked = _linked(chunk, last)
+            if linked:
+                last = linked[-1]
+            links.append(linked)
+        self._links = links
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._chunks)
@@ -97,44 +139,79 @@ class SortedNames:
         """The one of ``chunks`` in which ``name`` is, or would be."""
         return self._chunks[bisect_right(self._firsts, name) - 1]
 
-    def updated(self, name: str, *, is_added: bool) -> SortedNames:
-        """The set with ``name`` added, which is not in it, or removed, which is in it."""
-        length, counts = len(name), dict(self._counts)
-        counts[length] = counts.get(length, 0) + (1 if is_added else -1)
-        if not counts[length]:
-            del counts[length]
-        at = bisect_right(self._firsts, name) - 1
-        chunk = self._chunks[at].copy()
-        if is_added:
-            insort(chunk, name)
-        else:
-            del chunk[bisect_left(chunk, name)]
-        if 0 < len(chunk) <= 2 * CHUNK:
-            chunks = self._chunks.copy()
+    def updated(self, changes: Mapping[str, bool]) -> SortedNames:
+        """The set with each name of ``changes`` added, which is not in it, or removed, which is in
+        it; the value is whether it is added."""
+        firsts, chunks, counts = self._firsts, self._chunks.copy(), dict(self._counts)
+        links = None if self._links is None else self._links.copy()
+        for name, is_added in changes.items():
+            length = len(name)
+            counts[length] = counts.get(length, 0) + (1 if is_added else -1)
+            if not counts[length]:
+                del counts[length]
+            at = bisect_right(firsts, name) - 1
+            chunk = chunks[at].copy()
+            place = bisect_left(chunk, name)
+            chunk[place : place + (not is_added)] = [name] if is_added else []
+            if links is not None:
+                _relink(links, chunks, at, place, chunk, name)
             chunks[at] = chunk
-            return SortedNames(self._firsts, chunks, counts)
-        parts = [part for part in (chunk[:CHUNK], chunk[CHUNK:]) if part]
-        firsts = [*self._firsts[:at], *(part[0] for part in parts), *self._firsts[at + 1 :]]
-        chunks = [*self._chunks[:at], *parts, *self._chunks[at + 1 :]]
-        return SortedNames(["", *firsts[1:]], chunks or [[]], counts)
+            if not 0 < len(chunk) <= 2 * CHUNK:
+                parts = [part for part in (chunk[:CHUNK], chunk[CHUNK:]) if part]
+                starts = [*firsts[:at], *(part[0] for part in parts), *firsts[at + 1 :]]
+                firsts = ["", *starts[1:]]
+                chunks[at : at + 1] = parts
+                chunks = chunks or [[]]
+                if links is not None:
+                    linked = links[at]
+                    halves = linked and (linked[:CHUNK], linked[CHUNK:])
+                    links[at : at + 1] = halves[: len(parts)] if halves else [None] * len(parts)
+                    links = links or [None]
+        has_beginnings = self._by_beginning is not None
+        return SortedNames(firsts, chunks, counts, links, has_beginnings=has_beginnings)
 
     def longest_prefix(self, name: str) -> Prefix | None:
-        """The longest stored name that is a prefix of ``name``; it links to all shorter ones."""
-        at = bisect_right(self._firsts, name) - 1
-        chunk = self._chunks[at]
-        place = bisect_right(chunk, name)
-        if place:
-            nearest = chunk[place - 1]
-        elif at:
-            nearest = self._chunks[at - 1][-1]
+        """The longest stored name that is a prefix of ``name``; it links to all shorter ones.
+
+        It is that of the beginning of ``name`` that is as long as the longest stored name, so names
+        with a common beginning share a cached result.
+        """
+        known = self._by_beginning
+        if known is None:
+            return self._searched(name)
+        beginning = name[: self._longest]
+        prefix = known.get(beginning, _UNKNOWN)
+        if prefix is _UNKNOWN:
+            prefix = self._searched(name)
+            self._cache(known, beginning, prefix)
         else:
-            return None
-        prefix = self._prefixes.get(nearest)
-        if prefix is None:
-            shortest = self._lengths[0]
-            if name[:shortest] != nearest[:shortest]:
+            self._hits += 1
+        return prefix
+
+    def _cache(
+        self, known: dict[str, Prefix | None], beginning: str, prefix: Prefix | None
+    ) -> None:
+        """Cache a result; stop that if most names have beginnings of their own."""
+        size, hits = len(known), self._hits
+        if hits < (size if size >= BEGINNINGS else size // 16 if size == BEGINNINGS // 8 else 0):
+            self._by_beginning = None
+        elif size >= BEGINNINGS:
+            self._by_beginning = {beginning: prefix}
+            self._hits = 0
+        else:
+            known[beginning] = prefix
+
+    def _searched(self, name: str) -> Prefix | None:
+        """As ``longest_prefix``, without the cache."""
+        at = bisect_right(self._firsts, name) - 1
+        place = bisect_right(self._chunks[at], name)
+        if not place:
+            if not at:
                 return None
-            prefix = self._prefix(nearest)
+            at -= 1
+        links = self._links
+        linked = (links and links[at]) or self._link(at)
+        prefix: Prefix | None = linked[place - 1]
         while prefix is not None and not name.startswith(prefix.name):
             prefix = prefix.shorter
         return prefix
@@ -161,36 +238,54 @@ class SortedNames:
             and self._counts == Counter(map(len, names))
             and all(name in self.chunk_of(name) for name in names)
         )
-        for name, prefix in self._prefixes.items():
-            shorter = prefix.shorter
-            stored = [other for other in names if other != name and name.startswith(other)]
-            longest = max(stored, default=None)
-            well_formed &= prefix.name == name and name in names
-            well_formed &= (None if shorter is None else shorter.name) == longest
+        well_formed &= self._links is None or len(self._links) == len(chunks)
+        for linked, chunk in zip(self._links or (), chunks, strict=False):
+            well_formed &= linked is None or [each.name for each in linked] == chunk
+            for prefix in linked or ():
+                name, shorter = prefix.name, prefix.shorter
+                stored = [other for other in names if other != name and name.startswith(other)]
+                longest = max(stored, default=None)
+                well_formed &= (None if shorter is None else shorter.name) == longest
+        for beginning, known in (self._by_beginning or {}).items():
+            longest = max(filter(beginning.startswith, names), default=None)
+            well_formed &= (None if known is None else known.name) == longest
         if not well_formed:
             raise AssertionError("an invariant of the sorted names is broken")
 
-    def _prefix(self, name: str) -> Prefix:
-        """The ``Prefix`` of ``name``, a stored name."""
-        missing = [name]
-        shorter = self._next_shorter(name)
-        while shorter is not None and shorter not in self._prefixes:
-            missing.append(shorter)
-            shorter = self._next_shorter(shorter)
-        prefix = None if shorter is None else self._prefixes[shorter]
-        for each in reversed(missing):
-            prefix = self._prefixes[each] = Prefix(each, prefix)
-        assert prefix is not None
-        return prefix
+    def _link(self, at: int) -> list[Prefix]:
+        """The links of chunk ``at``, which are found, as those of the chunks that they lead to."""
+        chunks = self._chunks
+        links = self._links
+        if links is None:
+            links = self._links = [None] * len(chunks)
+        unknown = []
+        while links[at] is None:
+            shorter = self._next_shorter(chunks[at][0])
+            unknown.append((at, shorter))
+            if shorter is None:
+                break
+            at = bisect_right(self._firsts, shorter) - 1
+        linked = links[at]
+        for at, shorter in reversed(unknown):
+            first = None
+            if shorter is not None and linked is not None:
+                before = bisect_right(self._firsts, shorter) - 1
+                first = linked[bisect_left(chunks[before], shorter)]
+            linked = links[at] = _linked(chunks[at], first)
+        assert linked is not None
+        return linked
 
     def _next_shorter(self, name: str) -> str | None:
         """The longest stored name that is a proper prefix of ``name``."""
+        lengths = self._lengths
+        if lengths is None:
+            lengths = self._lengths = sorted(self._counts)
         longest = len(name) - 1
         while True:
-            at = bisect_right(self._lengths, longest) - 1
+            at = bisect_right(lengths, longest) - 1
             if at < 0:
                 return None
-            start = name[: self._lengths[at]]
+            start = name[: lengths[at]]
             nearest = self._at_or_before(start)
             if nearest is None or start.startswith(nearest):
                 return nearest
@@ -215,3 +310,43 @@ def common_prefix(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+def _linked(names: Iterable[str], before: Prefix | None) -> list[Prefix]:
+    """The ``Prefix`` of each of ``names``, which follow each other.
+
+    ``before`` is that of the name before the first, or of a name that is a prefix of it.
+    """
+    linked, prefix = [], before
+    for name in names:
+        while prefix is not None and not name.startswith(prefix.name):
+            prefix = prefix.shorter
+        prefix = Prefix(name, prefix)
+        linked.append(prefix)
+    return linked
+
+
+def _relink(
+    links: list[Links], chunks: list[list[str]], at: int, place: int, chunk: list[str], name: str
+) -> None:
+    """Change ``links`` as ``name`` is added or removed at ``place`` of chunk ``at``, which becomes
+    ``chunk``; only names that begin with it have other prefixes then."""
+    linked = links[at]
+    end, size = place, len(chunk)
+    while end < size and chunk[end].startswith(name):
+        end += 1
+    if linked is not None:
+        before = linked[place - 1] if place else None
+        if not place and at:
+            preceding = links[at - 1]
+            before = preceding[-1] if preceding else None
+        if before is None and at:
+            links[at] = None
+        else:
+            rest = end + len(chunks[at]) - size
+            links[at] = linked[:place] + _linked(chunk[place:end], before) + linked[rest:]
+    if end == size:
+        for following in range(at + 1, len(chunks)):
+            if not chunks[following][0].startswith(name):
+                break
+            links[following] = None

@@ -1,7 +1,7 @@
 """The combined ACLs of one resource, for sessions with few requests.
 
-The ACLs name few of the clients, so the result for all other clients is computed once. This module
-must not know what is cached.
+The ACLs name few of the clients, so the result for all other clients is computed once, and kept if
+the resource is requested again. This module must not know what is cached.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from operator import attrgetter
 from sys import getsizeof
 from typing import Final
 
-from authorizer.engine.buckets import Bucket, FewAcls, masks_of
-from authorizer.engine.decide import ALL_OPERATIONS, Masks, Subject
+from authorizer.engine.buckets import Bucket, ManyAcls, masks_of
+from authorizer.engine.decide import ALL_OPERATIONS, Masks, SubjectParts
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl
 
 _BYTES: Final = 400
 """About the bytes of one without ACLs, with its entry in the map by name, in CPython 3.11."""
 _SEARCHED_AS_TUPLE: Final = 4
 """So few principals are found faster in a tuple than in a set, which takes longer to make, too."""
-EVERYBODY: Final = Subject((WILDCARD_PRINCIPAL,), (WILDCARD,))
+EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 _PRINCIPAL: Final = attrgetter("principal")
 
 
@@ -28,20 +28,15 @@ class ResourceAcls:
     """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
     ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
-    if they are many.
+    if they are many. ``allowed`` are the operations that all others may carry out.
     """
 
-    __slots__ = ("_acls", "_many", "everybody", "principals")
+    __slots__ = ("_acls", "_many", "allowed", "everybody", "principals")
 
     def __init__(self, buckets: Sequence[Bucket], *, is_default_allow: bool) -> None:
-        acls: Sequence[Acl]
-        many: Sequence[Bucket] = ()
-        if len(buckets) == 1 and type(buckets[0]) is FewAcls:
-            acls = buckets[0].of(EVERYBODY)
-        else:
-            many = [bucket for bucket in buckets if type(bucket) is not FewAcls]
-            few = [bucket for bucket in buckets if type(bucket) is FewAcls]
-            acls = list(chain.from_iterable(few))
+        many = [bucket for bucket in buckets if type(bucket) is ManyAcls]
+        few = [bucket for bucket in buckets if type(bucket) is not ManyAcls]
+        acls = list(chain.from_iterable(few))
         principals = _principals(acls)
         allowed = ALL_OPERATIONS if is_default_allow and not buckets else 0
         denied = 0
@@ -51,6 +46,7 @@ class ResourceAcls:
             acls = [acl for acl in acls if not _is_for_everybody(acl)]
             principals = _principals(acls)
         self.everybody = allowed, denied
+        self.allowed = allowed & ~denied
         self.principals = None if many or WILDCARD_PRINCIPAL in principals else principals
         self._acls = acls
         self._many = many
@@ -60,7 +56,7 @@ class ResourceAcls:
         """About the bytes that it takes, without the ACLs."""
         return _BYTES + getsizeof(self._acls) + getsizeof(self.principals)
 
-    def masks(self, who: Subject) -> Masks:
+    def masks(self, who: SubjectParts) -> Masks:
         """The operations that are allowed ``who``, and those that are denied, a bit each."""
         allowed, denied = self.everybody
         more_allowed, more_denied = masks_of(self._acls, who)

@@ -64,10 +64,11 @@ class SessionCache:
         "_allow_everyone",
         "_beginnings",
         "_by_type",
+        "_find",
         "_index",
         "_is_super_user",
-        "_literal_names",
         "_literals",
+        "_longest_prefix",
         "_names_left",
         "_negative_prefixes",
         "_prefix_masks",
@@ -94,11 +95,11 @@ class SessionCache:
         self._who = who
         self._is_super_user = is_super_user
         self._resource_type = resource_type
-        literals = self._index.literals(resource_type)
-        self._literals = literals.buckets
-        self._literal_names = literals.names
+        self._literals = self._index.literals(resource_type)
+        self._find = self._literals.find
         self._prefixed = self._index.prefixed(resource_type)
-        wildcard = self._literals.get(WILDCARD)
+        self._longest_prefix = self._prefixed.names.longest_prefix
+        wildcard = self._literals.wildcard
         self._wildcard_masks = None if wildcard is None else wildcard.masks(who)
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._by_type: dict[Operation, bool] = {}
@@ -113,7 +114,7 @@ class SessionCache:
                 return verdicts
         if self._is_super_user:
             return self._cache_prefix("", verdicts_of(ALL_OPERATIONS))
-        literal = self._literals.get(name)
+        literal = self._find(name)
         allowed, denied = self._masks_on(name, literal)
         allowed &= ~denied
         verdicts = VERDICTS.get(allowed) or verdicts_of(allowed)
@@ -139,7 +140,7 @@ class SessionCache:
 
     def _negative_prefix(self, name: str) -> str | None:
         """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix."""
-        literals, prefixed = self._literal_names, self._prefixed.names
+        literals, prefixed = self._literals.names, self._prefixed.names
         shortest = None
         for length in PREFIX_LENGTHS:
             if length <= len(name):
@@ -153,14 +154,14 @@ class SessionCache:
         """The operations that are allowed on ``name``, as bits, which are not cached."""
         if self._is_super_user:
             return ALL_OPERATIONS
-        allowed, denied = self._masks_on(name, self._literals.get(name))
+        allowed, denied = self._masks_on(name, self._find(name))
         return allowed & ~denied
 
     def masks_on(self, name: str) -> Masks:
         """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
 
         Super users are not considered. Nothing is cached."""
-        return self._masks_on(name, self._literals.get(name))
+        return self._masks_on(name, self._find(name))
 
     def decide(self, operation: Operation, name: str) -> Decision:
         """The result with its rule."""
@@ -179,7 +180,7 @@ class SessionCache:
         return known
 
     def _masks_on(self, name: str, literal: Bucket | None) -> Masks:
-        prefix = self._prefixed.names.longest_prefix(name)
+        prefix = self._longest_prefix(name)
         allowed, denied = self._prefix_masks.get(prefix) or self._masks_up_from(prefix)
         if literal is not None:
             more_allowed, more_denied = literal.masks(self._who)
@@ -211,7 +212,7 @@ class SessionCache:
         return allowed, denied
 
     def _may_on_some(self, operation: Operation, index: AclIndex) -> bool:
-        wildcard = self._literals.get(WILDCARD)
+        wildcard = self._literals.wildcard
         if wildcard is not None and self._denies_by_type(wildcard, operation):
             return False
         prefix_denies: dict[Prefix | None, bool] = {None: False}
@@ -220,7 +221,7 @@ class SessionCache:
             is_literal = pattern_type is PatternType.LITERAL
             if is_literal and name == WILDCARD:
                 return True
-            if is_literal and self._denies_by_type(self._literals[name], operation):
+            if is_literal and self._denies_by_type(self._literals.buckets[name], operation):
                 continue
             longest = self._prefixed.names.longest_prefix(name)
             if not self._prefixes_deny(longest, operation, prefix_denies):

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
-from authorizer.engine.buckets import Bucket, FewAcls
+from authorizer.engine.buckets import Bucket, ManyAcls
 from authorizer.engine.index import AclIndex
 from authorizer.engine.listing import ListedParts
 from metalog.acl import ANY_ACL, Acl, AclFilter, ResourceType
@@ -86,7 +86,7 @@ class Listing:
 def _part_of(version: int, wanted: AclFilter, buckets: Iterable[Bucket]) -> _Part:
     written = []
     for bucket in buckets:
-        acls: Iterable[Acl] = bucket.in_order() if type(bucket) is FewAcls else bucket
+        acls: Iterable[Acl] = bucket if type(bucket) is ManyAcls else bucket.in_order()
         if wanted != ANY_ACL:
             acls = filter(wanted.matches, acls)
         for _, listed in groupby(acls, _PATTERN_TYPE):

@@ -1,4 +1,4 @@
-"""A bucket of many ACLs answers as one of few ACLs does, and as a list."""
+"""A bucket answers as a list of its ACLs does, however many it has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import random
 import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
-from authorizer.engine.buckets import FEW, Bucket, FewAcls, ManyAcls, bucket_of, masks_of
+from authorizer.engine.buckets import (
+    FEW,
+    SCANNED,
+    Bucket,
+    FewAcls,
+    ManyAcls,
+    SomeAcls,
+    bucket_of,
+    masks_of,
+)
 from authorizer.engine.decide import ALL_OPERATIONS, ALLOWS, DENIES, sorted_in_pattern, subject
 from authorizer.engine.resource_acls import ResourceAcls
 from authorizer.kafka_version import KafkaVersion
@@ -52,15 +61,16 @@ def _check(bucket: Bucket, acls: list[Acl]) -> None:
     assert not any(each in bucket for each in (*others, "User:1", None))
 
 
-@pytest.mark.parametrize("count", [1, 2, FEW, FEW + 1, 200])
+@pytest.mark.parametrize("count", [1, 2, SCANNED, SCANNED + 1, FEW, FEW + 1, 200])
 def test_a_bucket_answers_as_a_list(count: int) -> None:
     acls = random.sample(ALL, count)
     bucket = bucket_of(list(acls))
-    assert isinstance(bucket, FewAcls if count <= FEW else ManyAcls)
+    kind = FewAcls if count <= SCANNED else SomeAcls if count <= FEW else ManyAcls
+    assert isinstance(bucket, kind)
     _check(bucket, acls)
 
 
-@pytest.mark.parametrize("count", [1, FEW - 1, FEW, 100])
+@pytest.mark.parametrize("count", [1, SCANNED, SCANNED + 1, SCANNED + 2, FEW - 1, FEW, 100])
 def test_a_change_makes_another_bucket_and_leaves_the_first(count: int) -> None:
     chosen = random.sample(ALL, count + 1)
     acls, more = chosen[:-1], chosen[-1]
@@ -114,12 +124,46 @@ def test_only_the_principals_of_few_acls_differ_from_everybody() -> None:
         assert ResourceAcls([bucket_of(acls)], is_default_allow=False).principals is None
 
 
-@pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: FEW + 1]])
+def test_acls_of_few_principals_come_and_go_one_by_one() -> None:
+    chosen = random.sample(ALL[:60], FEW)
+    bucket: Bucket | None = bucket_of(chosen[:1])
+    for count in range(1, FEW):
+        assert bucket is not None
+        bucket = bucket.adding(chosen[count])
+        _check(bucket, chosen[: count + 1])
+    random.shuffle(chosen)
+    while chosen:
+        assert bucket is not None
+        _check(bucket, chosen)
+        bucket = bucket.removing(chosen.pop())
+    assert bucket is None
+
+
+@pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: SCANNED + 1]])
 def test_a_small_bucket_with_a_repeated_acl_none_or_too_many_is_found_out(
     twice: list[Acl],
 ) -> None:
     with pytest.raises(AssertionError, match=r"^an invariant of a small bucket is broken$"):
         FewAcls(tuple(twice))._check()
+
+
+@pytest.mark.parametrize(
+    ("by_principal", "size"),
+    [
+        ({"User:*": tuple(ALL[:6])}, 5),
+        ({"User:*": tuple(ALL[:5] * 2)}, 10),
+        ({"User:1": tuple(ALL[:6])}, 6),
+        ({"User:*": tuple(ALL[:5]), "User:0": (ALL[30],)}, 6),
+        ({"User:*": tuple(ALL[:5]), "User:1": ()}, 5),
+        ({"User:*": tuple(ALL[:SCANNED])}, SCANNED),
+        ({acl.principal: acl for acl in ALL[:: 2 * SCANNED]}, FEW + 1),
+    ],
+)
+def test_a_bucket_by_principal_that_does_not_fit_itself_is_found_out(
+    by_principal: dict[str, Acl | tuple[Acl, ...]], size: int
+) -> None:
+    with pytest.raises(AssertionError, match=r"^an invariant of a bucket by principal is broken$"):
+        SomeAcls(by_principal, size)._check()
 
 
 def test_a_large_bucket_with_a_repeated_or_misplaced_acl_is_found_out() -> None:

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
-from authorizer.engine import buckets, prefixes
+from authorizer.engine import buckets, patterns, prefixes
 from authorizer.engine.decide import concerns, decision_order, subject
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.index import AclIndex, IndexWriter
@@ -43,14 +43,16 @@ def _random_acl(choose: random.Random) -> Acl:
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    ("chunk", "few", "most"),
-    [(1, 1, 40), (2, 2, 40), (3, 32, 60), (256, 3, 80)],
+    ("chunk", "scanned", "few", "changed", "most"),
+    [(1, 1, 1, 0, 40), (2, 1, 2, 3, 40), (3, 4, 32, 32, 60), (256, 2, 5, 1, 80)],
 )
 def test_invariants_hold_after_every_step(
-    chunk: int, few: int, most: int, monkeypatch: pytest.MonkeyPatch
+    chunk: int, scanned: int, few: int, changed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefixes, "CHUNK", chunk)
+    monkeypatch.setattr(buckets, "SCANNED", scanned)
     monkeypatch.setattr(buckets, "FEW", few)
+    monkeypatch.setattr(patterns, "MOST_CHANGED", changed)
     choose = random.Random(most + chunk)
     writer = IndexWriter()
     by_id: dict[Uuid, Acl] = {}

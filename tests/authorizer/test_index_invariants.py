@@ -8,7 +8,8 @@ from authorizer import Acl, PatternType, ResourceType
 from authorizer.engine.buckets import FewAcls, bucket_of
 from authorizer.engine.grants import Grants, grants_of
 from authorizer.engine.host_blocks import HostBlocks
-from authorizer.engine.index import NO_PATTERNS, AclIndex, PatternBuckets
+from authorizer.engine.index import AclIndex
+from authorizer.engine.patterns import NO_PATTERNS, PatternBuckets
 from authorizer.engine.prefixes import SortedNames
 from metalog.image.table import Table
 from tests.support.worlds.small_acls import allow

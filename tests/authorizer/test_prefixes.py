@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from authorizer.engine import prefixes
 from authorizer.engine.prefixes import (
     CHUNK,
+    LONGEST_BEGINNING,
     Prefix,
     SortedNames,
     combined,
@@ -42,18 +43,23 @@ def test_all_stored_prefixes_are_found_the_longest_first(
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3])
+@pytest.mark.parametrize("is_linked", [False, True])
 @pytest.mark.parametrize("seed", range(5))
 def test_names_in_several_parts_are_found_after_each_change(
-    chunk: int, seed: int, monkeypatch: pytest.MonkeyPatch
+    chunk: int, is_linked: bool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefixes, "CHUNK", chunk)
+    monkeypatch.setattr(prefixes, "BEGINNINGS", seed * 8)
     choose = random.Random(seed)
     stored = set(choose.sample(SHORT_NAMES, 20))
     found = SortedNames.of(sorted(stored))
+    if is_linked:
+        found.link()
+        found._check()
     for _ in range(40):
         name = choose.choice(SHORT_NAMES)
         before, parts = found, [part.copy() for part in found.chunks]
-        found = found.updated(name, is_added=name not in stored)
+        found = found.updated({name: name not in stored})
         assert before.chunks == parts
         stored ^= {name}
         assert list(found) == sorted(stored)
@@ -66,19 +72,66 @@ def test_names_in_several_parts_are_found_after_each_change(
             assert found.any_begins_with(asked) == any(each.startswith(asked) for each in stored)
         found._check()
     for name in sorted(stored, key=lambda _: choose.random()):
-        found = found.updated(name, is_added=False)
+        found = found.updated({name: False})
         found._check()
     assert found.chunks == [[]]
     assert not any(found.any_begins_with(asked) for asked in SHORT_NAMES)
+
+
+@pytest.mark.parametrize("chunk", [1, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_several_changes_at_once_are_those_one_by_one(
+    chunk: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefixes, "CHUNK", chunk)
+    choose = random.Random(seed)
+    stored = set(choose.sample(SHORT_NAMES, 20))
+    found = SortedNames.of(sorted(stored))
+    found.link()
+    for changes in (1, 5, 30, 5, 30):
+        names = choose.sample(SHORT_NAMES, changes)
+        found = found.updated({name: name not in stored for name in names})
+        stored ^= set(names)
+        assert list(found) == sorted(stored)
+        found._check()
+    found = found.updated(dict.fromkeys(stored, False)).updated({"b": True, "a": True})
+    assert found.chunks in ([["a", "b"]], [["a"], ["b"]])
+    found._check()
+
+
+@pytest.mark.parametrize("most", [16, 64])
+def test_results_by_beginning_are_as_many_as_allowed_or_none(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are given up where names have few beginnings in common."""
+    monkeypatch.setattr(prefixes, "BEGINNINGS", most)
+    found = SortedNames.of(["a", "ab", "b"])
+    for number in range(10 * most):
+        for name in ("abc", f"{number:04}"):
+            longest = found.longest_prefix(name)
+            assert longest is None if name != "abc" else longest and longest.name == "ab"
+        assert len(found._by_beginning or ()) <= most
+        found._check()
+    assert found._by_beginning is not None
+    for number in range(10 * most):
+        assert found.longest_prefix(f"{chr(300 + number)}") is None
+        assert len(found._by_beginning or ()) <= most
+    assert found._by_beginning is None
+    assert found.updated({"abcd": True})._by_beginning is None
+
+
+def test_a_very_long_name_has_no_results_by_beginning() -> None:
+    assert SortedNames.of(["n" * LONGEST_BEGINNING])._by_beginning == {}
+    assert SortedNames.of(["n" * (LONGEST_BEGINNING + 1)])._by_beginning is None
 
 
 def test_a_part_is_divided_when_it_has_more_than_twice_its_first_size() -> None:
     found = SortedNames.of([f"{number:04}" for number in range(0, 2 * CHUNK, 2)])
     for number in range(1, 2 * CHUNK, 2):
         assert len(found.chunks) == 1
-        found = found.updated(f"{number:04}", is_added=True)
+        found = found.updated({f"{number:04}": True})
     assert list(map(len, found.chunks)) == [2 * CHUNK]
-    found = found.updated("more", is_added=True)
+    found = found.updated({"more": True})
     assert list(map(len, found.chunks)) == [CHUNK, CHUNK + 1]
 
 
@@ -140,18 +193,36 @@ def test_a_wrong_count_of_names_is_found_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "prefix"),
+    ("place", "prefix"),
     [
-        ("x", Prefix("x", None)),
-        ("ab", Prefix("abc", Prefix("a", None))),
-        ("abc", Prefix("abc", Prefix("a", None))),
-        ("a", Prefix("a", Prefix("a", None))),
+        (0, Prefix("x", None)),
+        (1, Prefix("abc", Prefix("a", None))),
+        (2, Prefix("abc", Prefix("a", None))),
+        (0, Prefix("a", Prefix("a", None))),
     ],
 )
-def test_a_wrong_cached_prefix_is_found_out_among_right_ones(name: str, prefix: Prefix) -> None:
+def test_a_wrong_link_is_found_out_among_right_ones(place: int, prefix: Prefix) -> None:
     sound = SortedNames.of(["a", "ab", "abc", "b"])
-    sound.longest_prefix("b")
-    sound._prefixes[name] = prefix
-    sound.longest_prefix("abcd")
+    sound.link()
+    sound._check()
+    assert sound._links is not None
+    links = sound._links[0]
+    assert links is not None
+    links[place] = prefix
     with pytest.raises(AssertionError, match=BROKEN):
         sound._check()
+
+
+@pytest.mark.parametrize("cached", [{"abx": None}, {"abx": Prefix("a", None)}])
+def test_a_wrong_result_by_beginning_is_found_out(cached: dict[str, Prefix | None]) -> None:
+    broken = SortedNames.of(["a", "ab", "abc", "b"])
+    broken._by_beginning = cached
+    with pytest.raises(AssertionError, match=BROKEN):
+        broken._check()
+
+
+def test_missing_links_of_a_part_are_found_out() -> None:
+    broken = SortedNames.of(["a", "b"])
+    broken._links = []
+    with pytest.raises(AssertionError, match=BROKEN):
+        broken._check()

@@ -14,6 +14,7 @@ from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES
 from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
 from authorizer.engine.remembered import ENTRY_BYTES, RememberedSessions
+from authorizer.engine.resource_acls import ResourceAcls
 from authorizer.engine.session_cache import (
     LONGEST_REMEMBERED,
     NAMES_BEFORE_PREFIXES,
@@ -93,13 +94,22 @@ def test_each_entry_is_counted_with_its_text() -> None:
 
 
 def test_what_all_sessions_share_is_counted_once() -> None:
-    context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
-    kept = context._remembered
-    shared = context._combined(TOPIC, "other").size
-    first = _counted(kept, lambda: context.once(APP, TOPIC, "other"))
-    assert first == [2, shared + ENTRY_BYTES + _entry("other") - ENTRY_BYTES]
-    assert _counted(kept, lambda: context.once(APP, TOPIC, "others")) == [1, _entry("others")]
-    assert _counted(kept, lambda: context.session(APP)) == [0, bytes_of(APP)]
+    prefixed = [_acl("ot", PREFIXED), _acl("o", PREFIXED)]
+    index = AclIndex.of([PAY, *prefixed])
+    for name, key in (("pay", "pay"), ("other", "ot")):
+        context = DecisionContext(index, AuthorizerConfig(), shut_by="")
+        kept, known = context._remembered, context._acls_by_name[TOPIC]
+        buckets = index.buckets_matching(TOPIC, name)
+        first = _counted(kept, lambda name=name, context=context: context.once(APP, TOPIC, name))
+        assert first == [1, ENTRY_BYTES + getsizeof(buckets) + getsizeof(name)]
+        assert [getattr(each, "name", each) for each in known] == [key]
+        combined = ResourceAcls(buckets, is_default_allow=False).size
+        second = _counted(kept, lambda name=name, context=context: context.once(APP, TOPIC, name))
+        assert second == ([0, combined] if name == key else [1, combined + _entry(name)])
+        assert _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, name)) == [0, 0]
+        more = _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, f"{name}s"))
+        assert more[0] == 1
+        assert _counted(kept, lambda context=context: context.session(APP)) == [0, bytes_of(APP)]
 
 
 def test_a_longer_name_than_a_topics_is_not_cached() -> None:
@@ -111,7 +121,8 @@ def test_a_longer_name_than_a_topics_is_not_cached() -> None:
         answers.remember(TOPIC, name, verdicts_of(0))
         assert (name in answers.verdicts[TOPIC]) is is_kept
         context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
-        context.once(APP, TOPIC, name)
+        for _ in range(3):
+            context.once(APP, TOPIC, name)
         assert (name in context._acls_by_name[TOPIC]) is is_kept
 
 

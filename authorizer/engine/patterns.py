@@ -1,0 +1,65 @@
+"""The buckets of one resource type's literals, or of its prefixes, by name and in order of names.
+
+This module must not know which names a pattern matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from authorizer.engine.buckets import Bucket
+from authorizer.engine.prefixes import SortedNames
+from metalog.acl import WILDCARD
+from metalog.image.table import Table
+
+Changed = Mapping[str, bool]
+"""Names, and whether each was added, or removed."""
+NOT_CHANGED: Final[Changed] = {}
+MOST_CHANGED: Final = 32
+"""If more names came or went since the last order, the writer puts them in order itself."""
+
+
+class PatternBuckets:
+    """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``.
+
+    ``find`` is the fastest way to get a bucket. Names that came or went are put in order when
+    somebody asks for ``names``: most decisions need only those of prefixes.
+    """
+
+    __slots__ = ("_names", "buckets", "find", "wildcard")
+
+    def __init__(
+        self,
+        buckets: Table[str, Bucket],
+        names: SortedNames,
+        changed: Changed = NOT_CHANGED,
+    ) -> None:
+        """``changed`` are the names that were added to ``names``, or removed, since."""
+        self.buckets = buckets
+        self.find = buckets.finder
+        self.wildcard = self.find(WILDCARD)
+        self._names = names, changed
+
+    @property
+    def names(self) -> SortedNames:
+        names, changed = self._names
+        if changed:
+            names = names.updated(changed)
+            self._names = names, NOT_CHANGED
+        return names
+
+    def with_bucket(self, name: str, before: Bucket | None, after: Bucket | None) -> PatternBuckets:
+        """With the bucket ``after``, if any, for ``name`` instead of ``before``."""
+        names, changed = self._names
+        if before is None or after is None:
+            was_changed = name in changed
+            changed = {each: added for each, added in changed.items() if each != name}
+            if not was_changed:
+                changed[name] = before is None
+            if len(changed) > MOST_CHANGED:
+                names, changed = names.updated(changed), NOT_CHANGED
+        return PatternBuckets(self.buckets.with_one(name, after), names, changed)
+
+
+NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]))
