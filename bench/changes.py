@@ -202,9 +202,9 @@ def snapshot(files: str, _: str, rounds: str, acl_set: str, folder: str) -> None
     from ours import read_acls
     from stopwatch import Stopwatch
 
-    from metalog.image.acls import AclsImage
     from metalog.image.manifest import Provenance
     from metalog.image.metadata import MetadataImage
+    from metalog.image.state.acls import AclsImage
     from metalog.image.table import Table
     from metalog_sources.replay import replay_source
     from metalog_sources.source import open_source

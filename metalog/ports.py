@@ -205,8 +205,7 @@ class Candidacy(Protocol):
     """A node's candidacy to be the only writer of a log that several nodes follow."""
 
     def stand(self, dismissed: Callable[[], None]) -> None:
-        """Take part in elections; ``dismissed`` is called, on any thread, when it no longer
-        leads."""
+        """Take part in elections; any thread calls ``dismissed`` when the node no longer leads."""
         ...
 
     @property
@@ -217,8 +216,7 @@ class Candidacy(Protocol):
         ...
 
     def first_words(self) -> Sequence[tuple[Message, int]]:
-        """The node's own records, written each time it becomes leader, after those of any
-        leader."""
+        """The node's own records, which it writes as a new leader after those of any leader."""
         ...
 
     def resign(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from metalog.image.features import KRAFT_VERSION, LATEST_METADATA_VERSIONS, METADATA_VERSION
+from metalog.image.state.features import KRAFT_VERSION, LATEST_METADATA_VERSIONS, METADATA_VERSION
 from metalog.replica.replica import Replica
 from metalog.wire.versions import Features, VersionRange
 from snapshot.initial_features import supported_levels

@@ -13,9 +13,9 @@ from metalog.acl import Acl, ResourcePatternFilter, words_of
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import Files, is_descriptor, read_whole
 from metalog.ids import Uuid
-from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
-from metalog.image.scram import ScramImage
+from metalog.image.state.acls import AclsImage
+from metalog.image.state.scram import ScramImage
 from metalog.image.table import Table
 from metalog.loader import LoadDoubt
 from metalog.log.folder.location import unreadable

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.files import LOCAL_FILES, OWNER_READS, OWNER_WRITES, Files, read_whole, replace_whole
 from metalog.ids import FORMATTED_SNAPSHOT, Entropy, Uuid, random_uuid, uuid_text
-from metalog.image.features import LATEST_METADATA_VERSIONS, METADATA_VERSION
+from metalog.image.state.features import LATEST_METADATA_VERSIONS, METADATA_VERSION
 from metalog.log.folder import layout
 from metalog.log.folder.layout import MetaProperties
 from metalog.records.checkpoint import snapshot_batches

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.image.features import (
+from metalog.image.state.features import (
     DEFAULT_METADATA_VERSION,
     KRAFT_VERSION,
     LATEST_METADATA_VERSION,

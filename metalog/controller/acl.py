@@ -31,7 +31,7 @@ from metalog.controller.result import (
 )
 from metalog.errors import ErrorCode
 from metalog.ids import Entropy, Uuid, random_uuid
-from metalog.image.acls import AclsImage
+from metalog.image.state.acls import AclsImage
 from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import SUCCESS, ApiError, ErrorCode
 from metalog.host_block import HostBlock, read_block
-from metalog.image.features import (
+from metalog.image.state.features import (
     CIDR_HOSTS_SINCE,
     LATEST_METADATA_VERSIONS,
     METADATA_VERSIONS,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from metalog.controller.transaction import Records, transaction_batches
-from metalog.image.features import METADATA_VERSION
 from metalog.image.metadata import MetadataImage
+from metalog.image.state.features import METADATA_VERSION
 from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
 
 _ELR: Final = "eligible.leader.replicas.version"

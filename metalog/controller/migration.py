@@ -16,9 +16,9 @@ from metalog.controller.result import ControllerResult
 from metalog.controller.scram import SCRAM_SINCE, new_user_problem
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.ids import Entropy
-from metalog.image.features import METADATA_VERSIONS
 from metalog.image.metadata import MetadataImage
-from metalog.image.scram import record_of
+from metalog.image.state.features import METADATA_VERSIONS
+from metalog.image.state.scram import record_of
 from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.scram import ScramCredential, ScramMechanism
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from metalog.controller.result import SUCCESS, ApiError, ControllerResult
 from metalog.errors import ErrorCode
 from metalog.image.metadata import MetadataImage
-from metalog.image.scram import ScramImage, record_of
+from metalog.image.state.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from metalog.records.primitives.text import text_problem
 from metalog.scram import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metalog.errors import InvalidRequest
-from metalog.image.features import METADATA_VERSIONS
+from metalog.image.state.features import METADATA_VERSIONS
 from metalog.plurals import counted
 from metalog.ports import MAX_BATCH_BYTES
 from metalog.records.frame import encode_value

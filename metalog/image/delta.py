@@ -12,19 +12,19 @@ from types import MethodType
 from typing import Any, Final
 
 from metalog.errors import CorruptLog, UnreadableRecord
-from metalog.image.acls import AclsDelta
-from metalog.image.certain_delta import CertainDelta
-from metalog.image.client_quotas import ClientQuotasDelta
-from metalog.image.cluster import ClusterDelta
-from metalog.image.configs import ConfigsDelta
-from metalog.image.delegation_tokens import DelegationTokensDelta
-from metalog.image.features import FeaturesDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.image.producer_ids import ProducerIdsDelta
-from metalog.image.scram import ScramDelta
+from metalog.image.state.acls import AclsDelta
+from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.client_quotas import ClientQuotasDelta
+from metalog.image.state.cluster import ClusterDelta
+from metalog.image.state.configs import ConfigsDelta
+from metalog.image.state.delegation_tokens import DelegationTokensDelta
+from metalog.image.state.features import FeaturesDelta
+from metalog.image.state.producer_ids import ProducerIdsDelta
+from metalog.image.state.scram import ScramDelta
+from metalog.image.state.topics import PARTITION_RECORDS, StoppedRun, TopicsDelta
 from metalog.image.subjects import NOT_KEPT, SUBJECTS, ImageSubject, SubjectDelta
-from metalog.image.topics import PARTITION_RECORDS, StoppedRun, TopicsDelta
 from metalog.image.unread_subject import UnreadSubject
 from metalog.records import messages as m
 from metalog.records.acl_fast_decode import messages_of

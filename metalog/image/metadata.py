@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from metalog.image import (
+from metalog.image import manifest
+from metalog.image.state import (
     acls,
     client_quotas,
     cluster,
     configs,
     delegation_tokens,
     features,
-    manifest,
     producer_ids,
     scram,
     topics,

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from metalog.image import acls, scram
 from metalog.image.doubt import NOT_UTF8
+from metalog.image.state import acls, scram
 from metalog.image.subjects import SUBJECTS
 from metalog.records.frame import Undecodable, decode_value, encode_value
 from metalog.records.message import Message

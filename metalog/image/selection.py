@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from metalog.image.metadata import EMPTY, MetadataImage
+from metalog.image.state.topics import PARTITION_RECORDS
 from metalog.image.subjects import NOT_KEPT, SUBJECTS
-from metalog.image.topics import PARTITION_RECORDS
 from metalog.image.unread_subject import UnreadSubject
 from metalog.records.message import Message
 from metalog.records.unread import UnreadTypes

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from metalog.image import (
+from metalog.image.state import (
     acls,
     client_quotas,
     cluster,

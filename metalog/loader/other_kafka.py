@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from metalog.errors import ConfigException
-from metalog.image.features import METADATA_VERSION, FeaturesImage
 from metalog.image.policy import name_of
+from metalog.image.state.features import METADATA_VERSION, FeaturesImage
 from metalog.loader.record_policy import Skipped
 from metalog.plurals import counted
 from metalog.records.frame import Undecodable

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
-from metalog.image.features import DEFAULT_METADATA_VERSION, METADATA_VERSION
+from metalog.image.state.features import DEFAULT_METADATA_VERSION, METADATA_VERSION
 from metalog.log.continuity import Continuity
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
 from metalog.records.batch import Batch, build_batch

@@ -23,7 +23,7 @@ from metalog.acl import (
 from metalog.controller.acl_hosts import AclCreator, creator_of_cluster
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.files import Files
-from metalog.image.features import METADATA_VERSION
+from metalog.image.state.features import METADATA_VERSION
 from metalog.loader import LoadDoubt
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.wire.acls import DescribedAcls

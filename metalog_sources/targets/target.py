@@ -13,7 +13,7 @@ from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
 from metalog.controller.acl_hosts import AclCreator, creator_for, creator_of_cluster
 from metalog.errors import InvalidRequest, InvalidTarget
-from metalog.image.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
+from metalog.image.state.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
 from metalog.plurals import counted, plural
 from metalog_sources.formats.document import ScramUser

@@ -38,7 +38,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     """
     from metalog.controller.migration import Migration, change_whole
     from metalog.controller.transaction import transaction_batches
-    from metalog.image.features import METADATA_VERSION
+    from metalog.image.state.features import METADATA_VERSION
     from metalog_sources.formats.document import joined
     from shell.inputs.acl_files import read_document
 

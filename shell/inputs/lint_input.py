@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from authorizer.analysis.lint.finding import Finding
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog.image.acls import AclsImage
+    from metalog.image.state.acls import AclsImage
     from metalog_sources.formats.document import Document, FilePosition
     from metalog_sources.source import Source
     from shell.output.output import Output

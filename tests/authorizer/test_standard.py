@@ -30,10 +30,10 @@ from authorizer.engine.session_cache import SessionCache
 from metalog.acl import ANY_ACL
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid
-from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import EMPTY, MetadataImage
+from metalog.image.state.acls import record_of
 from metalog.records.messages import FeatureLevelRecord, NoOpRecord, RemoveAccessControlEntryRecord
 from tests.support.worlds.small_acls import allow
 

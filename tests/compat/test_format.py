@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.files import LOCAL_FILES
 from metalog.ids import ZERO_UUID, Uuid, parse_uuid
-from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
+from metalog.image.state.features import METADATA_VERSION, METADATA_VERSIONS
 from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.messages import SnapshotHeaderRecord, VotersRecord
 from snapshot.initial_features import FEATURES, initial_features

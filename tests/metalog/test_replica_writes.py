@@ -25,8 +25,8 @@ from metalog.errors import (
     NotController,
 )
 from metalog.ids import Uuid
-from metalog.image.acls import acl_of
 from metalog.image.metadata import MetadataImage
+from metalog.image.state.acls import acl_of
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.acl_codes import record_of

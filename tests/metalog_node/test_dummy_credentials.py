@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import MetadataImage
-from metalog.image.scram import ScramImage
+from metalog.image.state.scram import ScramImage
 from metalog.image.table import Table
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.auth.dummy_credentials import MOST_CANDIDATES, DummyCredentials

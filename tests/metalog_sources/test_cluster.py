@@ -20,7 +20,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import InvalidSource, InvalidTarget
-from metalog.image.features import METADATA_VERSION
+from metalog.image.state.features import METADATA_VERSION
 from metalog.wire.schema import response_parts
 from metalog.wire.versions import Features, VersionRange
 from metalog_sources.live.cluster import ClusterStore

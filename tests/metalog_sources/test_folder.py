@@ -9,7 +9,7 @@ import pytest
 
 from metalog.acl import Acl
 from metalog.errors import InvalidTarget
-from metalog.image.acls import acl_of
+from metalog.image.state.acls import acl_of
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep

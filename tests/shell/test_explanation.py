@@ -14,8 +14,8 @@ from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
-from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
+from metalog.image.state.acls import AclsImage
 from metalog.image.table import Table
 from shell.output.output import Output
 from shell.tasks.broker_context import Context

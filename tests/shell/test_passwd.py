@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.image.scram import ScramImage
+from metalog.image.state.scram import ScramImage
 from metalog.scram import ScramMechanism, credential_of, salted_password
 from shell.main import main
 from tests.support.command.runs import Run

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.image.features import METADATA_VERSION
+from metalog.image.state.features import METADATA_VERSION
 from metalog.log.contact import Contact
 from metalog.log.folder.commit import Proven
 from metalog.log.quorum.controller_connection import ControllerConnection

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from metalog.acl import Acl
 from metalog.ids import Uuid, parse_uuid, uuid_text
-from metalog.image.acls import AclsImage
+from metalog.image.state.acls import AclsImage
 from shell.browser.nodes import Directory, Leaf, Node, fixed, listing
 from shell.tasks.acl_words import sentence
 from shell.views.acls import KEYS, values

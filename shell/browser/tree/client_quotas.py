@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from metalog.image.client_quotas import ClientQuotasImage, QuotaEntity
+from metalog.image.state.client_quotas import ClientQuotasImage, QuotaEntity
 from shell.browser.nodes import Directory, Leaf, listing
 from shell.browser.tree.kafka import double
 

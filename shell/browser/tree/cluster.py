@@ -10,7 +10,7 @@ from typing import Final
 
 from metalog.acl import java_order
 from metalog.ids import uuid_text
-from metalog.image.cluster import (
+from metalog.image.state.cluster import (
     BrokerRegistration,
     ClusterImage,
     ControllerRegistration,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metalog.image.configs import (
+from metalog.image.state.configs import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,

@@ -5,7 +5,7 @@ This module must not know how the tree is printed.
 
 from __future__ import annotations
 
-from metalog.image.delegation_tokens import DelegationToken, DelegationTokensImage
+from metalog.image.state.delegation_tokens import DelegationToken, DelegationTokensImage
 from shell.browser.nodes import Directory, Leaf, listing
 
 

@@ -5,7 +5,7 @@ This module must not know how the tree is printed.
 
 from __future__ import annotations
 
-from metalog.image.features import FeaturesImage
+from metalog.image.state.features import FeaturesImage
 from shell.browser.nodes import Directory, Leaf, listing
 from shell.browser.tree.kafka import optional
 

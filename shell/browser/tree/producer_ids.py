@@ -5,7 +5,7 @@ This module must not know how the tree is printed.
 
 from __future__ import annotations
 
-from metalog.image.producer_ids import ProducerIdsImage
+from metalog.image.state.producer_ids import ProducerIdsImage
 from shell.browser.nodes import Directory, Leaf, fixed
 
 

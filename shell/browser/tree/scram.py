@@ -8,7 +8,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 
-from metalog.image.scram import ScramImage
+from metalog.image.state.scram import ScramImage
 from metalog.records.masking import REDACTED
 from metalog.scram import ScramCredential, ScramMechanism
 from shell.browser.nodes import Directory, Leaf, listing

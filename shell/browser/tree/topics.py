@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from metalog.ids import uuid_text
-from metalog.image.topics import Partition, Topic, TopicsImage
+from metalog.image.state.topics import Partition, Topic, TopicsImage
 from shell.browser.nodes import Directory, Leaf, fixed, listing
 from shell.browser.tree.kafka import bracketed, uuids
 

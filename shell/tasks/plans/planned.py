@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Acl
 from metalog.host_block import host_block
-from metalog.image.features import EMPTY, FeaturesImage
+from metalog.image.state.features import EMPTY, FeaturesImage
 from metalog.plurals import counted
 from metalog_sources.formats.document import Document, ScramUser
 from metalog_sources.targets.plan import (

@@ -375,8 +375,8 @@ def _quorum_records(
 
 
 def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
-    from metalog.image.configs import ConfigsImage
-    from metalog.image.scram import EMPTY
+    from metalog.image.state.configs import ConfigsImage
+    from metalog.image.state.scram import EMPTY
     from metalog.records.masking import is_secret_config
 
     secret = [

@@ -118,7 +118,7 @@ class _Node(NamedTuple):
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
+    from metalog.image.state.features import METADATA_VERSION, METADATA_VERSIONS
     from shell.inputs.first_records import first_records
     from snapshot.formatting import Format, format_directories
     from snapshot.initial_features import check_kraft_version, initial_features

@@ -29,7 +29,7 @@ from shell.output.output import Cell, Output
 from shell.views import acls
 
 if TYPE_CHECKING:
-    from metalog.image.acls import AclsImage
+    from metalog.image.state.acls import AclsImage
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
 

@@ -13,7 +13,7 @@ from shell.context import add_source, replayed_source
 from shell.output.output import Cell, Output
 
 if TYPE_CHECKING:
-    from metalog.image.scram import ScramImage
+    from metalog.image.state.scram import ScramImage
 
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")

@@ -18,8 +18,8 @@ from metalog.controller.acl_hosts import (
 )
 from metalog.controller.migration import Migration, change_whole
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
-from metalog.image.features import FeaturesImage
 from metalog.image.metadata import EMPTY
+from metalog.image.state.features import FeaturesImage
 from metalog.records.messages import FeatureLevelRecord
 from tests.support.kafka.cases import KafkaCase, kafka_cases
 from tests.support.kafka.vectors import read_acl

@@ -14,7 +14,7 @@ from metalog.errors import ErrorCode
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
-from metalog.image.scram import ScramImage
+from metalog.image.state.scram import ScramImage
 from metalog.records.frame import decode_value, encode_value
 from metalog.records.messages import FeatureLevelRecord, UserScramCredentialRecord
 from metalog.scram import ScramMechanism, salted_password

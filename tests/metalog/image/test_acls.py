@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, uuid_text
-from metalog.image.acls import EMPTY, AclsDelta, AclsImage, acl_of, record_of
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY as EMPTY_IMAGE
 from metalog.image.metadata import MetadataImage
+from metalog.image.state.acls import EMPTY, AclsDelta, AclsImage, acl_of, record_of
 from metalog.image.table import Table
 from metalog.records.acl_fast_decode import AclRun, messages_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from metalog.ids import Uuid
-from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, concerns_authorization
+from metalog.image.state.acls import record_of
 from metalog.image.subjects import NOT_KEPT, SUBJECTS
 from metalog.records import messages as m
 from metalog.records.frame import Undecodable

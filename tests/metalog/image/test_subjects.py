@@ -9,11 +9,11 @@ import pytest
 
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid
-from metalog.image.configs import BROKER, TOPIC, ConfigResource
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.image.topics import MIGRATING
+from metalog.image.state.configs import BROKER, TOPIC, ConfigResource
+from metalog.image.state.topics import MIGRATING
 from metalog.records import messages as m
 from metalog.records.frame import encode_value
 from metalog.records.messages import BrokerEndpoint, EntityData

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
-from metalog.image.acls import may_mislead
+from metalog.image.state.acls import may_mislead
 from metalog.records import acl_fast_decode, record
 from metalog.records.acl_codes import acl_of
 from metalog.records.acl_fast_decode import AclRun, messages_of, numbered

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import pytest
 
 from metalog.ids import Uuid, uuid_text
-from metalog.image.acls import record_of
+from metalog.image.state.acls import record_of
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage

@@ -11,8 +11,8 @@ import pytest
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource
 from metalog.ids import Uuid
-from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
+from metalog.image.state.acls import AclsImage
 from metalog.image.table import Table
 from metalog_sources.live.followed_replay import LiveReplay
 from metalog_sources.replay import replay_source

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalog.ids import Uuid
-from metalog.image.acls import record_of
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
+from metalog.image.state.acls import record_of
 from metalog.loader import Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.batch import Batch, assemble_batch, build_batch

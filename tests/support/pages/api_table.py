@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from authorizer.permissions.table import APIS
-from metalog.image.features import LATEST_METADATA_VERSIONS
+from metalog.image.state.features import LATEST_METADATA_VERSIONS
 from metalog.wire.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import error_name
 from metalog.wire.versions import VersionRange

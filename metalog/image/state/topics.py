@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, in_order, uuid_text
-from metalog.image.certain_delta import CertainDelta
-from metalog.image.features import record_version
+from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.image.unread_subject import UnreadSubject

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from metalog.image.certain_delta import CertainDelta
+from metalog.image.state.certain_delta import CertainDelta
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import ClientQuotaRecord, EntityData

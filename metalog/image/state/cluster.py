@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import ZERO_UUID, Uuid
-from metalog.image.certain_delta import CertainDelta
-from metalog.image.features import record_version
+from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import (
