@@ -50,7 +50,7 @@ def add_source(
     add_place(read, kinds)
     add_command_config(read)
     if one_moment:
-        read.add_argument("--at", metavar="MOMENT", help=f"as it was: {MOMENT_FORMS}")
+        read.add_argument("--at", metavar="MOMENT", help=f"the state at {MOMENT_FORMS}")
     else:
         parser.set_defaults(at=None)
     read.add_argument(

@@ -44,7 +44,7 @@ VERBS: Final = {
     ),
     "status": Verb(
         "Look",
-        "What the log holds, how far it is committed, what is wrong with it",
+        "The log's content, how far it is committed, and its faults",
         "shell.verbs.look.status",
     ),
     "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.look.acls"),
@@ -60,10 +60,10 @@ VERBS: Final = {
     "diff": Verb(
         "Look", "What differs between two sources or two moments", "shell.verbs.look.diff"
     ),
-    "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.look.dump"),
+    "dump": Verb("Look", "Every record of the log, as it was written", "shell.verbs.look.dump"),
     "shell": Verb(
         "Look",
-        "Browse it as a tree (SOURCE [-- COMMAND …])",
+        "Browse the log as a tree (SOURCE [-- COMMAND …])",
         "shell.verbs.look.shell",
     ),
     "lint": Verb(
@@ -72,12 +72,12 @@ VERBS: Final = {
     "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.check.test"),
     "prove": Verb(
         "Check",
-        "Prove what nobody may do, or only some, or find who may",
+        "Prove that nobody may do something, or only some; or find who may",
         "shell.verbs.check.prove",
     ),
     "minimize": Verb(
         "Check",
-        "A smaller set of ACLs that is proven to mean the same",
+        "A smaller set of ACLs, proven to have the same meaning",
         "shell.verbs.check.minimize",
     ),
     "plan": Verb(
@@ -135,7 +135,8 @@ usage: metalog VERB SOURCE [options]      what a Kafka metadata log says, and wh
 _CLOSING: Final = """\
 SOURCE is a Kafka metadata.log.dir, its __cluster_metadata-0 folder, a .log or .checkpoint file,
 the folders of several voters joined by +, quorum://HOST:PORT or topic://HOST:PORT/TOPIC; or, for
-what is now, cluster://HOST:PORT, zookeeper://HOST:PORT, a file of ACLs or a folder of YAML.
+the present state only, cluster://HOST:PORT, zookeeper://HOST:PORT, a file of ACLs or a folder of
+YAML.
 No verb writes to a SOURCE. TARGET is a cluster, its ZooKeeper, or the folder of a stopped node.
 
 metalog VERB --help says more.  Exit codes: 0 yes, 1 no, 2 could not answer.

@@ -73,8 +73,10 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser, one_moment=False)
     group = parser.add_argument_group("comparison")
     group.add_argument("other", nargs="?", metavar="B", help="another SOURCE (default: the same)")
-    group.add_argument("--from", metavar="MOMENT", help=f"A as it was: {MOMENT_FORMS}")
-    group.add_argument("--to", metavar="MOMENT", help="B as it was (default: its end)")
+    group.add_argument("--from", metavar="MOMENT", help=f"the state of A at {MOMENT_FORMS}")
+    group.add_argument(
+        "--to", metavar="MOMENT", help="the state of B at a moment (default: its end)"
+    )
     group.add_argument("--exit-code", action="store_true", help="1 if anything differs")
     group.add_argument(
         "--meaning", action="store_true", help="who may do more or less in B, not which ACLs differ"
