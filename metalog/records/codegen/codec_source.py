@@ -72,12 +72,19 @@ def encode_body(fields: list[TypedField]) -> list[str]:
         lines.append(f"if {f.is_set(f'self.{f.name}')}:")
         if f.first > 0:
             lines += [f"    if version < {f.first}:", f"        {_refusal(f)}"]
-        lines += [
-            "    field = bytearray()",
-            f"    {f.write('field')}",
-            f"    tagged.append(({f.field.tag}, bytes(field)))",
-        ]
+        lines += _indented(_write_tagged(f))
     return [*lines, "write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))"]
+
+
+def _write_tagged(f: TypedField) -> list[str]:
+    if _is_fixed(f):
+        *checks, value = _packed([f])
+        return [*checks, f"tagged.append(({f.field.tag}, {value}))"]
+    return [
+        "field = bytearray()",
+        f.write("field"),
+        f"tagged.append(({f.field.tag}, bytes(field)))",
+    ]
 
 
 def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
@@ -123,9 +130,15 @@ def _read_fixed(fields: list[TypedField]) -> list[str]:
 
 
 def _write_fixed(fields: list[TypedField]) -> list[str]:
+    *checks, value = _packed(fields)
+    return [*checks, f"out += {value}"]
+
+
+def _packed(fields: list[TypedField]) -> list[str]:
+    """The checks of ``fields``, and then the expression for their bytes."""
     checks = [f"check_uuid(self.{f.name})" for f in fields if f.item == "uuid"]
     values = ", ".join(f"self.{f.name}" for f in fields)
-    return [*checks, f"out += {_layout(fields)}.pack({values})"]
+    return [*checks, f"{_layout(fields)}.pack({values})"]
 
 
 def _read(f: TypedField) -> list[str]:

@@ -22,7 +22,6 @@ from metalog.records.primitives.fields import (
     refuse_field,
     refuse_tagged_field,
     write_array,
-    write_int8,
     write_nullable_array,
     write_tagged_fields,
     write_uuid,
@@ -115,15 +114,11 @@ class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFie
         out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
         tagged: list[tuple[int, bytes]] = []
         if self.fenced != 0:
-            field = bytearray()
-            write_int8(field, self.fenced)
-            tagged.append((0, bytes(field)))
+            tagged.append((0, _INT8.pack(self.fenced)))
         if self.in_controlled_shutdown != 0:
             if version < 1:
                 refuse_field("in_controlled_shutdown", version)
-            field = bytearray()
-            write_int8(field, self.in_controlled_shutdown)
-            tagged.append((1, bytes(field)))
+            tagged.append((1, _INT8.pack(self.in_controlled_shutdown)))
         if self.log_dirs != ():
             if version < 2:
                 refuse_field("log_dirs", version)

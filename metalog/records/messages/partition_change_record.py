@@ -23,8 +23,6 @@ from metalog.records.primitives.fields import (
     read_uuid,
     refuse_field,
     refuse_tagged_field,
-    write_int8,
-    write_int32,
     write_nullable_array,
     write_nullable_int32s,
     write_tagged_fields,
@@ -174,9 +172,7 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
             write_nullable_int32s(field, self.isr)
             tagged.append((0, bytes(field)))
         if self.leader != -2:
-            field = bytearray()
-            write_int32(field, self.leader)
-            tagged.append((1, bytes(field)))
+            tagged.append((1, _INT32.pack(self.leader)))
         if self.replicas is not None:
             field = bytearray()
             write_nullable_int32s(field, self.replicas)
@@ -190,9 +186,7 @@ class PartitionChangeRecord(Message, _PartitionChangeRecordFields):
             write_nullable_int32s(field, self.adding_replicas)
             tagged.append((4, bytes(field)))
         if self.leader_recovery_state != -1:
-            field = bytearray()
-            write_int8(field, self.leader_recovery_state)
-            tagged.append((5, bytes(field)))
+            tagged.append((5, _INT8.pack(self.leader_recovery_state)))
         if self.directories is not None:
             if version < 1:
                 refuse_field("directories", version)

@@ -25,7 +25,6 @@ from metalog.records.primitives.fields import (
     refuse_field,
     refuse_tagged_field,
     write_array,
-    write_int8,
     write_int32s,
     write_nullable_int32s,
     write_tagged_fields,
@@ -174,9 +173,7 @@ class PartitionRecord(Message, _PartitionRecordFields):
             refuse_field("directories", version)
         tagged: list[tuple[int, bytes]] = []
         if self.leader_recovery_state != 0:
-            field = bytearray()
-            write_int8(field, self.leader_recovery_state)
-            tagged.append((0, bytes(field)))
+            tagged.append((0, _INT8.pack(self.leader_recovery_state)))
         if self.eligible_leader_replicas is not None:
             if version < 2:
                 refuse_field("eligible_leader_replicas", version)

@@ -23,7 +23,6 @@ T = TypeVar("T")
 UNREADABLE: Final = (ValueError, IndexError, struct.error)
 UNWRITABLE: Final = (ValueError, OverflowError, TypeError, AttributeError, struct.error)
 
-_INT8: Final = struct.Struct(">b")
 _INT16: Final = struct.Struct(">h")
 _UINT16: Final = struct.Struct(">H")
 _INT32: Final = struct.Struct(">i")
@@ -37,8 +36,8 @@ bytes, and many more in memory."""
 TaggedFields = tuple[tuple[int, bytes], ...]
 
 MANY: Final = 64
-"""Arrays from this compact length (the number of items plus one) on are read and written item by
-item. ``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each shorter length."""
+"""Arrays from this compact length (the number of items plus one) on are read item by item.
+``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each shorter length."""
 INT32_ARRAYS: Final = tuple([struct.Struct(f">{max(length - 1, 0)}i") for length in range(MANY)])
 UUID_ARRAYS: Final = tuple([struct.Struct(">" + "16s" * (length - 1)) for length in range(MANY)])
 
@@ -186,37 +185,6 @@ def refuse_tagged_field(tag: int, size: int, read: int) -> None:
     raise ValueError(f"tagged field {tag} has {size} bytes, and its value takes {read}")
 
 
-def write_bool(out: bytearray, value: bool) -> None:
-    out.append(1 if value else 0)
-
-
-def write_int8(out: bytearray, value: int) -> None:
-    if 0 <= value <= 0x7F:
-        out.append(value)
-    else:
-        out += _INT8.pack(value)
-
-
-def write_int16(out: bytearray, value: int) -> None:
-    out += _INT16.pack(value)
-
-
-def write_uint16(out: bytearray, value: int) -> None:
-    out += _UINT16.pack(value)
-
-
-def write_int32(out: bytearray, value: int) -> None:
-    out += _INT32.pack(value)
-
-
-def write_int64(out: bytearray, value: int) -> None:
-    out += _INT64.pack(value)
-
-
-def write_float64(out: bytearray, value: float) -> None:
-    out += _FLOAT64.pack(value)
-
-
 def check_uuid(value: Uuid) -> None:
     if len(value) != 16:
         raise ValueError(f"a uuid has 16 bytes, not {len(value)}")
@@ -264,7 +232,8 @@ def write_int32s(out: bytearray, items: Sequence[int]) -> None:
         out.append(length)
         out += INT32_ARRAYS[length].pack(*items)
     else:
-        write_array(write_int32, out, tuple(items))
+        write_unsigned_varint(out, length)
+        out += struct.pack(f">{len(items)}i", *items)
 
 
 def write_nullable_int32s(out: bytearray, items: Sequence[int] | None) -> None:
