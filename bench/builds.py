@@ -45,7 +45,6 @@ million lines a day; nineteen lines of twenty name a rule's ACL, so that a line 
 denials, each of a different principal. Each of these is one file. *small files*:
 {LINES_EACH} lines in each, a file an hour of each of thirty brokers. A build reads the metadata log
 (9,000 ACLs) and the audit files, decides each request as of its time, and fills every table."""
-_IN_THE_GROWTH = "µs of each line more", "of these a core's second"
 _DRIVER = """\
 ## The driver
 

@@ -312,11 +312,3 @@ class LoadObserver(Protocol):
     def note_load_fault(self, fault: Exception) -> None:
         """``fault`` hinders the first replay of the log, which is retried."""
         ...
-
-
-class Clock(Protocol):
-    """The port to the time: the core has no clock of its own."""
-
-    def now_ms(self) -> int: ...
-
-    def monotonic_s(self) -> float: ...

@@ -8,14 +8,12 @@ from, nor how a question is decided (``decision_timeline`` does).
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, groupby
 from operator import attrgetter
 from typing import NamedTuple
 
 from metalog.acl import Acl
-from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
 
 
@@ -114,24 +112,6 @@ class Timeline:
         begin = 0 if lifetime.begin is None else self._numbers.get(lifetime.begin.at, 0)
         end = len(self) if lifetime.end is None else self._numbers.get(lifetime.end.at, 0)
         return begin, end
-
-    def version_at(self, offset: int) -> int:
-        """The version after all records below ``offset``; ``InvalidMoment`` before the start."""
-        version = bisect_right(self.offsets, offset) - 1
-        if version < 0:
-            raise InvalidMoment(
-                f"offset {offset} is before the history, which begins at {self.offsets[0]}"
-            )
-        return version
-
-    def version_as_of(self, epoch_ms: int) -> int:
-        """The version in force at a time; ``InvalidMoment`` before the start."""
-        version = bisect_right(self.times, epoch_ms) - 1
-        if version < 0:
-            raise InvalidMoment(
-                f"{epoch_ms} ms is before the history, which begins at {self.times[0]} ms"
-            )
-        return version
 
     def alive(self, version: int) -> Iterator[AclLifetime]:
         """The lifetimes in one version."""

@@ -39,7 +39,6 @@ _HEAD_BYTES: Final = 8
 
 _OF_A_CONNECTION: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(ErrorCode.ILLEGAL_SASL_STATE)
-_INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _SHOWN: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
 _STRANGERS: Final = {

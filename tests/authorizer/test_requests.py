@@ -9,8 +9,6 @@ import pytest
 from authorizer import (
     Acl,
     Operation,
-    PatternType,
-    PermissionType,
     RequestContext,
     ResourceType,
     StandardAuthorizer,
@@ -22,6 +20,7 @@ from authorizer.interface import AuthorizationResults
 from authorizer.permissions.requests import each_allowed
 from authorizer.permissions.table import APIS, CONSUMER, PRODUCER, PermissionStep
 from metalog.errors import InvalidRequest
+from tests.support.worlds.small_acls import allow
 
 
 def said(asked: list[tuple[object, ...]]) -> list[str]:
@@ -99,9 +98,7 @@ def test_no_request_that_needs_something_is_asked_nothing(api: object) -> None:
 
 def test_a_denial_of_one_need_is_a_denial() -> None:
     def allowed(operation: Operation, kind: ResourceType, name: str) -> Acl:
-        return Acl(
-            kind, name, PatternType.LITERAL, "User:app", "*", operation, PermissionType.ALLOW
-        )
+        return allow(name, operation, "User:app", kind=kind)
 
     authorizer = StandardAuthorizer.from_acls(
         [

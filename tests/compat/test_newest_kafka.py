@@ -12,7 +12,7 @@ import pytest
 from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action, ResourcePattern
 from metalog import DirectoryLog, Replica, WritableDirectoryLog
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, ResourceType
 from metalog.log.config import LogConfig
 from metalog.log.opening import open_log
 from metalog.wire.client.connection import Connection
@@ -35,6 +35,7 @@ from tests.support.kafka.tools import CLUSTER_ID, KafkaTools, RealKafka
 from tests.support.node.running import running_in
 from tests.support.node.two_clusters import ACL_COMMAND
 from tests.support.suite.waiting import eventually
+from tests.support.worlds.small_acls import allow
 
 BLOCKS = ("10.0.0.0/8", "10.1.2.3/08", "2001:DB8::1/32", "[::1]/128", "0.0.0.0/0")
 TAKEN = (*BLOCKS, "*", "10.0.0.1", " ", "10.0.0.*")
@@ -46,10 +47,7 @@ SMALL = LogConfig(
 
 
 def from_host(host: str, name: str = "t") -> Acl:
-    return Acl(
-        ResourceType.TOPIC, name, PatternType.LITERAL,
-        "User:a", host, Operation.READ, PermissionType.ALLOW,
-    )  # fmt: skip
+    return allow(name, principal="User:a", host=host)
 
 
 def acls_in(source: str) -> set[Acl]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metalog import Replica, WritableMemoryLog
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl
 from metalog.controller.acl import why_not
 from metalog.controller.acl_hosts import (
     AclCreator,
@@ -23,6 +23,7 @@ from metalog.image.state.features import FeaturesImage
 from metalog.records.messages import FeatureLevelRecord
 from tests.support.kafka.cases import KafkaCase, kafka_cases
 from tests.support.kafka.vectors import read_acl
+from tests.support.worlds.small_acls import allow
 
 BLOCK, NO_BLOCK = "10.0.0.0/8", "10.0.0.0/33"
 TOO_EARLY = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
@@ -33,10 +34,7 @@ CODES = {
 
 
 def from_host(host: str) -> Acl:
-    return Acl(
-        ResourceType.TOPIC, "t", PatternType.LITERAL,
-        "User:a", host, Operation.READ, PermissionType.ALLOW,
-    )  # fmt: skip
+    return allow("t", principal="User:a", host=host)
 
 
 @pytest.mark.parametrize(

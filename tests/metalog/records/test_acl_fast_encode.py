@@ -14,6 +14,7 @@ from metalog.records.acl_codes import record_of
 from metalog.records.acl_fast_encode import acl_values, plain_acl_value
 from metalog.records.frame import FRAME_VERSION, decode_value, encode_body, encode_value
 from metalog.records.messages import AccessControlEntryRecord
+from tests.support.worlds.small_acls import allow
 
 codes = st.integers(-129, 129)
 texts = st.text(max_size=300)
@@ -71,10 +72,7 @@ def test_acls_of_an_image_give_the_bytes_of_their_records(acls: list[tuple[Uuid,
 @pytest.mark.parametrize("length", [125, 126, 127, 128, 32_767])
 def test_so_does_a_name_at_each_edge_of_its_lengths_size(length: int) -> None:
     name, uuid = "n" * length, Uuid(bytes(16))
-    acl = Acl(
-        ResourceType.TOPIC, name, PatternType.LITERAL, name, name, Operation.READ,
-        PermissionType.ALLOW,
-    )  # fmt: skip
+    acl = allow(name, principal=name, host=name)
     assert list(acl_values([(uuid, acl)])) == [encode_value(record_of(uuid, acl), 0)]
     with pytest.raises(ValueError, match="bytes"):
         list(acl_values([(uuid, acl._replace(resource_name="n" * 32_768))]))

@@ -302,9 +302,7 @@ User:peter,Cluster,LITERAL,kafka-cluster,Create,Allow,*
 """
     acls = read_csv(text, "a.csv").acls
     assert acls[0] == Acl(TOPIC, "foo", LITERAL, "User:alice", "*", READ, ALLOW)
-    assert acls[1] == Acl(
-        ResourceType.GROUP, "bar", PREFIXED, "User:bob", "12.34.56.78", WRITE, DENY
-    )
+    assert acls[1] == deny("bar", WRITE, host="12.34.56.78", prefixed=True, kind=ResourceType.GROUP)
     assert acls[2].resource_type is ResourceType.CLUSTER
 
 

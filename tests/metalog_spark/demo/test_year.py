@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from bisect import bisect_right
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_the_brokers_answers_are_those_of_the_log_but_where_it_was_planned(
         said = line.said
         asked = (said.principal, said.operation, said.resource_type, said.resource_name, said.host)
         *_, config = [config for begin, config in configs if begin <= line.time_ms]
-        version = timelines.timeline.version_as_of(line.time_ms)
+        version = bisect_right(timelines.timeline.times, line.time_ms) - 1
         decided = timelines.decision(Question(*asked), version, config)
         if decided.result is not said.result:
             otherwise.append(line.place)

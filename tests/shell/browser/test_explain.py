@@ -25,6 +25,7 @@ from shell.output.output import Output
 from tests.support.command.runs import run_here
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
+from tests.support.worlds.small_acls import allow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,10 +104,7 @@ def test_a_log_from_which_no_answer_may_be_taken_gives_none(
 
 
 def test_a_running_log_is_asked_as_it_is_now(tmp_path: Path) -> None:
-    acl = Acl(
-        ResourceType.TOPIC, "t", PatternType.LITERAL,
-        "User:a", "10.0.0.0/8", Operation.READ, PermissionType.ALLOW,
-    )  # fmt: skip
+    acl = allow("t", principal="User:a", host="10.0.0.0/8")
     with running_in(formatted(tmp_path / "node", level=33)) as node:
         source = open_source(f"quorum://{node.addresses['CONTROLLER']}", environ={})
         replayed = replay_source(source, tolerant=True)

@@ -110,10 +110,6 @@ class KafkaTools(NamedTuple):
         main = "org.apache.kafka.tools.DumpLogSegments"
         return self.run(main, "--cluster-metadata-decoder", *options, "--files", file)
 
-    def metadata_shell(self, snapshot: Path, *command: str) -> str:
-        """Run one command of Kafka's metadata shell on a snapshot."""
-        return self.run("org.apache.kafka.shell.MetadataShell", "--snapshot", snapshot, *command)
-
     def storage(self, *arguments: str | Path) -> str:
         return self.run("kafka.tools.StorageTool", *arguments)
 

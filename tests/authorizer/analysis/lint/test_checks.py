@@ -207,7 +207,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {},
     ),
 }
-SAID: dict[str, Severity] = {"no-owner": INFO, "expired": ERROR}
 
 
 def worked(text: str) -> tuple[list[Acl], list[Acl]]:
