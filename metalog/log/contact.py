@@ -8,22 +8,20 @@ what an answer is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 
 class Contact:
-    __slots__ = ("_last_s", "_monotonic_s")
+    __slots__ = ("_last_s",)
 
-    def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic_s = monotonic_s
+    def __init__(self) -> None:
         self._last_s: float | None = None
 
     def heard(self) -> None:
         """Note a proof, at this moment, that the peer is alive."""
-        self._last_s = self._monotonic_s()
+        self._last_s = time.monotonic()
 
     @property
     def silent_for_s(self) -> float | None:
         """Seconds since the last proof; None before the first."""
         last = self._last_s
-        return None if last is None else self._monotonic_s() - last
+        return None if last is None else time.monotonic() - last

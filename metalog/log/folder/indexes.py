@@ -21,11 +21,10 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 class IndexBuilder:
     """Takes a segment's batches in order, and returns the entries that each adds to both files."""
 
-    __slots__ = ("_base", "_indexed_time", "_interval", "_largest", "_since_entry")
+    __slots__ = ("_base", "_indexed_time", "_largest", "_since_entry")
 
-    def __init__(self, base_offset: int, interval_bytes: int = INTERVAL_BYTES) -> None:
+    def __init__(self, base_offset: int) -> None:
         self._base = base_offset
-        self._interval = interval_bytes
         self._since_entry = 0
         self._largest = (-1, base_offset)
         self._indexed_time = -1
@@ -35,7 +34,7 @@ class IndexBuilder:
         if batch.max_timestamp > self._largest[0]:
             self._largest = (batch.max_timestamp, batch.last_offset)
         offset_entry = time_entry = b""
-        if self._since_entry > self._interval:
+        if self._since_entry > INTERVAL_BYTES:
             offset_entry = _OFFSET_ENTRY.pack(batch.last_offset - self._base, position)
             time_entry = self.last_time_entry()
             self._since_entry = 0
