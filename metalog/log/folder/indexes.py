@@ -13,7 +13,7 @@ from typing import Final
 
 from metalog.records.batch import Batch
 
-INTERVAL_BYTES: Final = 4096
+_INTERVAL_BYTES: Final = 4096
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
 
@@ -34,7 +34,7 @@ class IndexBuilder:
         if batch.max_timestamp > self._largest[0]:
             self._largest = (batch.max_timestamp, batch.last_offset)
         offset_entry = time_entry = b""
-        if self._since_entry > INTERVAL_BYTES:
+        if self._since_entry > _INTERVAL_BYTES:
             offset_entry = _OFFSET_ENTRY.pack(batch.last_offset - self._base, position)
             time_entry = self.last_time_entry()
             self._since_entry = 0
