@@ -216,7 +216,8 @@ class Loader:
         self._size, self._snapshot = contents.size, id
 
     def _append(self, batch: Batch) -> None:
-        if batch.next_offset <= self._read:
+        next_offset = batch.next_offset
+        if next_offset <= self._read:
             raise _misplaced(batch, f"offset {batch.base_offset} comes after {self._read - 1}")
         if batch.epoch < self._read_epoch:
             raise _misplaced(batch, f"the epoch falls from {self._read_epoch} to {batch.epoch}")
@@ -224,7 +225,7 @@ class Loader:
             self._pass_gap(Gap(self._read, batch.base_offset, lost=True))
         self._waiting.append(batch)
         self._waiting_size += batch.size
-        self._read = batch.next_offset
+        self._read = next_offset
         self._read_epoch = batch.epoch
 
     def _truncate(self, offset: int) -> None:
@@ -251,14 +252,16 @@ class Loader:
     def _take_committed(self) -> None:
         """Take all held back records below the high-water mark."""
         mark = -1 if self.high_watermark is None else self.high_watermark
-        while self._waiting and self._waiting[0].base_offset < mark:
-            batch = self._waiting[0]
-            end = min(mark, batch.next_offset)
+        waiting = self._waiting
+        while waiting and waiting[0].base_offset < mark:
+            batch = waiting[0]
+            next_offset = batch.next_offset
+            end = min(mark, next_offset)
             if end > self._taken.offset:
                 self._take(batch, end)
-            if end < batch.next_offset:
+            if end < next_offset:
                 break
-            self._waiting.popleft()
+            waiting.popleft()
             self._waiting_size -= batch.size
             self._size = self._size.with_batch(batch)
         if not self._waiting and self._taken.offset < min(mark, self._read):

@@ -268,21 +268,11 @@ def decode_batch(
     problem = _header_problem(base_offset, attributes, last_offset_delta, count, len(data))
     if problem is not None:
         raise CorruptLog(problem, file=file, offset=base_offset, byte=at)
-    return Batch(
-        base_offset,
-        base_offset + last_offset_delta,
-        epoch,
-        attributes,
-        base_timestamp,
-        max_timestamp,
-        data,
-        crc,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        file,
-        at,
+    fields = (
+        *(base_offset, base_offset + last_offset_delta, epoch, attributes, base_timestamp),
+        *(max_timestamp, data, crc, producer_id, producer_epoch, base_sequence, file, at),
     )
+    return tuple.__new__(Batch, fields)
 
 
 def _prefix_problem(

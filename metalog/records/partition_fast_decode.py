@@ -4,11 +4,12 @@ A change is plain if it is a plain record (``record.plain_value``) with lengths 
 changes nothing but the in-sync replicas, or the leader, or both in this order:
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
-    | partition | topic | number of tags, tag 0, its size, number of replicas | replicas
-    | tag 1, its size 4 | leader | 0
+    | partition, topic
+    | number of tags; tag 0, its size, number of replicas, replicas; tag 1, its size 4, leader; 0
 
-The tags determine the position of each part, so there is one ``struct`` for each combination of
-them. Any other change is read by the general code. This module must not know topics or images.
+The length determines the position of each part, so there is one ``struct`` for each length. The
+meaning of the last part is cached, because it repeats from record to record. Any other change is
+read by the general code. This module must not know topics or images.
 """
 
 from __future__ import annotations
@@ -21,35 +22,31 @@ from metalog.ids import Uuid
 from metalog.records.frame import FRAME_VERSION
 from metalog.records.messages.partition_change_record import PartitionChangeRecord
 from metalog.records.primitives.fields import INT32_ARRAYS
-from metalog.records.record import MOST_STARTS, plain_value
+from metalog.records.record import MOST_STARTS
 
 MAX_REMEMBERED: Final = 1 << 12
-"""The size of each cache (forms, lists of replicas, leaders); a full cache is emptied."""
+"""The size of each cache (changes, lists of replicas); a full cache is emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
 _SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 """Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
 delta in each range."""
-_BEFORE_VALUE: Final = 3
-"""The size of the length, the key's and the value's, if each has one byte."""
-_BEFORE_TAGS: Final = 3 + 4 + 16
-"""The size of the frame, the partition and the topic."""
-_HEAD_SIZE: Final = 4
-"""The number of tags, the first tag, its size, and the number of replicas lead to the form."""
+_AROUND_VALUE: Final = 4
+"""The size of the length, the key's, the value's and the number of headers, each of one byte."""
 _BETWEEN: Final = 5
 """The size of the key's and the value's length, and the frame."""
+_BEFORE_TAGS: Final = 3 + 4 + 16
+"""The size of the frame, the partition and the topic."""
 _ISR_TAG: Final = 0
 _LEADER_TAG: Final = b"\x01\x04"
-_LEADER_SIZE: Final = 4
+_LEADER: Final = struct.Struct(">i")
+_NO_HEADERS: Final = b"\x00"
 _SAME_LEADER: Final = PartitionChangeRecord().leader
 
-Change = tuple[Uuid, int, tuple[int, ...] | None, int]
-"""A topic, a partition, the in-sync replicas or None, and the leader or -2: None and -2 stand for
-no change."""
-
-_Unpack = Callable[
-    [bytes, int], tuple[int, bytes, bytes, int, Uuid, bytes, bytes, bytes, bytes, int]
-]
+Fields = tuple[tuple[int, ...] | None, int]
+"""The in-sync replicas or None, and the leader or -2: None and -2 stand for no change."""
+Change = tuple[Uuid, int, Fields]
+"""A topic, a partition, and what changes of it."""
 
 
 class PartitionChangeRun(NamedTuple):
@@ -60,7 +57,7 @@ class PartitionChangeRun(NamedTuple):
     def messages(self) -> list[PartitionChangeRecord]:
         return [
             PartitionChangeRecord(number, topic_id, isr, leader)
-            for topic_id, number, isr, leader in self.changes
+            for topic_id, number, (isr, leader) in self.changes
         ]
 
 
@@ -69,19 +66,34 @@ class _NotPlain(Exception):
 
 
 class _Form(NamedTuple):
-    """The constant parts of a record, its size, and the function that unpacks it."""
+    """What all plain changes of one length have between offset delta and partition, in the last
+    version and in each; their size, and the function that unpacks one into delta, these bytes,
+    place and change."""
 
-    length: int
     between: bytes
-    tags: bytes
-    leader_tag: bytes
+    all_between: frozenset[bytes]
     size: int
-    unpack: _Unpack
+    unpack: Callable[[bytes, int], tuple[bytes, bytes, int, Uuid, bytes]]
 
 
-_forms_by_delta_size: dict[int, dict[bytes, _Form]] = {3: {}, 4: {}, 5: {}}
-_replicas: dict[bytes, tuple[int, ...] | None] = {}
-_leaders: dict[bytes, int] = {}
+def _forms(delta_size: int) -> dict[int, _Form]:
+    """The form of each length, by the byte that stands for it."""
+    forms = {}
+    before_tags = delta_size + _AROUND_VALUE + _BEFORE_TAGS
+    for size in range(before_tags + 1, 65):
+        value_size = size - delta_size - _AROUND_VALUE
+        between = [
+            bytes((1, value_size << 1, *CHANGE_FRAME, version))
+            for version in PartitionChangeRecord.VERSIONS
+        ]
+        layout = struct.Struct(f">x{delta_size}s{_BETWEEN}si16s{size - before_tags + 1}s")
+        forms[size - 1 << 1] = _Form(between[-1], frozenset(between), size, layout.unpack_from)
+    return forms
+
+
+_forms_by_delta_size: Final = {delta_size: _forms(delta_size) for _, _, delta_size in _SPANS}
+_replicas: dict[tuple[int, ...], tuple[int, ...]] = {}
+_fields: dict[bytes, Fields] = {}
 
 
 def read_changes(
@@ -93,82 +105,43 @@ def read_changes(
     ``deltas`` has an entry for each possible record, from number 0 on.
     """
     changes: list[Change] = []
-    replicas, leaders, add = _replicas, _leaders, changes.append
+    known, add = _fields, changes.append
     try:
         for first, last, delta_size in _SPANS:
             forms = _forms_by_delta_size[delta_size]
-            head_at = delta_size + _BEFORE_VALUE + _BEFORE_TAGS
-            head_end = head_at + _HEAD_SIZE
-            for index in range(max(first, start), min(last, len(deltas))):
-                head, delta = payload[at + head_at : at + head_end], deltas[index]
-                form = forms.get(head) or _learn(forms, head, payload, at, delta)
-                length, between, tags, leader_tag, size, unpack = form
-                a, b, c, number, topic_id, d, raw_isr, e, raw_leader, headers = unpack(payload, at)
-                if (
-                    c != between
-                    or d != tags
-                    or e != leader_tag
-                    or a != length
-                    or b != delta
-                    or headers
-                ):
-                    form = _learn(forms, head, payload, at, delta)
-                    _, _, _, number, topic_id, _, raw_isr, _, raw_leader, _ = form[5](payload, at)
-                    size = form[4]
-                try:
-                    isr, leader = replicas[raw_isr], leaders[raw_leader]
-                except KeyError:
-                    isr, leader = _learn_values(raw_isr, raw_leader)
-                add((topic_id, number, isr, leader))
+            for expected in deltas[max(first, start) : last]:
+                between, all_between, size, unpack = forms[payload[at]]
+                delta, found, number, topic_id, raw = unpack(payload, at)
+                if delta != expected or (found != between and found not in all_between):
+                    return at, changes
+                add((topic_id, number, known.get(raw) or _learn_fields(raw)))
                 at += size
     except (LookupError, struct.error, _NotPlain):
         pass
     return at, changes
 
 
-def _learn(forms: dict[bytes, _Form], head: bytes, payload: bytes, at: int, delta: bytes) -> _Form:
-    """The form of the plain change at ``at``, which is cached for its ``head``."""
-    plain = plain_value(payload, at, delta)
-    if plain is None:
-        raise _NotPlain
-    value, end = plain
-    size, value_at = end - at, len(delta) + _BEFORE_VALUE
-    if size - value_at - 1 != len(value) or value[: len(CHANGE_FRAME)] != CHANGE_FRAME:
-        raise _NotPlain
-    if value[len(CHANGE_FRAME)] not in PartitionChangeRecord.VERSIONS:
-        raise _NotPlain
-    count, place = value[_BEFORE_TAGS], _BEFORE_TAGS + 1
-    isr_size = leader_size = 0
-    if count and value[place] == _ISR_TAG:
-        length = value[place + 2]
-        isr_size = INT32_ARRAYS[length].size
-        if length <= 1 or value[place + 1] != isr_size + 1:
+def _learn_fields(raw: bytes) -> Fields:
+    """Decode and cache ``raw``, the bytes after the topic of a plain change; equal lists of
+    replicas are one object."""
+    count, at = raw[0], 1
+    isr, leader = None, _SAME_LEADER
+    if count and raw[1] == _ISR_TAG:
+        length = raw[3]
+        layout = INT32_ARRAYS[length]
+        if length <= 1 or raw[2] != layout.size + 1:
             raise _NotPlain
-        place, count = place + 3 + isr_size, count - 1
-    tags = value[_BEFORE_TAGS : place - isr_size]
-    leader_tag = value[place : place + len(_LEADER_TAG)]
-    if leader_tag == _LEADER_TAG:
-        leader_size = _LEADER_SIZE
-        place, count = place + len(leader_tag) + leader_size, count - 1
-    if count or place != len(value):
+        isr = layout.unpack_from(raw, 4)
+        at, count = 4 + layout.size, count - 1
+    if raw[at : at + 2] == _LEADER_TAG:
+        leader = _LEADER.unpack_from(raw, at + 2)[0]
+        at, count = at + 2 + _LEADER.size, count - 1
+    if count or raw[at:] != _NO_HEADERS:
         raise _NotPlain
-    layout = struct.Struct(
-        f">B{len(delta)}s{_BETWEEN}si16s{len(tags)}s{isr_size}s{len(leader_tag)}s{leader_size}sB"
-    )
-    if len(forms) >= MAX_REMEMBERED:
-        forms.clear()
-    between_at = at + 1 + len(delta)
-    between = payload[between_at : between_at + _BETWEEN]
-    form = forms[head] = _Form(payload[at], between, tags, leader_tag, size, layout.unpack_from)
-    return form
-
-
-def _learn_values(raw_isr: bytes, raw_leader: bytes) -> tuple[tuple[int, ...] | None, int]:
-    """Decode and cache the in-sync replicas and the leader; no bytes stand for no change."""
-    if max(len(_replicas), len(_leaders)) >= MAX_REMEMBERED:
+    if len(_fields) >= MAX_REMEMBERED:
+        _fields.clear()
         _replicas.clear()
-        _leaders.clear()
-    isr = _replicas[raw_isr] = INT32_ARRAYS[len(raw_isr) // 4 + 1].unpack(raw_isr) or None
-    leader = int.from_bytes(raw_leader, signed=True) if raw_leader else _SAME_LEADER
-    _leaders[raw_leader] = leader
-    return isr, leader
+    if isr is not None:
+        isr = _replicas.setdefault(isr, isr)
+    fields = _fields[raw] = (isr, leader)
+    return fields

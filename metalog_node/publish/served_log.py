@@ -90,15 +90,15 @@ class ServedLog:
             kept = self._places.get(offset)
             byte = kept[1] if kept is not None and kept[0] == segment and not found else 0
             with opened(self._files, folder.segment_path(segment)) as file:
-                for frame in whole_frames(file, byte, file.size()):
-                    batch = decode_batch(frame.buffer, frame.start)
-                    if batch.next_offset > end or (found and size + frame.size > most_bytes):
+                for buffer, start, position, length in whole_frames(file, byte, file.size()):
+                    batch = decode_batch(buffer, start)
+                    if batch.next_offset > end or (found and size + length > most_bytes):
                         return b"".join(found)
                     if batch.next_offset <= offset:
                         continue
-                    found.append(frame.buffer[frame.start : frame.start + frame.size])
-                    size += frame.size
-                    self._keep_place(batch.next_offset, segment, frame.position + frame.size)
+                    found.append(buffer[start : start + length])
+                    size += length
+                    self._keep_place(batch.next_offset, segment, position + length)
         return b"".join(found)
 
     def _keep_place(self, offset: int, segment: int, byte: int) -> None:

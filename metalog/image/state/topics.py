@@ -69,13 +69,31 @@ class Partition(NamedTuple):
 PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrRecord)
 """The records that change partitions only."""
 
-_State = list[Any]
-"""A ``Partition``'s fields in a list. A change writes its own fields into it, and neither reads nor
-copies the others, which are in cold memory if a cluster has many partitions."""
-_ISR: Final = Partition._fields.index("isr")
-_LEADER: Final = Partition._fields.index("leader")
-_LEADER_EPOCH: Final = Partition._fields.index("leader_epoch")
-_PARTITION_EPOCH: Final = Partition._fields.index("partition_epoch")
+
+class _State:
+    """A partition, and the fields of it that most changes change.
+
+    A change writes its own fields, and neither reads nor copies the others, which are in cold
+    memory if a cluster has many partitions.
+    """
+
+    __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")
+
+    def __init__(self, partition: Partition) -> None:
+        self.before = partition
+        _, _, self.isr, _, _, leader, _, leader_epoch, partition_epoch, _, _ = partition
+        self.leader, self.leader_epoch, self.partition_epoch = leader, leader_epoch, partition_epoch
+
+    def now(self) -> Partition:
+        """The partition after the changes, each of which has raised its epoch."""
+        if self.partition_epoch == self.before.partition_epoch:
+            return self.before
+        replicas, directories, _, removing, adding, _, recovery, _, _, elr, last_elr = self.before
+        fields = (
+            *(replicas, directories, self.isr, removing, adding, self.leader, recovery),
+            *(self.leader_epoch, self.partition_epoch, elr, last_elr),
+        )
+        return tuple.__new__(Partition, fields)
 
 
 class Topic(NamedTuple):
@@ -167,11 +185,12 @@ class TopicsDelta(CertainDelta):
             tuple(record.eligible_leader_replicas or ()),
             tuple(record.last_known_elr or ()),
         )
-        self._set(topic, record.partition_id, [*partition])
+        self._set(topic, record.partition_id, partition)
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        topic_id, number = record.topic_id, record.partition_id
-        self._set(self._topic(topic_id), number, _merged(self._state(topic_id, number), record))
+        topic = self._topic(record.topic_id)
+        before = self._partition(topic, record.partition_id)
+        self._set(topic, record.partition_id, _merged(before, record))
 
     def change_run(self, run: PartitionChangeRun) -> None:
         """Apply all changes of ``run``; ``StoppedRun`` at the first that contradicts the state.
@@ -179,33 +198,35 @@ class TopicsDelta(CertainDelta):
         Most records of a cluster's log are such changes, so this function saves every call.
         """
         partitions = self._partitions
-        for at, (topic_id, number, isr, leader) in enumerate(run.changes):
+        for change in run.changes:
+            topic_id, number, (isr, leader) = change
             try:
                 state = partitions[topic_id][number]
             except KeyError:
                 try:
-                    state = self._state(topic_id, number)
+                    before = self._unchanged(self._topic(topic_id), number)
                 except CorruptLog:
-                    raise StoppedRun(at) from None
-                self._set(self._topic(topic_id), number, state)
+                    raise StoppedRun(run.changes.index(change)) from None
+                state = partitions.setdefault(topic_id, {})[number] = _State(before)
             if isr is not None:
-                state[_ISR] = isr
+                state.isr = isr
             if leader != NO_LEADER_CHANGE:
-                state[_LEADER] = leader
-                state[_LEADER_EPOCH] += 1
-            state[_PARTITION_EPOCH] += 1
+                state.leader = leader
+                state.leader_epoch += 1
+            state.partition_epoch += 1
 
-    def _state(self, topic_id: Uuid, number: int) -> _State:
-        """The fields of a partition that is there; a list that no image has."""
-        changed = self._partitions.get(topic_id)
+    def _partition(self, topic: Topic, number: int) -> Partition:
+        """A partition that is there, with its changes."""
+        changed = self._partitions.get(topic.id)
         state = None if changed is None else changed.get(number)
-        if state is not None:
-            return state
-        topic = self._topic(topic_id)
+        return self._unchanged(topic, number) if state is None else state.now()
+
+    def _unchanged(self, topic: Topic, number: int) -> Partition:
+        """A partition that is there, as it was before this delta."""
         before = topic.partitions.get(number)
         if before is None:
             raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")
-        return [*before]
+        return before
 
     def clear_elr(self, record: ClearElrRecord) -> None:
         """Clear the eligible leader replicas of one topic; an empty name means all topics."""
@@ -224,7 +245,7 @@ class TopicsDelta(CertainDelta):
         by_id: dict[Uuid, Topic | None] = dict(self.topics)
         for topic_id, partitions in self._partitions.items():
             topic = by_id.get(topic_id) or base.by_id[topic_id]
-            changed = {number: Partition._make(state) for number, state in partitions.items()}
+            changed = {number: state.now() for number, state in partitions.items()}
             by_id[topic_id] = topic._replace(partitions=topic.partitions.changed(changed))
         by_name = base.by_name.changed(_by_name(base, by_id))
         return base._replace(by_id=base.by_id.changed(by_id), by_name=by_name)
@@ -247,19 +268,19 @@ class TopicsDelta(CertainDelta):
         topic = self._base().by_name.get(name)
         return None if topic is None else topic.id
 
-    def _set(self, topic: Topic, number: int, state: _State) -> None:
-        self._partitions.setdefault(topic.id, {})[number] = state
+    def _set(self, topic: Topic, number: int, partition: Partition) -> None:
+        self._partitions.setdefault(topic.id, {})[number] = _State(partition)
 
     def _clear_elr(self, topic: Topic) -> None:
         for number in {*topic.partitions, *self._partitions.get(topic.id, ())}:
-            partition = Partition._make(self._state(topic.id, number))
+            partition = self._partition(topic, number)
             if partition.eligible_leader_replicas or partition.last_known_elr:
                 cleared = partition._replace(
                     eligible_leader_replicas=(),
                     last_known_elr=(),
                     partition_epoch=partition.partition_epoch + 1,
                 )
-                self._set(topic, number, [*cleared])
+                self._set(topic, number, cleared)
 
 
 def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str, Topic | None]:
@@ -288,23 +309,21 @@ def _placed(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ..
     return directories
 
 
-def _merged(before: _State, change: PartitionChangeRecord) -> _State:
-    """A partition with ``change`` applied; ``before`` stays as it is."""
+def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
     changes: dict[str, Any] = {
         name: tuple(value) for name in _LISTS if (value := getattr(change, name)) is not None
     }
-    after = Partition._make(before)
-    directories = after.directories
+    directories = before.directories
     if "replicas" in changes:
         directories = _placed(directories, changes["replicas"])
     if change.directories is not None:
-        directories = _checked(tuple(change.directories), changes.get("replicas", after.replicas))
+        directories = _checked(tuple(change.directories), changes.get("replicas", before.replicas))
     if change.leader != NO_LEADER_CHANGE:
-        changes |= {"leader": change.leader, "leader_epoch": after.leader_epoch + 1}
+        changes |= {"leader": change.leader, "leader_epoch": before.leader_epoch + 1}
     if change.leader_recovery_state != NO_RECOVERY_CHANGE:
         changes["leader_recovery_state"] = change.leader_recovery_state
-    epoch = after.partition_epoch + 1
-    return [*after._replace(directories=directories, partition_epoch=epoch, **changes)]
+    epoch = before.partition_epoch + 1
+    return before._replace(directories=directories, partition_epoch=epoch, **changes)
 
 
 def _partition_version(partition: Partition, metadata_version: int) -> int:

@@ -143,13 +143,8 @@ class SegmentReader:
         )
 
 
-class Frame(NamedTuple):
-    """A batch by its length field: ``buffer[start:start + size]``."""
-
-    buffer: bytes
-    start: int
-    position: int
-    size: int
+Frame = tuple[bytes, int, int, int]
+"""A batch by its length field: a buffer, where it begins in that and in the file, and its size."""
 
 
 def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
@@ -169,7 +164,7 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
             if len(buffer) < wanted:
                 return
             continue
-        yield Frame(buffer, start, position, size)
+        yield buffer, start, position, size
         start += size
         position += size
 

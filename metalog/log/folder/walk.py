@@ -52,18 +52,29 @@ class SegmentWalk:
     def __init__(self, folder: LogFolder, files: Files, read_position: ReadPosition) -> None:
         self._folder = folder
         self._files = files
-        self.read_position = read_position
+        self._began = read_position
+        self._reader: SegmentReader | None = None
+        self._segment = read_position.segment
+        self._continuity = Continuity(
+            read_position.next_offset, read_position.epoch, folder.leader_epochs
+        )
         self.torn_tail: TornTail | None = None
+
+    @property
+    def read_position(self) -> ReadPosition:
+        """The position after the last batch of the iteration."""
+        if self._reader is None:
+            return self._began
+        next_offset, epoch = self._continuity.next_offset, self._continuity.epoch
+        return ReadPosition(self._segment, self._reader.position, next_offset or 0, epoch)
 
     def __iter__(self) -> Iterator[Batch]:
         last = self._folder.segments[-1]
-        continuity = Continuity(
-            self.read_position.next_offset, self.read_position.epoch, self._folder.leader_epochs
-        )
-        for segment in segments_from(self._folder, self.read_position.segment):
+        began, continuity = self.read_position, self._continuity
+        for segment in segments_from(self._folder, began.segment):
             path = self._folder.segment_path(segment)
-            byte = self.read_position.byte if segment == self.read_position.segment else 0
-            if segment != self.read_position.segment:
+            byte = began.byte if segment == began.segment else 0
+            if segment != began.segment:
                 _expect_segment(segment, continuity.next_offset, str(path))
             try:
                 with opened(self._files, path) as file:
@@ -71,9 +82,7 @@ class SegmentWalk:
                         file, str(path), continuity, position=byte, may_be_torn=segment == last
                     )
                     for batch in reader:
-                        self.read_position = ReadPosition(
-                            segment, reader.position, batch.next_offset, batch.epoch
-                        )
+                        self._reader, self._segment = reader, segment
                         yield batch
                     self.torn_tail = reader.torn_tail
             except OSError as error:

@@ -21,6 +21,7 @@ from metalog.records.messages import (
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    RemoveTopicRecord,
     TopicRecord,
 )
 from metalog.records.partition_fast_decode import MAX_REMEMBERED, PartitionChangeRun
@@ -43,12 +44,20 @@ others: dict[str, st.SearchStrategy[Any]] = {
 }
 plain = st.fixed_dictionaries(fields).map(lambda each: PartitionChangeRecord(**each))
 other = st.fixed_dictionaries(fields | others).map(lambda each: PartitionChangeRecord(**each))
-changes = st.lists(plain | other | st.just(NoOpRecord()), min_size=1, max_size=12)
+rest = st.sampled_from(
+    [
+        NoOpRecord(),
+        RemoveTopicRecord(TOPICS[1]),
+        TopicRecord(TOPICS[1].hex(), TOPICS[1]),
+        PartitionRecord(1, TOPICS[1], replicas=(4, 5), isr=(4,), leader=4, leader_epoch=9),
+    ]
+)
+changes = st.lists(plain | other | rest, min_size=1, max_size=12)
 
 
 def batch_of(messages: Sequence[Any], versions: Sequence[int] = (2,)) -> Batch:
     pairs = [
-        (each, 0 if type(each) is NoOpRecord else versions[at % len(versions)])
+        (each, min(versions[at % len(versions)], max(each.VERSIONS)))
         for at, each in enumerate(messages)
     ]
     return build_batch(7, 1, 1000, pairs)
@@ -101,8 +110,7 @@ def test_its_caches_have_a_bound() -> None:
     assert batch_of(messages).messages() == messages
     caches: list[Any] = [
         partition_fast_decode._replicas,
-        partition_fast_decode._leaders,
-        *partition_fast_decode._forms_by_delta_size.values(),
+        partition_fast_decode._fields,
     ]
     assert max([len(each) for each in caches]) <= MAX_REMEMBERED
 
