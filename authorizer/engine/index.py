@@ -1,8 +1,8 @@
 """An index of ACLs, which finds the ACLs for a resource without a scan.
 
-Readers take an ``AclIndex``, which never changes; one writer makes each from the one before. A
-changed ACL replaces its bucket, the path to it, and the index object, so the cost does not depend
-on the size of the index.
+One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
+Readers take an ``AclIndex``, which never changes. A changed ACL replaces its bucket, the path to
+it, and the index object, so the cost does not depend on the size of the index.
 
 This module must not know images or logs, nor cache decisions.
 """
@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, product
 from operator import itemgetter
 from typing import Final
+
+from sortedcontainers import SortedDict
 
 from authorizer.engine.buckets import Bucket, FewAcls, bucket_of, bucket_of_different
 from authorizer.engine.decide import Decision, Subject, concerns, decide, decision_order
@@ -35,6 +37,7 @@ from metalog.acl import (
 from metalog.ids import Uuid
 from metalog.image.table import Table
 
+Buckets = SortedDict[str, Bucket]
 LITERAL: Final = PatternType.LITERAL
 PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
 
@@ -190,11 +193,6 @@ class AclIndex:
             [(each, kind[each]) for kind, names in kinds for each in names if each in kind]
         )
 
-    def bucket(self, acl: Acl) -> Bucket | None:
-        """The bucket of the pattern of ``acl``."""
-        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
-        return kinds[acl.resource_type].find(acl.resource_name)
-
     def changed(self, acl: Acl, before: Bucket | None, after: Bucket | None) -> AclIndex:
         """This index with ``acl`` added or removed, which makes its pattern's bucket ``before`` to
         ``after``."""
@@ -283,7 +281,7 @@ def _check(holds: bool) -> None:
 class IndexWriter:
     """The only writer of an index; readers take ``index``, which each change replaces."""
 
-    __slots__ = ("_extra_ids", "index")
+    __slots__ = ("_extra_ids", "_literals", "_prefixed", "index")
 
     def __init__(self) -> None:
         self.load(())
@@ -304,11 +302,13 @@ class IndexWriter:
                 groups[name] = [acl]
             else:
                 group.append(acl)
-        prefixes = [self._frozen(groups) for groups in prefixed]
+        self._literals = [self._sorted(groups) for groups in literals]
+        self._prefixed = [self._sorted(groups) for groups in prefixed]
+        prefixes = [_frozen(buckets) for buckets in self._prefixed]
         for patterns in prefixes:
             patterns.names.link()
         self.index = AclIndex(
-            [self._frozen(groups) for groups in literals],
+            [_frozen(buckets) for buckets in self._literals],
             prefixes,
             HostBlocks.of([acl.host for acl in slashed]),
         )
@@ -330,13 +330,13 @@ class IndexWriter:
         self.index = index
         return touched
 
-    def _frozen(self, groups: dict[str, list[Acl]]) -> PatternBuckets:
-        """The buckets of ``groups`` by name; counts the ids beyond the first of each ACL."""
+    def _sorted(self, groups: dict[str, list[Acl]]) -> Buckets | None:
+        """The buckets of ``groups``, or None without groups; counts the ids beyond the first of
+        each ACL."""
         if not groups:
-            return NO_PATTERNS
+            return None
         buckets: dict[str, Bucket] = {}
-        names = sorted(groups)
-        for name in names:
+        for name in sorted(groups):
             group = groups[name]
             bucket = bucket_of_different(group)
             if bucket is None:
@@ -346,16 +346,17 @@ class IndexWriter:
                     group = list(counts)
                 bucket = bucket_of(group)
             buckets[name] = bucket
-        return PatternBuckets(Table.owning(buckets), SortedNames.of(names))
+        return SortedDict(buckets)
 
     def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
-        before = index.bucket(acl)
-        if before is None:
-            return index.changed(acl, None, FewAcls((acl,)))
-        if acl in before:
+        buckets = self._buckets_of(acl)
+        before = buckets.get(acl.resource_name)
+        if before is not None and acl in before:
             self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
             return index
-        return index.changed(acl, before, before.adding(acl))
+        after = FewAcls((acl,)) if before is None else before.adding(acl)
+        buckets[acl.resource_name] = after
+        return index.changed(acl, before, after)
 
     def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
         extra = self._extra_ids.pop(acl, 0) if self._extra_ids else 0
@@ -363,7 +364,25 @@ class IndexWriter:
             if extra > 1:
                 self._extra_ids[acl] = extra - 1
             return index
-        before = index.bucket(acl)
-        if before is None:
-            raise KeyError(acl.resource_name)
-        return index.changed(acl, before, before.removing(acl))
+        buckets = self._buckets_of(acl)
+        before = buckets[acl.resource_name]
+        after = before.removing(acl)
+        if after is None:
+            del buckets[acl.resource_name]
+        else:
+            buckets[acl.resource_name] = after
+        return index.changed(acl, before, after)
+
+    def _buckets_of(self, acl: Acl) -> Buckets:
+        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
+        buckets = kinds[acl.resource_type]
+        if buckets is None:
+            buckets = kinds[acl.resource_type] = SortedDict()
+        return buckets
+
+
+def _frozen(buckets: Buckets | None) -> PatternBuckets:
+    """The immutable form of ``buckets``."""
+    if not buckets:
+        return NO_PATTERNS
+    return PatternBuckets(Table.owning(dict(buckets)), SortedNames.of(list(buckets)))

@@ -75,8 +75,8 @@ def test_an_authorizer_that_does_not_count_says_so() -> None:
 
 def test_importing_the_package_loads_no_third_party() -> None:
     code = (
-        "import sys, authorizer; authorizer.StandardAuthorizer;"
+        "import sys, authorizer; before = set(sys.modules); authorizer.StandardAuthorizer;"
         "third = {'pydantic', 'rich', 'confluent_kafka', 'kio', 'prompt_toolkit', 'fastavro'};"
-        "assert not third & set(sys.modules)"
+        "assert 'sortedcontainers' not in before; assert not third & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
