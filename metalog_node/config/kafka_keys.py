@@ -1,9 +1,8 @@
-"""Classifies every key of Kafka's brokers: supported, refused, or harmless.
+"""Refuses the keys of Kafka's brokers that restrict connections or permissions, if a node does not
+support them: to ignore such a key would fail open.
 
-Some keys restrict connections or permissions. If a node does not support such a key, it does not
-start: to ignore the key would fail open. A test compares this table with Kafka's own list of keys.
-``settings`` has the supported keys; ``OF_LISTENERS`` has those of listeners. This module must not
-open anything.
+A test holds this table and the supported keys against Kafka's own list of keys. This module must
+not open anything.
 """
 
 from __future__ import annotations
@@ -58,40 +57,9 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
         "write the values themselves: ${…} would be taken literally, even as a password"
     ),
 }
-OF_LISTENERS: Final = (
-    "ssl.keystore.type", "ssl.keystore.location", "ssl.key.password", "ssl.client.auth",
-    "ssl.truststore.type", "ssl.truststore.location", "ssl.endpoint.identification.algorithm",
-    "sasl.jaas.config",
-)  # fmt: skip
-"""Supported keys of listeners, beside the keys in ``settings``; with and without the prefix
-``listener.name.NAME.``."""
-HARMLESS: Final = (
-    "ssl.keystore.password", "ssl.truststore.password", "ssl.keymanager.algorithm",
-    "ssl.secure.random.implementation", "ssl.allow.dn.changes", "ssl.allow.san.changes",
-    "sasl.kerberos.*", "sasl.oauthbearer.*", "sasl.login.*", "sasl.server.max.receive.size",
-    "sasl.mechanism.inter.broker.protocol", "delegation.token.*",
-    "inter.broker.listener.name", "security.inter.broker.protocol",
-    "alter.*", "create.topic.policy.class.name", "client.quota.callback.class",
-    "auto.*", "delete.*", "unstable.*", "unclean.*", "queued.*", "max.request.*", "max.inc*",
-    "add.*", "background.*", "broker.*", "compression.*", "controlled.*", "controller.p*",
-    "controller.quota.*", "controller.socket.*", "controller.quorum.*", "cordoned.*",
-    "default.*", "fetch.*", "follower.*", "group.*", "initial.*", "internal.*", "kafka.*",
-    "leader.*", "log.*", "message.*", "metric.*", "metrics.*", "min.*", "num.*", "offset.*",
-    "offsets.*", "producer.*", "quota.*", "remote.*", "replica.*", "replication.*",
-    "server.*", "share.*", "socket.*", "telemetry.*", "transaction.*", "transactional.*",
-)  # fmt: skip
-"""Keys that let nobody in. They set amounts, times and rates, or belong to mechanisms and requests
-that a node does not have. ``*`` ends a prefix of keys; another table may have some of these
-keys."""
 
 _OF_A_LISTENER: Final = "listener.name."
 _MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "gssapi", "oauthbearer")
-
-
-def is_harmless(key: str) -> bool:
-    return any(
-        key.startswith(each[:-1]) if each.endswith("*") else key == each for each in HARMLESS
-    )
 
 
 def refuse_what_restricts(properties: LocatedProperties, listeners: Collection[str]) -> None:

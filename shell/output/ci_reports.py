@@ -15,7 +15,6 @@ from xml.sax.saxutils import escape, quoteattr
 from metalog.visible_text import safe
 from shell.output.output import Output
 
-GITHUB_LEVELS: Final = ("notice", "warning", "error")
 _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 
@@ -30,7 +29,7 @@ class Case(NamedTuple):
 def annotation(
     level: str, title: str, message: str, file: str = "", line: int = 0, column: int = 0
 ) -> str:
-    """A workflow command of GitHub; ``level`` is one of ``GITHUB_LEVELS``."""
+    """A workflow command of GitHub; ``level`` is ``notice``, ``warning`` or ``error``."""
     properties = {
         "file": file,
         "line": str(line) if line else "",
