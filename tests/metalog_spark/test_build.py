@@ -157,13 +157,13 @@ def test_bit_by_bit_is_as_in_one_go(
     assert done.returncode == 1
     logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
-        f"note: {copy}: left out, {packed}has the same lines",
+        f"note: {copy}: left out, {packed} has the same lines",
         f"warning: {cut}: left out: it has 95 lines, but {uncut}, which begins with the same"
         " lines and was read before, had 96",
         f"warning: {picture}: no audit log: none of its 2 lines is of one",
         f"warning: {empty}: empty: it says nothing about its broker",
-        f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: logs in them pass for those of one"
-        " broker, b2; if there are several, separate them by --broker-from",
+        f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: their logs count as those of"
+        " one broker, b2; if there are several brokers, separate them by --broker-from",
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh

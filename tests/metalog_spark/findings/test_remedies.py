@@ -102,7 +102,7 @@ def test_least_privilege_as_commands(hostile: Tables, tmp_path: Path, capsys: Ca
     changes = [words[4] for words in pasted(done.stdout, tmp_path)]
     assert changes
     assert set(changes) == {"--add"}
-    assert "which alone would take away access that stays" in done.stderr
+    assert "alone, they would remove access that should stay" in done.stderr
 
 
 def test_least_privilege_of_everybody_is_added_before_the_wildcard_goes(
