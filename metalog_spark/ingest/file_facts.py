@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.ingest.known_files import Same
-
 FACTS: Final = (
     f"{LISTED}, requests BIGINT, not_audit BIGINT, broken BIGINT, why STRING, fault STRING,"
     " lines BIGINT, head BIGINT, heads ARRAY<BIGINT>, days ARRAY<DATE>, broker STRING,"
@@ -38,6 +36,14 @@ time from which the clock was set back. ``lacks_rule``: a request lacks its rule
 line only ends a record; ``is_cut``: the file ends within a line; ``is_split``: Spark split it.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
+
+
+class Same(NamedTuple):
+    """A file that is left out: ``file`` has its lines, ``longer`` of them if it was known
+    before."""
+
+    file: str
+    longer: int | None
 
 
 class FileRead(NamedTuple):

@@ -15,7 +15,7 @@ from datetime import date
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from metalog_spark.ingest.file_facts import left_out
+from metalog_spark.ingest.file_facts import Same, left_out
 from metalog_spark.store.arrow import frame_of, in_spark, names_in
 from metalog_spark.store.tables import FILES
 
@@ -48,14 +48,6 @@ class KnownFile(NamedTuple):
     lines: int
     head: int | None
     days: Sequence[date]
-
-
-class Same(NamedTuple):
-    """A file that is left out: ``file`` has its lines, ``longer`` of them if it was known
-    before."""
-
-    file: str
-    longer: int | None
 
 
 class ClassifiedFiles(NamedTuple):

@@ -22,6 +22,7 @@ from shell.tasks.command_target import CommandTarget
 if TYPE_CHECKING:
     from authorizer.analysis.explain.explain import Explanation
     from authorizer.api import RequestContext
+    from authorizer.config import AuthorizerConfig
     from authorizer.engine.decide import Decision
     from authorizer.standard import StandardAuthorizer
     from metalog_sources.replay import Replayed
@@ -33,6 +34,19 @@ BY_RESOURCE_TYPE: Final = "ByResourceType"
 name it."""
 _HARDCODE: Final = "hardcode"
 """The name that Kafka checks first for "any resource of this type"."""
+
+
+def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAuthorizer:
+    """The authorizer of a broker with this configuration; it also takes ACLs that Kafka refuses."""
+    from authorizer.standard import StandardAuthorizer
+
+    return StandardAuthorizer.from_acls(
+        acls,
+        super_users=config.super_users,
+        allow_everyone=config.allow_everyone,
+        kafka_version=config.kafka.value,
+        tolerant=True,
+    )
 
 
 class Queries:
@@ -129,16 +143,7 @@ class Queries:
 
     @cached_property
     def _authorizer(self) -> StandardAuthorizer:
-        from authorizer.standard import StandardAuthorizer
-
-        config = self.context.config
-        return StandardAuthorizer.from_acls(
-            self.acls,
-            super_users=config.super_users,
-            allow_everyone=config.allow_everyone,
-            kafka_version=config.kafka.value,
-            tolerant=True,
-        )
+        return authorizer_of(self.acls, self.context.config)
 
     @cached_property
     def command_target(self) -> CommandTarget:

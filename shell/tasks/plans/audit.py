@@ -13,10 +13,10 @@ from metalog.acl import SUPPORTED_OPERATIONS
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog.visible_text import shown
+from shell.tasks.queries import authorizer_of
 
 if TYPE_CHECKING:
     from authorizer.api import Action, RequestContext
-    from authorizer.standard import StandardAuthorizer
     from authorizer.trace import Question
     from metalog.acl import Acl
     from shell.tasks.plans.planned import Planned
@@ -80,7 +80,7 @@ def differing_by(
     ``groups``, then at every kind of request. Yields nothing without such a request.
     """
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
-    authorizers = [_authorizer(acls, plan) for plan, acls in sides]
+    authorizers = [authorizer_of(acls, plan.config) for plan, acls in sides]
     asked = (group.asked.question for group in groups)
     for question in chain(asked, _of_each_kind(made, other)):
         decisions = [each.decide(*_asked(question)) for each in authorizers]
@@ -119,21 +119,8 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
 
 
 def _answer_of(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
-    authorizer = _authorizer(acls, made)
+    authorizer = authorizer_of(acls, made.config)
     return lambda group: authorizer.is_allowed(*_asked(group.asked.question))
-
-
-def _authorizer(acls: Collection[Acl], made: Planned) -> StandardAuthorizer:
-    from authorizer.standard import StandardAuthorizer
-
-    config = made.config
-    return StandardAuthorizer.from_acls(
-        acls,
-        super_users=config.super_users,
-        allow_everyone=config.allow_everyone,
-        kafka_version=config.kafka.value,
-        tolerant=True,
-    )
 
 
 def _asked(question: Question) -> tuple[RequestContext, Action]:
