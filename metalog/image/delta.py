@@ -89,7 +89,10 @@ class MetadataDelta:
     @property
     def doubtful(self) -> int:
         """How many of the applied records may not mean what they seem to mean."""
-        return sum([delta.doubtful for delta in self._uncertain])
+        count = 0
+        for delta in self._uncertain:
+            count += delta.doubtful
+        return count
 
     def replay(self, message: Any) -> None:
         """Apply one metadata record; ``CorruptLog`` if it contradicts the state."""

@@ -287,7 +287,7 @@ class Loader:
                 self._policy.replay(self._delta, numbered(parts, first), span, [batch])
             else:
                 self._take_transactions(batch, first, messages_of(parts))
-        self._taken = Provenance(end, batch.epoch, batch.max_timestamp)
+        self._taken = tuple.__new__(Provenance, (end, batch.epoch, batch.max_timestamp))
 
     def _take_control(self, part: Any, epoch: int) -> None:
         if isinstance(part, LeaderChangeMessage):

@@ -16,4 +16,5 @@ class Size(NamedTuple):
     bytes: int = 0
 
     def with_batch(self, batch: Batch) -> Size:
-        return Size(self.batches + 1, self.records + batch.record_count, self.bytes + batch.size)
+        batches, records, size = self
+        return tuple.__new__(Size, (batches + 1, records + batch.record_count, size + batch.size))

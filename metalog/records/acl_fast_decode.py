@@ -138,7 +138,6 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
     Records of the types ``unread`` are not decoded.
     """
     parts: list[Part] = []
-    run = AclRun([], [])
     deltas = plain_starts(min(count, len(payload) // SMALLEST))
     index = at = 0
     while index < count:
@@ -159,11 +158,11 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
             continue
         value, end = plain
         if value.startswith(_ACL_FRAME):
+            run = AclRun([], [])
             at = _read_plain(payload, at, index, deltas, run)
             if run.ids:
                 parts.append(run)
                 index += len(run.ids)
-                run = AclRun([], [])
                 continue
         elif value.startswith(CHANGE_FRAME):
             at, changes = read_changes(payload, at, index, deltas)

@@ -228,7 +228,7 @@ class DirectoryLog:
         for batch in self.batches(start):
             if batch.next_offset > limit:
                 return
-            yield Appended(batch)
+            yield tuple.__new__(Appended, (batch,))
         if ends.damage is not None and limit == ends.end:
             raise ends.damage
 
