@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation
 from metalog.controller.acl_hosts import AclCreator
 from metalog.errors import InvalidTarget
 from metalog_sources.formats.document import AclEntry, Document, Own
@@ -20,7 +20,7 @@ from metalog_sources.targets.target import carry_out, refuse_unwritable, refused
 from tests.support.kafka.cases import kafka_case
 from tests.support.worlds.acl_files import similar_acls
 from tests.support.worlds.memory_target import MemoryTarget
-from tests.support.worlds.small_acls import allow
+from tests.support.worlds.small_acls import allow, deny
 
 sets_of_acls = st.lists(similar_acls, max_size=10)
 
@@ -63,17 +63,9 @@ def test_one_request_a_phase_and_progress(current: list[Acl], wanted: list[Acl])
 
 
 def test_what_cannot_be_written_is_refused_first() -> None:
-    deny = Acl(
-        ResourceType.TOPIC,
-        "t",
-        PatternType.LITERAL,
-        "User:a",
-        "*",
-        Operation.READ,
-        PermissionType.DENY,
-    )
+    denying = deny("t", principal="User:a")
     target = MemoryTarget([], only_allows=True)
-    plan = make_plan([], wanting([deny]), prune=True)
+    plan = make_plan([], wanting([denying]), prune=True)
     with pytest.raises(InvalidTarget, match="cannot add DENY User:a READ on TOPIC t: it is a DENY"):
         refuse_unwritable(target, plan.steps)
 

@@ -9,8 +9,9 @@ from authorizer.analysis.explain.since import Cause, Since, since
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import TimelineChange
 from authorizer.trace import Question, trace
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Operation, ResourceType
 from metalog.ids import Uuid
+from tests.support.worlds.small_acls import allow, deny
 from tests.support.worlds.small_world import acls, configs, questions
 
 ids = st.integers(0, 5).map(lambda number: Uuid(number.to_bytes(16, "big")))
@@ -39,15 +40,7 @@ def test_it_is_the_last_change_of_the_answer(base, changes, config, question):
 
 
 def test_a_grant_and_its_removal():
-    grant = Acl(
-        ResourceType.TOPIC,
-        "payments",
-        PatternType.LITERAL,
-        "User:a",
-        "*",
-        Operation.READ,
-        PermissionType.ALLOW,
-    )
+    grant = allow("payments", principal="User:a")
     question = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments")
     config = AuthorizerConfig(frozenset(), False)
     uuid = Uuid(bytes(16))
@@ -59,23 +52,12 @@ def test_a_grant_and_its_removal():
 
 def test_what_a_transaction_turns_and_turns_back_is_no_turn():
     """A DENY is removed and added again under another id in one transaction: no image lacked it."""
-    [deny, allow] = [
-        Acl(
-            ResourceType.TOPIC,
-            "payments",
-            PatternType.LITERAL,
-            "User:a",
-            "*",
-            Operation.READ,
-            permission,
-        )
-        for permission in (PermissionType.DENY, PermissionType.ALLOW)
-    ]
+    denying, allowing = (each("payments", principal="User:a") for each in (deny, allow))
     first, second, other = (Uuid(bytes(15) + bytes([number])) for number in range(3))
     question = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments")
     config = AuthorizerConfig(frozenset(), False)
-    base = [(first, deny), (other, allow)]
-    apart = [TimelineChange(7, first, None), TimelineChange(8, second, deny)]
-    assert since(0, base, apart, config, question) == Since(8, Cause.ADDED, deny, 9)
+    base = [(first, denying), (other, allowing)]
+    apart = [TimelineChange(7, first, None), TimelineChange(8, second, denying)]
+    assert since(0, base, apart, config, question) == Since(8, Cause.ADDED, denying, 9)
     together = [each._replace(ended_by=9) for each in apart]
     assert since(0, base, together, config, question) == Since(0, Cause.START, None, 0)
