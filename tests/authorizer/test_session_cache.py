@@ -211,3 +211,48 @@ def test_a_super_user_is_answered_before_and_after_a_change() -> None:
     for _ in range(3):
         assert context.once(APP, TOPIC, "pay") == verdicts_of(ALL_OPERATIONS)
         context = context.after(index, [PAY._replace(principal="User:eve")])
+
+
+@pytest.mark.parametrize("requests", [1, 2, 3, 20])
+def test_each_request_of_a_session_with_several_principals_counts_all_and_its_host(
+    requests: int,
+) -> None:
+    def of(name: str, principal: str, host: str) -> Acl:
+        return PAY._replace(resource_name=name, principal=principal, host=host)
+
+    acls = [
+        of("own", "User:app", "10.0.0.1"),
+        of("groups", "Group:a", "10.0.0.1"),
+        of("elsewhere", "User:app", "User:app"),
+        of("others", "User:other", "*"),
+    ]
+    context = DecisionContext(AclIndex.of(acls), AuthorizerConfig(), shut_by="")
+    session_cache.VERDICTS.clear()
+    for _ in range(requests):
+        allowed = {
+            each.resource_name: context.once((*APP, "Group:a"), TOPIC, each.resource_name)[READ]
+            for each in acls
+        }
+    assert {name for name, result in allowed.items() if result is ALLOWED} == {"own", "groups"}
+
+
+def test_a_stranger_gets_what_everybody_may_though_nobody_had_it_before() -> None:
+    everybodys = PAY._replace(principal="User:*", operation=Operation.ALTER)
+    context = DecisionContext(AclIndex.of([everybodys, PAY]), AuthorizerConfig(), shut_by="")
+    for _ in range(2):
+        session_cache.VERDICTS.clear()
+        assert context.once(("h", "User:stranger"), TOPIC, "pay")[Operation.ALTER] is ALLOWED
+
+
+def test_a_super_user_stays_one_after_changes_of_its_acls() -> None:
+    config = AuthorizerConfig(frozenset({"User:app"}))
+    context = DecisionContext(AclIndex.of([PAY]), config, shut_by="")
+    assert context.session(APP).on(TOPIC, "pay")[WRITE] is ALLOWED
+    deny = _acl("pay", operation=WRITE, permission=PermissionType.DENY)
+    later = context.after(AclIndex.of([PAY, deny]), [deny])
+    assert later.session(APP).on(TOPIC, "pay")[WRITE] is ALLOWED
+    assert later.session(APP).on(TOPIC, "other")[WRITE] is ALLOWED
+
+
+def test_a_session_counts_the_bytes_of_its_texts() -> None:
+    assert bytes_of(("h", "User:" + "a" * 1000)) > bytes_of(("h", "User:a")) + 990
