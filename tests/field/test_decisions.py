@@ -188,6 +188,14 @@ def test_fact_a_session_of_the_name_of_everybody_is_answered() -> None:
     assert not authorizer.is_allowed(everybody, Action(READ, topic("u")))
 
 
+def test_fact_an_acl_whose_principal_has_no_colon_stops_no_decision() -> None:
+    """Kafka's authorizer throws for each name that such an ACL is asked about."""
+    nobodys = deny("t", principal="bob")
+    authorizer = StandardAuthorizer.from_acls([nobodys, allow("t")], tolerant=True)
+    assert may(authorizer, READ, "t")
+    assert not may(authorizer, WRITE, "t")
+
+
 def test_fact_names_that_sort_below_the_wildcard_end_and_are_decided() -> None:
     """Sets of such names made Kafka's authorizer loop forever."""
     low = ["!", "!!", "!a", "\x01", "\x01!", " ", "!\x01", "#", "$", "%", "&", "'", "("]
