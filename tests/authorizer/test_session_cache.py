@@ -84,6 +84,7 @@ def test_each_entry_is_counted_with_its_text() -> None:
     hosts = ("*", APP[0])
     opened = _counted(kept, lambda: answers.of_type(TOPIC))
     assert opened == [1, TYPE_BYTES + getsizeof(hosts)]
+    assert _counted(kept, lambda: answers.of_type(TOPIC)) == [0, 0]
     assert _counted(kept, lambda: answers.on(TOPIC, "px")) == [2, ENTRY_BYTES + _entry("px")]
     assert _counted(kept, lambda: answers.on(TOPIC, "pox")) == [2, ENTRY_BYTES + _entry("pox")]
     assert _counted(kept, lambda: answers.on(TOPIC, "poxy")) == [1, _entry("poxy")]
@@ -179,9 +180,12 @@ def test_sessions_of_one_request_each_are_not_cached() -> None:
     for _ in range(10):
         found = context.once(APP, TOPIC, "pay")
     assert context.sessions[APP].verdicts[TOPIC] == {"pay": found}
-    context.once(("10.0.0.1", "User:eve"), TOPIC, "more")
-    found = context.more(context.sessions[APP], APP, TOPIC, "more")
-    assert context.sessions[APP].verdicts[TOPIC]["more"] == found
+    for _ in range(2):
+        context.once(("10.0.0.1", "User:eve"), TOPIC, "more")
+    answers = context.sessions[APP]
+    more = _counted(context._remembered, lambda: context.more(answers, APP, TOPIC, "more"))
+    assert more == [1, _entry("more")]
+    assert answers.verdicts[TOPIC]["more"] == verdicts_of(0)
 
 
 @pytest.mark.parametrize("super_users", [frozenset[str](), frozenset({"User:app"})])
@@ -242,6 +246,15 @@ def test_a_stranger_gets_what_everybody_may_though_nobody_had_it_before() -> Non
     for _ in range(2):
         session_cache.VERDICTS.clear()
         assert context.once(("h", "User:stranger"), TOPIC, "pay")[Operation.ALTER] is ALLOWED
+
+
+def test_an_acl_of_everybody_at_one_host_counts_at_each_request_from_there() -> None:
+    acls = [PAY, PAY._replace(principal="User:*", host="10.0.0.2")]
+    context = DecisionContext(AclIndex.of(acls), AuthorizerConfig(), shut_by="")
+    for _ in range(3):
+        for host, is_allowed in (("10.0.0.1", False), ("10.0.0.2", True)):
+            found = context.once((host, "User:eve"), TOPIC, "pay")
+            assert (found[READ] is ALLOWED) is is_allowed
 
 
 def test_a_super_user_stays_one_after_changes_of_its_acls() -> None:
