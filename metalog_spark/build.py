@@ -107,8 +107,8 @@ def build(
         tables=list(dict.fromkeys(map(table_name, given.tables))),
     )
     at("looking for audit files")
-    found = listed(tables.session, given.audit)
-    files = unread(found, tables.read(FILES) if tables.has(FILES) else None)
+    known = tables.read(FILES) if tables.has(FILES) else None
+    files = unread(listed(tables.session, given.audit), known)
     refuse_parquet(map(str, files["path"]))
     at("reading the metadata log")
     *log, level = read_changelog(

@@ -195,7 +195,7 @@ def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     by_table = _read_tables(tables.session, given)
     asks_splits = _may_be_split(given.files)
     for _ in range(_ATTEMPTS):
-        files = AuditFiles(tables.session, given.files["path"].to_pylist())
+        files = AuditFiles(tables.session, given.files["path"])
         before = _lines_before(files) if asks_splits else None
 
         place = tables.stage(
@@ -336,7 +336,9 @@ def _found_before(sums: DataFrame) -> Numbers:
 
 
 def _facts(sums: DataFrame, listed: pa.Table) -> pa.Table:
-    """``FACTS`` for the files ``listed``, in their order."""
+    """``FACTS`` for the files ``listed``. The facts are not sorted, since that would copy all
+    fingerprints."""
+    import pyarrow as pa
     import pyarrow.compute as pc
     from pyspark.sql import functions as f
 
@@ -358,7 +360,11 @@ def _facts(sums: DataFrame, listed: pa.Table) -> pa.Table:
         .withColumn("head", f.try_element_at("heads", f.lit(-1)))
         .toArrow()
     )
-    facts = found.take(pc.index_in(listed["path"], found["file"])).drop_columns("file")
+    if not pc.all(is_listed := pc.is_in(found["file"], listed["path"])).as_py():
+        found = found.filter(is_listed)
+    facts, of = found.drop_columns("file"), listed.take(pc.index_in(found["file"], listed["path"]))
     for name in listed.column_names:
-        facts = facts.append_column(name, listed[name])
-    return facts.select(names_in(FACTS)).cast(table_of([], FACTS).schema)
+        facts = facts.append_column(name, of[name])
+    without_lines = listed.filter(pc.invert(pc.is_in(listed["path"], found["file"])))
+    both = pa.concat_tables([facts, without_lines], promote_options="default")
+    return both.select(names_in(FACTS)).cast(table_of([], FACTS).schema)

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # Spark reads the type hints of functions for workers
+import pyarrow.compute as pc
 
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
+from metalog_spark.ingest.audit_files import PACKED, BrokerPattern, groups
 from metalog_spark.ingest.requests import READ
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.arrow import Mapped, frame_of
@@ -61,10 +62,8 @@ def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
     Raises:
         InvalidRequest: a pattern matches nothing.
     """
-    found = [_listed(session, pattern) for pattern in dict.fromkeys(patterns)]
-    if not found:
-        return frame_of(session, [], LISTED)
-    return reduce(lambda one, more: one.unionAll(more), found).dropDuplicates(["path"])
+    found = _all(_listed(session, pattern) for pattern in dict.fromkeys(patterns))
+    return frame_of(session, [], LISTED) if found is None else found.dropDuplicates(["path"])
 
 
 def _listed(session: SparkSession, pattern: str) -> DataFrame:
@@ -112,18 +111,19 @@ def read_audit(
 ) -> DataFrame:
     """All lines of the files at ``paths``, as rows of ``READ``. Times without a zone are in
     ``zone``; ``pattern`` finds the broker's name in a path."""
-    return AuditFiles(session, paths).read(zone, pattern)
+    return AuditFiles(session, pa.array(paths, pa.string())).read(zone, pattern)
 
 
 class AuditFiles:
     """The files at ``paths``, which Spark lists once."""
 
-    def __init__(self, session: SparkSession, paths: Sequence[str]) -> None:
+    def __init__(self, session: SparkSession, paths: pa.Array | pa.ChunkedArray) -> None:
         self._session = session
-        packed = [path for path in paths if path.endswith(PACKED)]
-        plain = [path for path in paths if not path.endswith(PACKED)]
-        self._lines = _lines_in(session, plain) if plain else None
-        self._contents = _contents_of(session, packed) if packed else None
+        suffixes = (pc.ends_with(paths, suffix) for suffix in PACKED)
+        is_packed = reduce(pc.or_, suffixes)
+        plain, packed = paths.filter(pc.invert(is_packed)), paths.filter(is_packed)
+        self._lines = _all(_lines_in(session, group) for group in groups(plain))
+        self._contents = _all(_contents_of(session, group) for group in groups(packed))
 
     def splits(self) -> DataFrame:
         """The number of ``lines`` in each split of plain files, as rows of ``SPLITS``, counted
@@ -132,8 +132,7 @@ class AuditFiles:
 
         if self._lines is None:
             return frame_of(self._session, [], SPLITS)
-        where = self._lines.selectExpr(*_OF_SPLIT)
-        return where.groupBy("path", "start").agg(f.count("*").alias("lines"))
+        return self._lines.groupBy("path", "start").agg(f.count("*").alias("lines"))
 
     def read(
         self,
@@ -152,32 +151,36 @@ class AuditFiles:
             found.append(_numbered(self._lines, before).mapInArrow(read, schema))
         if self._contents is not None:
             read = _packed_reader(zone, pattern, then)
-            found.append(self._contents.select("path", "content").mapInArrow(read, schema))
-        if not found:
-            return frame_of(self._session, [], schema)
-        return reduce(lambda one, more: one.unionAll(more), found)
+            found.append(self._contents.mapInArrow(read, schema))
+        every = _all(found)
+        return frame_of(self._session, [], schema) if every is None else every
+
+
+def _all(frames: Iterable[DataFrame]) -> DataFrame | None:
+    """The rows of all ``frames``; None if there is no frame."""
+    found = [*frames]
+    return reduce(lambda one, more: one.unionAll(more), found) if found else None
 
 
 def _lines_in(session: SparkSession, paths: Iterable[str]) -> DataFrame:
-    reader = session.read.options(**_AS_ON_THE_DISK, lineSep="\n")
-    return reader.text(list(map(_literal, paths)))
+    from metalog_spark.ingest.audit_splits import LINES
+
+    lines = session.read.options(**_AS_ON_THE_DISK, lineSep="\n").text([*map(_literal, paths)])
+    return lines.selectExpr(LINES, *_OF_SPLIT, "_metadata.file_size AS size")
 
 
 def _contents_of(session: SparkSession, paths: Iterable[str]) -> DataFrame:
     reader = session.read.format("binaryFile").options(**_AS_ON_THE_DISK)
-    return reader.load(list(map(_literal, paths)))
+    return reader.load([*map(_literal, paths)]).select("path", "content")
 
 
 def _numbered(lines: DataFrame, before: DataFrame | None) -> DataFrame:
     from pyspark.sql import functions as f
 
-    from metalog_spark.ingest.audit_splits import LINES
-
-    rows = lines.selectExpr(LINES, *_OF_SPLIT, "_metadata.file_size AS size")
     if before is None:
-        return rows.withColumn("lines", f.lit(0).cast("bigint"))
-    joined = rows.join(f.broadcast(before), ["path", "start"], "left")
-    return joined.select(*rows.columns, f.coalesce("lines", f.lit(0)).alias("lines"))
+        return lines.withColumn("lines", f.lit(0).cast("bigint"))
+    joined = lines.join(f.broadcast(before), ["path", "start"], "left")
+    return joined.select(*lines.columns, f.coalesce("lines", f.lit(0)).alias("lines"))
 
 
 def _split_reader(zone: Zone, pattern: BrokerPattern, then: Mapped) -> Mapped:

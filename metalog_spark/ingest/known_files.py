@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _LISTED: Final = ["path", "length", "modified"]
+_BATCH_FILES: Final = 8_192
 _NUMBER: Final = r"' \\([0-9]+\\)$'"
 """The number after the path, in the name of rows whose file has different content by now."""
 
@@ -121,13 +122,14 @@ def _shared_heads(read: pa.Table) -> list[int]:
     """The fingerprints of a whole file that another file has, too."""
     import pyarrow.compute as pc
 
-    heads, parents = _flat(read)
-    whole = read["head"]
-    own = pc.equal(heads, whole.take(parents))
-    is_within = pc.and_not(pc.is_in(heads, whole.combine_chunks()), own)
+    whole = read["head"].combine_chunks()
     counted = pc.value_counts(whole.drop_null())
-    twice = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
-    return list({*heads.filter(is_within).to_pylist(), *twice.to_pylist()})
+    found = set(counted.field("values").filter(pc.greater(counted.field("counts"), 1)).to_pylist())
+    for batch in _in_batches(read, "head", "heads"):
+        heads, parents = _flat(batch)
+        own = pc.equal(heads, batch["head"].take(parents))
+        found.update(heads.filter(pc.and_not(pc.is_in(heads, whole), own)).to_pylist())
+    return list(found)
 
 
 def _with_heads(read: pa.Table, heads: Sequence[int], paths: Sequence[str] = ()) -> list[_ReadFile]:
@@ -137,20 +139,31 @@ def _with_heads(read: pa.Table, heads: Sequence[int], paths: Sequence[str] = ())
 
     if not heads and not paths:
         return []
-    flat, parents = _flat(read)
-    places = parents.filter(pc.is_in(flat, pa.array(heads, pa.int64()))).to_pylist()
-    at = pc.is_in(read["path"], pa.array(paths, pa.string()))
-    places += pc.indices_nonzero(at).to_pylist()
-    some = pa.array(sorted(set(places)), pa.int64())
-    rows = read.select(_ReadFile._fields).take(some).to_pylist()
-    return [_ReadFile(row["path"], row["lines"] or 0, row["heads"] or ()) for row in rows]
+    wanted, at, found = pa.array(heads, pa.int64()), pa.array(paths, pa.string()), []
+    for batch in _in_batches(read, *_ReadFile._fields):
+        flat, parents = _flat(batch)
+        places = parents.filter(pc.is_in(flat, wanted)).to_pylist()
+        places += pc.indices_nonzero(pc.is_in(batch["path"], at)).to_pylist()
+        some = pa.array(sorted(set(places)), pa.int64())
+        found += [
+            _ReadFile(row["path"], row["lines"] or 0, row["heads"] or ())
+            for row in batch.take(some).to_pylist()
+        ]
+    return found
 
 
-def _flat(read: pa.Table) -> tuple[Any, Any]:
+def _in_batches(read: pa.Table, *columns: str) -> list[pa.RecordBatch]:
+    """The ``columns`` in batches. The index of the file of each fingerprint, and what is computed
+    from it, take several times as much memory as the fingerprints."""
+    batches: list[pa.RecordBatch] = read.select(columns).to_batches(max_chunksize=_BATCH_FILES)
+    return batches
+
+
+def _flat(batch: pa.RecordBatch) -> tuple[Any, Any]:
     """All fingerprints, and the index of the file of each."""
     import pyarrow.compute as pc
 
-    heads = read["heads"].combine_chunks()
+    heads = batch["heads"]
     return pc.list_flatten(heads), pc.list_parent_indices(heads)
 
 
@@ -210,8 +223,8 @@ def _matching(read: pa.Table, same: Mapping[str, Same], known: DataFrame) -> lis
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    session, taken = known.sparkSession, left_out(read, same)
-    heads = pa.table({"head": pc.unique(_flat(taken)[0])})
+    session, taken = known.sparkSession, left_out(read.select(["path", "heads"]), same)
+    heads = pa.table({"head": pc.unique(pc.list_flatten(taken["heads"]))})
     by_head = in_spark(session, heads, "head BIGINT")
     by_path = in_spark(session, taken.select(["path"]).rename_columns(["of"]), "of STRING")
     rows = known.where("same IS NULL").selectExpr(

@@ -7,20 +7,25 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_source import listed, read_audit
+from metalog_spark.ingest import audit_files
+from metalog_spark.ingest.audit_files import LEAST_FILES, MOST_GROUPS, groups
+from metalog_spark.ingest.audit_source import SPLITS, AuditFiles, listed, read_audit
 from metalog_spark.ingest.file_context import resolved
 from metalog_spark.ingest.requests import rejected_of, requests_of
+from metalog_spark.store.arrow import frame_of
 from tests.support.spark.followed_world import line
 
 AS_HADOOP_SETS_IT = {
     "fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
+TINY = {"spark.sql.files.maxPartitionBytes": "1000", "spark.sql.files.openCostInBytes": "1"}
 BY_HOUR = "kafka-authorizer.log.2026-01-01T10:00"
 
 
@@ -41,6 +46,63 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / BY_HOUR).write_text(text)
     (tmp_path / f"{BY_HOUR}.gz").write_bytes(gzip.compress(text.encode()))
     return tmp_path
+
+
+@pytest.fixture
+def tiny_splits(spark: SparkSession) -> Iterator[SparkSession]:
+    before = {name: spark.conf.get(name) for name in TINY}
+    for name, value in TINY.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def test_groups_of_files_are_of_few_days() -> None:
+    """A file an hour of thirty brokers, as Kafka rolls them, for forty days."""
+    days = [f"2026-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(40)]
+    paths = [
+        f"/logs/broker-{broker}/kafka-authorizer.log.{day}-{hour:02}"
+        for broker in range(30)
+        for day in days
+        for hour in range(24)
+    ]
+    found = [*groups(pa.array(paths))]
+    assert sorted(path for group in found for path in group) == sorted(paths)
+    assert [len(group) for group in found[:-1]] == [LEAST_FILES] * 3
+    most_days = -(-LEAST_FILES // (30 * 24)) + 1
+    for group in found:
+        assert len({path.rpartition("-")[0].rpartition(".")[2] for path in group}) <= most_days
+
+
+def test_more_files_make_larger_groups_in_the_end() -> None:
+    paths = [f"/logs/{number}" for number in range(2 * MOST_GROUPS * LEAST_FILES + 1)]
+    found = [*groups(pa.array(paths))]
+    assert len(found) <= MOST_GROUPS
+    assert sum(map(len, found)) == len(paths)
+
+
+def test_lines_are_numbered_in_each_group_of_files(
+    tiny_splits: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two groups of plain files, whose files have several splits, and a packed file."""
+    monkeypatch.setattr(audit_files, "LEAST_FILES", 2)
+    text = "".join(line(at, "User:app", allowed=True) for at in range(10, 40))
+    for name in ("one.log", "[two].log", "three.log"):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "four.log.gz").write_bytes(gzip.compress(text.encode()))
+    files = AuditFiles(tiny_splits, pa.array(map(str, tmp_path.iterdir())))
+    splits = files.splits().collect()
+    assert len(splits) > len({each["path"] for each in splits}) == 3
+    lines = {(each["path"], each["start"]): each["lines"] for each in splits}
+    before = [
+        (path, start, sum(n for (of, at), n in lines.items() if of == path and at < start))
+        for path, start in lines
+    ]
+    rows = files.read(Zone("UTC"), None, before=frame_of(tiny_splits, before, SPLITS))
+    found = requests_of(rows).select("file", "line").collect()
+    expected = [(str(path), number) for path in tmp_path.iterdir() for number in range(1, 31)]
+    assert sorted(map(tuple, found)) == sorted(expected)
 
 
 def test_a_name_with_a_colon_is_read_on_a_disk(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
 
 from authorizer.audit.layouts import Zone
+from metalog_spark.ingest import known_files
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_packed
 from metalog_spark.ingest.file_facts import FACTS
@@ -106,3 +109,39 @@ def test_rows_of_a_file_that_is_not_given_again_keep_their_name(spark: SparkSess
     for text, name in (FIRST, "/a"), (OTHER, "/a (2)"), (THIRD, "/a (3)"):
         assert builds.given({"/a": text}) == ({"/a": name}, {}, set())
     assert builds.names == {"/a", "/a (2)", "/a (3)"}
+
+
+@pytest.mark.parametrize("batch_files", [1, 2, 8_192])
+def test_copies_are_recognized_in_batches_of_any_size(
+    batch_files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_files, "_BATCH_FILES", batch_files)
+    texts = {"/a": FIRST, "/b": OTHER, "/c": FIRST + LONG, "/d": THIRD, "/e": OTHER}
+    facts = [
+        read({"path": path, "length": len(text), "modified": changed(text)}, text)
+        for path, text in texts.items()
+    ]
+    found = sorted_out(table_of(facts, FACTS), None)
+    assert {path: each.file for path, each in found.same.items()} == {"/a": "/c", "/b": "/e"}
+
+
+def test_files_are_compared_in_little_memory() -> None:
+    """The fingerprints themselves take 304 bytes for each of these files."""
+    files, lines = 65_536, 38
+    heads = np.random.default_rng(1).integers(0, 1 << 62, files * lines)
+    ends = pa.array(np.arange(0, files * lines + 1, lines), pa.int32())
+    columns = {
+        "path": pa.array(map(str, range(files))),
+        "heads": pa.ListArray.from_arrays(ends, pa.array(heads)),
+        "head": pa.array(heads[lines - 1 :: lines]),
+    }
+    schema = table_of([], FACTS).schema
+    arrays = [columns.get(each.name, pa.nulls(files, each.type)) for each in schema]
+    table = pa.table(arrays, schema)
+    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(pool)
+    try:
+        assert not sorted_out(table, None).same
+    finally:
+        pa.set_memory_pool(before)
+    assert pool.max_memory() < 1.5 * heads.nbytes
