@@ -62,6 +62,6 @@ def test_an_offset_before_a_fault_is_found() -> None:
 def test_a_frame_may_be_no_more_than_a_header() -> None:
     header = bytes(8) + (HEADER_SIZE - LENGTH_END).to_bytes(4) + bytes(HEADER_SIZE - LENGTH_END)
     frames = [*whole_frames(MemoryReadable(header * 3), 0, 3 * HEADER_SIZE)]
-    assert [(each.position, each.size) for each in frames] == [
+    assert [(position, size) for _, _, position, size in frames] == [
         (number * HEADER_SIZE, HEADER_SIZE) for number in range(3)
     ]
