@@ -47,7 +47,7 @@ def test_the_pipeline_finds_in_the_year_what_was_put_there(
     assert f"  metalog pipeline unused {out}/tables --from 2025-04-01 --tolerate 1%" in done.stdout
     again = run_here(capsys, "pipeline", "demo", "--out", out)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists; name a new or empty folder" in again.stderr
 
 
 @pytest.mark.parametrize(
