@@ -80,7 +80,7 @@ class StandardAuthorizer(Authorizer):
 
     @classmethod
     def configured(cls, configs: Mapping[str, object]) -> StandardAuthorizer:
-        """Make one that is configured by Kafka's keys, and fed by a log.
+        """An authorizer with this configuration, for a Replica to feed.
 
         Args:
             configs: as for ``configure``.
@@ -254,7 +254,7 @@ class StandardAuthorizer(Authorizer):
         return len(self._by_id)
 
     def is_super_user(self, principal: str) -> bool:
-        """Whether ``principal`` (``User:admin``) is configured as one."""
+        """Whether ``principal`` (``User:admin``) is configured as a super user."""
         return principal in self._config.super_users
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:

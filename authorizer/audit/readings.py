@@ -62,7 +62,7 @@ def unfinished(text: str) -> Iterator[Reading]:
 
 
 def _some(of_heads: Iterator[Iterator[Reading]]) -> Iterator[Reading]:
-    """Items from each in turn, without repeats."""
+    """The readings of each record start in turn, without repeats."""
     turns = chain.from_iterable(zip_longest(*of_heads))
     different = dict.fromkeys(each for each in islice(turns, _MOST_TRIED) if each is not None)
     return islice(iter(different), MOST_READINGS)

@@ -28,9 +28,9 @@ from metalog.acl import Acl
 from metalog.image.table import Table
 
 SCANNED: Final = 4
-"""A dict of so few ACLs takes more memory than it saves time."""
+"""The most ACLs in a tuple: for so few, the time that a dict saves is not worth its memory."""
 FEW: Final = 32
-"""A session may have all ACLs of a bucket with a dict by principal, and a change copies it."""
+"""The most ACLs in a dict by principal: a change copies it, and a session may match all."""
 
 
 class FewAcls:
@@ -56,7 +56,7 @@ class FewAcls:
         return self._acls
 
     def masks(self, who: SubjectParts) -> Masks:
-        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
         return masks_of(self._acls, who)
 
     def in_order(self) -> tuple[Acl, ...]:
@@ -69,7 +69,7 @@ class FewAcls:
         return bucket_of([*self._acls, acl])
 
     def removing(self, acl: Acl) -> Bucket | None:
-        acls = self._acls  # taken once: a listing may put it in order meanwhile
+        acls = self._acls  # read once: a listing may sort the ACLs meanwhile
         at = acls.index(acl)
         rest = acls[:at] + acls[at + 1 :]
         return FewAcls(rest) if rest else None
@@ -86,7 +86,7 @@ class SomeAcls:
     __slots__ = ("_by_principal", "_size", "_sorted")
 
     def __init__(self, by_principal: dict[str, Acl | tuple[Acl, ...]], size: int) -> None:
-        """``by_principal`` has the one ACL of a principal, or all of them; ``size`` counts ACLs.
+        """``by_principal`` has a principal's only ACL, or a tuple of several; ``size`` counts ACLs.
 
         The caller must not change the dict afterwards.
         """
@@ -111,14 +111,14 @@ class SomeAcls:
         return tuple(chain.from_iterable(map(self._of, who.principals)))
 
     def masks(self, who: SubjectParts) -> Masks:
-        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
         by_principal, hosts = self._by_principal, who[1]
         allowed = denied = 0
         for principal in who[0]:
             found = by_principal.get(principal)
             if found is None:
                 continue
-            if type(found) is Acl and found.host in hosts:  # the most common by far, without a call
+            if type(found) is Acl and found.host in hosts:  # the most common case, without a call
                 if found.permission_type is ALLOW:
                     allowed |= ALLOWS[found.operation]
                 else:
@@ -196,7 +196,7 @@ class ManyAcls:
         return tuple(chain.from_iterable(self._found(who)))
 
     def masks(self, who: SubjectParts) -> Masks:
-        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
         acls = self if self._is_looked_through(who) else chain.from_iterable(self._found(who))
         return masks_of(acls, who)
 
@@ -253,10 +253,9 @@ def bucket_of(acls: Sequence[Acl]) -> Bucket:
 
 
 def bucket_of_different(acls: Sequence[Acl]) -> Bucket | None:
-    """A bucket of ``acls``, if it is by principal, and each has its own, so that no two are equal.
+    """A bucket by principal, if all principals differ and their number fits it; else None.
 
-    This is the hot loop of a load: an ACL's field 3 is its principal, which costs less than by
-    name.
+    This is the hot loop of a load: ``acl[3]``, the principal, is faster than ``acl.principal``.
     """
     if not SCANNED < len(acls) <= FEW:
         return None

@@ -48,11 +48,12 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = ResourceAcls | list[Bucket]
-"""All ACLs for a name. After one request they are as they are in the index: most names of a large
-fleet are not requested again before a change, and to combine them costs as much as an answer."""
+"""All ACLs for a name: the index's buckets after its first request, combined after the second. Most
+names of a large fleet get no second request before a change, and combining costs as much as an
+answer."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
-"""The ACLs that match a name with ACLs of its own, by name; those that match any other name, by the
-name's longest prefix in the index."""
+"""The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
+their own share the entry of the prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """What the next context gets after a change: its number, and the remaining cache."""
 _ONE_PRINCIPAL: Final = 2
@@ -237,7 +238,7 @@ class DecisionContext:
             basis = SessionBasis(self.index, self.allow_everyone, self.kafka, remembered)
             self._basis = basis
         answers = remembered.sessions.get(identity)
-        if answers is None or answers.number > number:  # a later context has forgotten it already
+        if answers is None or answers.number > number:  # a later context has updated it already
             answers = SessionAnswers(basis, identity, number, is_super_user=is_super_user)
             remembered.count(0, bytes_of(identity))
         elif answers.number < number:

@@ -194,8 +194,10 @@ class AclIndex:
         )
 
     def changed(self, acl: Acl, before: Bucket | None, after: Bucket | None) -> AclIndex:
-        """This index with ``acl`` added or removed, which makes its pattern's bucket ``before`` to
-        ``after``."""
+        """This index with ``acl`` added or removed.
+
+        ``before`` and ``after`` are the buckets of its pattern, or None.
+        """
         code, blocks, grants = acl.resource_type, self.blocks, None
         literals, prefixed = self._literals, self._prefixed
         if acl.pattern_type is LITERAL:
@@ -314,9 +316,9 @@ class IndexWriter:
         )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> list[Acl]:
-        """Apply ``changes``, by id, to the ACLs ``before``; the value None removes an id.
+        """Apply ``changes`` by id to the ACLs ``before``; the value None removes an id.
 
-        Returns the ACLs that lost an id, or got one.
+        Returns the ACLs that lost or got an id.
         """
         index, touched = self.index, []
         for uuid, acl in changes.items():
@@ -331,8 +333,10 @@ class IndexWriter:
         return touched
 
     def _sorted(self, groups: dict[str, list[Acl]]) -> Buckets | None:
-        """The buckets of ``groups``, or None without groups; counts the ids beyond the first of
-        each ACL."""
+        """The buckets of ``groups``, or None without groups.
+
+        It also counts the further ids of an ACL that has several.
+        """
         if not groups:
             return None
         buckets: dict[str, Bucket] = {}

@@ -1,11 +1,10 @@
-"""All ACLs in parts. After a change, only the parts with changed ACLs are made again.
+"""Lists all ACLs in parts. After a change, only the parts with changed ACLs are made again.
 
-A part is the buckets of up to some hundred names of one resource type and kind of pattern, in
-order. What a part is made into is cached while none of its buckets changes. So a listing after a
-change costs that change and a look at each part, and nobody sorts names or holds a long list.
+A part has the buckets of up to some hundred names, in order, of one resource type and kind of
+pattern. Its result is cached until one of its buckets changes. So a listing after a change costs
+the changed parts and a look at each other part, without a sort of all names.
 
-One thread at a time may use an object of this class. This module must not know what a part is made
-into.
+Only one thread at a time may use a ``ListedParts``. This module must not know the form of a result.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Made = TypeVar("Made")
 
 
 class ListedParts(Generic[Made]):
-    """``make`` turns the buckets of a part into what ``of`` returns for it."""
+    """Caches the result of each part; ``make`` computes it from the part's buckets."""
 
     def __init__(
         self, make: Callable[[list[Bucket]], Made], resource_types: Sequence[ResourceType]
@@ -46,7 +45,8 @@ class ListedParts(Generic[Made]):
 class _Kind(Generic[Made]):
     """The parts of one resource type's literals, or prefixes.
 
-    ``_made`` has them by the identity of their names' chunk, which it keeps alive.
+    ``_made`` has the results by the ``id()`` of each chunk of names. It also holds the chunk, so
+    that no other object gets this ``id()``.
     """
 
     def __init__(self, make: Callable[[list[Bucket]], Made]) -> None:

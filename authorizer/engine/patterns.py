@@ -14,17 +14,17 @@ from metalog.acl import WILDCARD
 from metalog.image.table import Table
 
 Changed = Mapping[str, bool]
-"""Names, and whether each was added, or removed."""
+"""By name: True if it was added, False if it was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""If more names came or went since the last order, the writer puts them in order itself."""
+"""The most changed names that wait for a reader to sort them in; with more, the writer does it."""
 
 
 class PatternBuckets:
     """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``.
 
-    ``find`` is the fastest way to get a bucket. Names that came or went are put in order when
-    somebody asks for ``names``: most decisions need only those of prefixes.
+    ``find`` is the fastest way to get a bucket. Added and removed names are sorted in at the next
+    use of ``names``: most decisions need the order of prefixes only.
     """
 
     __slots__ = ("_names", "buckets", "find", "wildcard")
@@ -35,7 +35,7 @@ class PatternBuckets:
         names: SortedNames,
         changed: Changed = NOT_CHANGED,
     ) -> None:
-        """``changed`` are the names that were added to ``names``, or removed, since."""
+        """``changed`` has the added and removed names that ``names`` lacks."""
         self.buckets = buckets
         self.find = buckets.finder
         self.wildcard = self.find(WILDCARD)
@@ -50,7 +50,7 @@ class PatternBuckets:
         return names
 
     def with_bucket(self, name: str, before: Bucket | None, after: Bucket | None) -> PatternBuckets:
-        """With the bucket ``after``, if any, for ``name`` instead of ``before``."""
+        """These buckets with ``after`` for ``name`` instead of ``before``; None is no bucket."""
         names, changed = self._names
         if before is None or after is None:
             was_changed = name in changed

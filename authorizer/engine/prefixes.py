@@ -96,7 +96,7 @@ class SortedNames:
         *,
         has_beginnings: bool = True,
     ) -> None:
-        """``counts`` has the number of names of each length; ``links`` the known links of each
+        """``counts`` has the number of names of each length, and ``links`` the known links of each
         chunk. With ``has_beginnings``, results are cached by the beginnings of names."""
         self._firsts = firsts
         self._chunks = chunks
@@ -117,7 +117,7 @@ class SortedNames:
         return SortedNames(firsts, chunks, Counter(map(len, names)))
 
     def link(self) -> None:
-        """Find the prefixes of all names, for ``longest_prefix``, in less time than one by one."""
+        """Link all names to their prefixes at once, which is faster than at each look-up."""
         last: Prefix | None = None
         links: list[Links] = []
         for chunk in self._chunks:
@@ -132,7 +132,7 @@ class SortedNames:
 
     @property
     def chunks(self) -> list[list[str]]:
-        """All names in order, in parts. An update replaces only the part that holds the name."""
+        """All names in order, in chunks. An update replaces only the chunk that holds the name."""
         return self._chunks
 
     def chunk_of(self, name: str) -> list[str]:
@@ -140,8 +140,10 @@ class SortedNames:
         return self._chunks[bisect_right(self._firsts, name) - 1]
 
     def updated(self, changes: Mapping[str, bool]) -> SortedNames:
-        """The set with each name of ``changes`` added, which is not in it, or removed, which is in
-        it; the value is whether it is added."""
+        """The set with the names of ``changes`` added (True) or removed (False).
+
+        A name to add must not be in the set, and a name to remove must be in it.
+        """
         firsts, chunks, counts = self._firsts, self._chunks.copy(), dict(self._counts)
         links = None if self._links is None else self._links.copy()
         for name, is_added in changes.items():
@@ -173,8 +175,8 @@ class SortedNames:
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``; it links to all shorter ones.
 
-        It is that of the beginning of ``name`` that is as long as the longest stored name, so names
-        with a common beginning share a cached result.
+        No prefix is longer than the longest stored name. So only that much of ``name`` counts, and
+        names with this beginning share a cached result.
         """
         known = self._by_beginning
         if known is None:
@@ -191,7 +193,7 @@ class SortedNames:
     def _cache(
         self, known: dict[str, Prefix | None], beginning: str, prefix: Prefix | None
     ) -> None:
-        """Cache a result; stop that if most names have beginnings of their own."""
+        """Cache a result; stop caching if names rarely share a beginning."""
         size, hits = len(known), self._hits
         if hits < (size if size >= BEGINNINGS else size // 16 if size == BEGINNINGS // 8 else 0):
             self._by_beginning = None
@@ -253,7 +255,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _link(self, at: int) -> list[Prefix]:
-        """The links of chunk ``at``, which are found, as those of the chunks that they lead to."""
+        """The links of chunk ``at``; also links the chunks with its first name's prefixes."""
         chunks = self._chunks
         links = self._links
         if links is None:
@@ -313,9 +315,10 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def _linked(names: Iterable[str], before: Prefix | None) -> list[Prefix]:
-    """The ``Prefix`` of each of ``names``, which follow each other.
+    """The ``Prefix`` of each of ``names``, which are consecutive stored names.
 
-    ``before`` is that of the name before the first, or of a name that is a prefix of it.
+    ``before`` is the ``Prefix`` of the stored name before them, or of the first one's longest
+    prefix.
     """
     linked, prefix = [], before
     for name in names:
@@ -329,8 +332,10 @@ def _linked(names: Iterable[str], before: Prefix | None) -> list[Prefix]:
 def _relink(
     links: list[Links], chunks: list[list[str]], at: int, place: int, chunk: list[str], name: str
 ) -> None:
-    """Change ``links`` as ``name`` is added or removed at ``place`` of chunk ``at``, which becomes
-    ``chunk``; only names that begin with it have other prefixes then."""
+    """Update ``links`` after ``name`` was added or removed at ``place`` of chunk ``at``.
+
+    ``chunk`` is that chunk now. Only names that begin with ``name`` may have another prefix.
+    """
     linked = links[at]
     end, size = place, len(chunk)
     while end < size and chunk[end].startswith(name):

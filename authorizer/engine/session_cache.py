@@ -42,7 +42,8 @@ LONGEST_REMEMBERED: Final = 255
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """The lengths of the beginnings of a name that are tried as a negative prefix."""
 NAMES_BEFORE_PREFIXES = 512
-"""So many names without their own pattern are cached by name, which is faster than by prefix."""
+"""The most names without their own pattern that are cached by name; further ones by prefix, which
+is slower."""
 _MOST_KEPT: Final = 1 << 12
 """If a resource type has more cached names, a change drops them all: a scan would take longer than
 new decisions."""
@@ -297,8 +298,8 @@ class SessionAnswers:
         return cache
 
     def remember(self, resource_type: ResourceType, name: str, verdicts: Verdicts) -> None:
-        """Cache ``verdicts``, which the caller found in ACLs that are equivalent for the
-        session."""
+        """Cache ``verdicts``; the caller may have decided them from a newer index, if that makes
+        no difference to the session."""
         if len(name) <= LONGEST_REMEMBERED:
             self._basis.remembered.count(1, ENTRY_BYTES + getsizeof(name))
             self._names_of(resource_type)[name] = verdicts

@@ -160,7 +160,10 @@ class _Names:
 
     @property
     def any_met_by_wildcard(self) -> bool:
-        """Whether a name is ``*``, or does not begin with it; names that do are adjacent."""
+        """Whether LITERAL ``*`` matches one of the names.
+
+        The names that begin with ``*`` are adjacent in order, so a look at both ends is enough.
+        """
         if not self.known:
             return False
         ends = self.order[0], self.order[-1]

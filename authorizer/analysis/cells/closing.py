@@ -26,14 +26,14 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000
-"""The most cells of a change, which take seconds; a change of more is shown as one that takes
-more."""
+"""The most cells to compare for one change, in some seconds. A change with more is not compared: it
+counts as one that ``takes_more``."""
 
 
 class Closing(NamedTuple):
     """A change; if ``takes_more``, it also reverses decisions on requests outside the claim.
 
-    An operation that one of the claim implies is not outside.
+    An operation that the claim's operations imply is part of the claim.
     """
 
     remove: tuple[Acl, ...] = ()
@@ -104,7 +104,7 @@ def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator
 
 def _acl(requests: Requests, question: Question, who: str, permission: PermissionType) -> Acl:
     name, is_literal = requests.names
-    if not name:  # a literal * reaches no longer name that begins with it
+    if not name:  # LITERAL * matches no longer name that begins with *
         name, is_literal = WILDCARD, not question.resource_name.startswith(WILDCARD)
     pattern = PatternType.LITERAL if is_literal else PatternType.PREFIXED
     operation = question.operation

@@ -61,8 +61,11 @@ class CellChange(NamedTuple):
     after: int
 
     def is_in(self, requests: Requests) -> bool:
-        """Whether the cell, whatever the operation, is in ``requests``, which must have had their
-        own cells: it is inside or outside as a whole."""
+        """Whether the cell is in ``requests``, except for the operation.
+
+        ``requests`` must be among the ``separate`` of the comparison: then a cell is inside or
+        outside as a whole.
+        """
         return (
             requests.kind is self.session.kind
             and requests.holds_session(self.session)
@@ -235,8 +238,10 @@ def _differing(
 
 
 def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
-    """A configuration whose cells suit both: only super users of both skip the ACLs, and blocks
-    divide clients if one of the two matches blocks."""
+    """One configuration to make cells for both.
+
+    Only a super user of both skips the ACLs. Blocks divide clients if either version matches them.
+    """
     before, after = configs
     return before._replace(
         super_users=before.super_users & after.super_users,

@@ -143,7 +143,7 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
     if within.is_literal:
         return {NameClass(*within)}
     found = {NameClass(within.name, False)}
-    if not within.name:  # no wildcard reaches what is longer than * and begins with it
+    if not within.name:  # no wildcard matches a longer name that begins with *
         found |= {NameClass(WILDCARD, True), NameClass(WILDCARD, False)}
     for patterns in dividing:
         found.update(patterns.beginning_with(within.name))
