@@ -114,8 +114,11 @@ def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) 
 
 
 def _beginning(log: Log, proven: int) -> int:
-    """The log's first offset; or its newest snapshot's end, if its owner serves only that snapshot
-    for older records, as a quorum's leader does to observers."""
+    """The offset at which a new archive begins: the log's first one, or its newest snapshot's end.
+
+    The latter if the log serves that snapshot in place of older records, as a quorum's leader
+    does to observers.
+    """
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]

@@ -47,8 +47,8 @@ class Format(NamedTuple):
 
     ``metadata_dir`` is the one for the log, if the node is a controller. ``controllers`` are the
     voters that the log names (KIP-853). Without them, voters are in the configuration; or, with
-    ``joins_quorum``, in the existing quorum's log. Without a ``cluster_id`` the folders that are
-    already formatted give it, or it is new.
+    ``joins_quorum``, in the existing quorum's log. A ``cluster_id`` of None is taken from a folder
+    that is already formatted, or else is new.
     """
 
     metadata_dir: Path

@@ -19,8 +19,8 @@ WriteSnapshot = Callable[[MetadataImage], Path]
 class SnapshotGenerator:
     """A publisher that calls ``write`` when a snapshot is due; it deletes nothing.
 
-    A snapshot is due after ``max_bytes`` bytes or ``max_records`` records of log, and with the
-    first image ``max_ms`` after the last snapshot. None means no such bound. ``written`` is the
+    A snapshot is due after ``max_bytes`` bytes or ``max_records`` records of log, or at the first
+    new image after ``max_ms`` without a snapshot. None means no such limit. ``written`` is the
     newest file.
     """
 

@@ -23,7 +23,7 @@ def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_
     ``metalog.open_writable_log`` opens it then.
 
     Args:
-        directory: the folder; it is created where it does not exist.
+        directory: the folder; created if it does not exist.
         node_id: the node's number, ``node.id``.
         files: the disk.
 

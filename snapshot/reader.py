@@ -52,9 +52,9 @@ def bases(
 ) -> list[SnapshotId | None]:
     """The starting points from which the state at ``offset`` can be rebuilt, the nearest first.
 
-    A snapshot is one if it ends at or before ``offset`` and the log has all records after it. The
-    snapshot that formatting wrote is one only for an empty log. None is the beginning of a log
-    that begins at 0. Empty if no starting point exists.
+    They are the snapshots that end at or before ``offset``, if the log has all records from there
+    on. The snapshot that formatting wrote counts only for an empty log. None stands for the
+    beginning of a log that begins at 0.
     """
     found: list[SnapshotId | None] = [
         known
