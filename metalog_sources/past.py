@@ -34,14 +34,14 @@ def image_at(
             ``quorum://``, ``topic://``, ``cluster://``, or ``@NAME`` of a ``metalog.toml``.
         moment: as for ``--at``: an offset (``151``: the state before that record), a time
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
-            record. None is the end. What has no history has its end only.
+            record. None is the end, the only moment of a SOURCE without a history.
         command_config: a file of a client's keys, for a SOURCE that speaks to a cluster.
         is_whole: read all subjects. By default only those that decisions depend on, and topic
             names: on a cluster's log that takes a fifth of the time. Any use of another subject
             raises.
 
     Returns:
-        The image; ``image.provenance`` says which offset and time it is of.
+        The image; ``image.provenance`` has its offset and time.
 
     Raises:
         InvalidSource: the source cannot be opened, or has no history.

@@ -1,7 +1,7 @@
 """A caller's notes about the records of a log, taken during their replay.
 
-They lie below their callers, so that a replay calls no code above itself. This module must not
-know what the notes are used for.
+The protocol is here so that a replay imports no caller. This module must not know what the notes
+are used for.
 """
 
 from __future__ import annotations

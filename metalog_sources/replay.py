@@ -47,8 +47,8 @@ class Replayed(NamedTuple):
     began, None for the log's beginning. ``skipped`` counts unreadable records. ``doubts`` are all
     reasons why no answer may be given from ``image``: see ``metalog_sources.certainty``.
     ``problems`` are lines for a person, each about an oddity that did not stop the replay.
-    ``ready``: a committed record was read; never for ``is_bootstrap``, a formatted folder
-    on which no node has started.
+    ``ready`` is true if a committed record was read. It is false if ``is_bootstrap``: no node has
+    started on the formatted folder yet.
     """
 
     source: Source
@@ -220,7 +220,7 @@ class _Replay:
         self.is_bootstrap = False
 
     def note_damage(self, error: CorruptLog, left: str = "the part before it") -> None:
-        """Note that of the log with ``error`` only ``left`` was salvaged."""
+        """Note the damage ``error``, and that only ``left`` was salvaged."""
         self.problems = [f"{without_advice(error)}; salvaged: {left}"]
         self.doubts = [LoadDoubt(1, error)]
 
@@ -321,8 +321,10 @@ def without_advice(error: MetalogError) -> str:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Adds to ``counts``, which the replay made, the records that it did not read: those below its
-    snapshot, or those of a snapshot's file. Returns the first damage.
+    """Completes ``counts``, which a replay began, with the records that it did not read.
+
+    These are the records below its snapshot, or those in a snapshot's file. Returns the first
+    damage.
 
     If the replay did not reach the log's end, the whole log is read again. ``progress`` gets the
     next offset after every batch.

@@ -36,8 +36,11 @@ _DEEPEST: Final = 8
 
 
 class StoreState(NamedTuple):
-    """The content of a store. ``problems`` are lines about oddities. ``unread`` names ACLs that
-    exist, or may exist, and cannot be read; ``unread_users`` the same for SCRAM users."""
+    """The content of a store; ``problems`` are lines about oddities.
+
+    ``unread`` names ACLs that exist, or may exist, and cannot be read. ``unread_users`` names such
+    SCRAM users.
+    """
 
     document: Document
     problems: tuple[str, ...] = ()
@@ -46,8 +49,10 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """The reasons why no answer about ACLs may be given from it, including those that its
-        files declare. An answer about SCRAM users depends on ``unread_users``, too."""
+        """The reasons why answers about these ACLs are not certain, including those in its files.
+
+        Answers about SCRAM users depend on ``unread_users`` too.
+        """
         declared = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *declared)
 

@@ -10,11 +10,13 @@ from metalog_sources.replay import Replayed
 
 
 class LiveReplay:
-    """Call it for the present state. A ``MetalogError`` says why there is none; the next call
-    tries again."""
+    """A callable that returns the present state of a log.
+
+    A call raises ``MetalogError`` if the log cannot be read; the next call tries again.
+    """
 
     def __init__(self, replayed: Replayed, loader: Loader) -> None:
-        """``loader`` is the one that made ``replayed``."""
+        """``loader`` is the loader that produced ``replayed``."""
         self._replayed = replayed
         self._loader = loader
         known = set(map(id, (each.fault for each in loader.doubts.values())))
