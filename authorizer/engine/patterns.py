@@ -50,7 +50,7 @@ class PatternBuckets:
         return names
 
     def with_bucket(self, name: str, before: Bucket | None, after: Bucket | None) -> PatternBuckets:
-        """These buckets with ``after`` for ``name`` instead of ``before``; None removes the bucket."""
+        """These buckets with ``after`` for ``name`` instead of ``before``; None removes it."""
         names, changed = self._names
         if before is None or after is None:
             was_changed = name in changed
