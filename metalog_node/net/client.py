@@ -285,7 +285,8 @@ def _wake(loop: asyncio.AbstractEventLoop, is_done: asyncio.Event, _: Future[Any
 def _certified(
     context: ListenerContext, writer: asyncio.StreamWriter | Encrypted
 ) -> KafkaPrincipal:
-    """The subject of the client's certificate; None without one."""
+    """The principal that the mapping rules make of the client's certificate; ANONYMOUS without
+    one."""
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     certificate = None if tls is None else tls.getpeercert(binary_form=True)
     if certificate is None:

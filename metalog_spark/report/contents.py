@@ -81,7 +81,7 @@ class Strip(NamedTuple):
     name: str
     states: str
     hours: tuple[int, int, int]
-    """The number of hours: all hours, hours with both, with denials only, with nothing."""
+    """The number of hours with both, with denials only, and with nothing."""
 
 
 class TimeBars(NamedTuple):
