@@ -43,7 +43,6 @@ from authorizer.engine.session_cache import (
     refuse_any,
     verdicts_of,
 )
-from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
@@ -100,7 +99,7 @@ class DecisionContext:
         if inherited is None:
             inherited = 0, RememberedSessions(), [{} for _ in range(_RESOURCE_TYPES)]
         self._number, self._remembered, self._acls_by_name = inherited
-        self._tells_blocks = self.kafka is not KafkaVersion.V4_3 and any(index.blocks)
+        self._tells_blocks = self.kafka.matches_blocks and any(index.blocks)
         self._basis: SessionBasis | None = None
         self.sessions: dict[Identity, SessionAnswers] = {}
         self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._acls_by_name)

@@ -193,7 +193,9 @@ class AclIndex:
             [(each, kind[each]) for kind, names in kinds for each in names if each in kind]
         )
 
-    def changed(self, acl: Acl, before: Bucket | None, after: Bucket | None) -> AclIndex:
+    def changed(
+        self, acl: Acl, before: Bucket | None, after: Bucket | None, *, is_added: bool
+    ) -> AclIndex:
         """This index with ``acl`` added or removed.
 
         ``before`` and ``after`` are the buckets of its pattern, or None.
@@ -207,7 +209,6 @@ class AclIndex:
             prefixed = prefixed.copy()
             prefixed[code] = prefixed[code].with_bucket(acl.resource_name, before, after)
         if self._wants_grants or "/" in acl.host:
-            is_added = before is None or (after is not None and len(after) > len(before))
             blocks = blocks.changed(acl.host, is_added=is_added)
             if self._wants_grants:
                 grants = grants_changed(self._all_grants(), acl, is_added)
@@ -304,13 +305,15 @@ class IndexWriter:
                 groups[name] = [acl]
             else:
                 group.append(acl)
-        self._literals = [self._sorted(groups) for groups in literals]
-        self._prefixed = [self._sorted(groups) for groups in prefixed]
-        prefixes = [_frozen(buckets) for buckets in self._prefixed]
+        literal_buckets = [self._ordered(groups) for groups in literals]
+        prefixed_buckets = [self._ordered(groups) for groups in prefixed]
+        self._literals = [_sorted(buckets) for buckets in literal_buckets]
+        self._prefixed = [_sorted(buckets) for buckets in prefixed_buckets]
+        prefixes = [_frozen(buckets) for buckets in prefixed_buckets]
         for patterns in prefixes:
             patterns.names.link()
         self.index = AclIndex(
-            [_frozen(buckets) for buckets in self._literals],
+            [_frozen(buckets) for buckets in literal_buckets],
             prefixes,
             HostBlocks.of([acl.host for acl in slashed]),
         )
@@ -332,13 +335,8 @@ class IndexWriter:
         self.index = index
         return touched
 
-    def _sorted(self, groups: dict[str, list[Acl]]) -> Buckets | None:
-        """The buckets of ``groups``, or None without groups.
-
-        It also counts the further ids of an ACL that has several.
-        """
-        if not groups:
-            return None
+    def _ordered(self, groups: dict[str, list[Acl]]) -> dict[str, Bucket]:
+        """The buckets of ``groups``, sorted by name; counts the ids beyond an ACL's first."""
         buckets: dict[str, Bucket] = {}
         for name in sorted(groups):
             group = groups[name]
@@ -350,7 +348,7 @@ class IndexWriter:
                     group = list(counts)
                 bucket = bucket_of(group)
             buckets[name] = bucket
-        return SortedDict(buckets)
+        return buckets
 
     def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
         buckets = self._buckets_of(acl)
@@ -360,7 +358,7 @@ class IndexWriter:
             return index
         after = FewAcls((acl,)) if before is None else before.adding(acl)
         buckets[acl.resource_name] = after
-        return index.changed(acl, before, after)
+        return index.changed(acl, before, after, is_added=True)
 
     def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
         extra = self._extra_ids.pop(acl, 0) if self._extra_ids else 0
@@ -375,7 +373,7 @@ class IndexWriter:
             del buckets[acl.resource_name]
         else:
             buckets[acl.resource_name] = after
-        return index.changed(acl, before, after)
+        return index.changed(acl, before, after, is_added=False)
 
     def _buckets_of(self, acl: Acl) -> Buckets:
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
@@ -385,8 +383,16 @@ class IndexWriter:
         return buckets
 
 
-def _frozen(buckets: Buckets | None) -> PatternBuckets:
-    """The immutable form of ``buckets``."""
+def _sorted(buckets: dict[str, Bucket]) -> Buckets | None:
+    """The writer's copy of ``buckets``, or None without buckets.
+
+    Most resource types have no ACLs, and creating a SortedDict takes as long as a decision.
+    """
+    return SortedDict(buckets) if buckets else None
+
+
+def _frozen(buckets: dict[str, Bucket]) -> PatternBuckets:
+    """The immutable form of ``buckets``, which are sorted by name."""
     if not buckets:
         return NO_PATTERNS
-    return PatternBuckets(Table.owning(dict(buckets)), SortedNames.of(list(buckets)))
+    return PatternBuckets(Table.owning(buckets), SortedNames.of(list(buckets)))

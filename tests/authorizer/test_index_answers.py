@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from typing import NoReturn
 
 import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
-from authorizer.engine.buckets import FEW
+from authorizer.engine.buckets import FEW, ManyAcls
 from authorizer.engine.decide import ALLOWED, DENIED, Subject, subject
 from authorizer.engine.grants import grants_of
 from authorizer.engine.index import AclIndex, IndexWriter
@@ -179,6 +180,29 @@ def test_once_asked_for_the_patterns_that_allow_are_kept_up_to_date_by_the_write
     for number, acl in enumerate(acls[1:], start=1):
         writer.apply({Uuid(bytes([number]) * 16): acl}, {})
         assert writer.index._grants == grants_of(acls[: number + 1])
+
+
+@pytest.mark.parametrize("host", ["*", "10.0.0.0/8"])
+def test_a_change_of_one_of_many_acls_of_a_pattern_does_not_look_at_the_others(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    writer = IndexWriter()
+    many = [READ_PAY._replace(principal=f"User:{number}") for number in range(FEW + 10)]
+    writer.load(many)
+    assert list(writer.index.allowing(_from("User:1"), Operation.READ, TOPIC))
+    one = READ_PAY._replace(principal="User:new", host=host)
+
+    def refused(bucket: ManyAcls) -> NoReturn:
+        raise AssertionError("the change looks at every ACL of the pattern")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ManyAcls, "__len__", refused)
+        patch.setattr(ManyAcls, "__iter__", refused)
+        writer.apply({Uuid(bytes(16)): one}, {})
+        with_one = writer.index
+        writer.apply({Uuid(bytes(16)): None}, {Uuid(bytes(16)): one})
+    assert (set(with_one), with_one._grants) == ({*many, one}, grants_of([*many, one]))
+    assert (set(writer.index), writer.index._grants) == (set(many), grants_of(many))
 
 
 def test_a_change_while_a_reader_first_looks_for_them_has_the_writer_keep_them() -> None:
