@@ -93,6 +93,6 @@ class Upstream:
         while True:
             data = connection.recv(_CHUNK)
             if not data:
-                raise ConnectionError(f"{self._address} hung up")
+                raise ConnectionError(f"{self._address} closed the connection")
             if answers := frames.feed(data):
                 return answers[0]

@@ -153,7 +153,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
             _need(*_CREATE),
             _need(
                 (Op.DESCRIBE_CONFIGS, On.TOPIC),
-                when="the answer is to show the topic's config",
+                when="the answer shows the topic's configuration",
                 optional=True,
             ),
         ),

@@ -198,7 +198,7 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 
 def _text(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
-        return (error.reason or "it hung up").replace("_", " ").lower()
+        return (error.reason or "it closed the connection").replace("_", " ").lower()
     if isinstance(error, socket.gaierror) or error.errno is None:
         return str(error)
     return os.strerror(error.errno)

@@ -126,7 +126,8 @@ def test_a_listener_that_wants_a_login_is_told_apart(
     assert main(["acls", f"cluster://{dead},{cluster.kafka.bootstrap}"]) == 2
     assert capsys.readouterr().err == (
         f"metalog: cluster://{dead},{cluster.kafka.bootstrap}: cannot list ACLs: "
-        f"{cluster.kafka.bootstrap}: it hung up at our first request; it may want a login by SASL: "
+        f"{cluster.kafka.bootstrap}: it closed the connection at our first request; "
+        "it may want a login by SASL: "
         "set security.protocol (the command takes it from --command-config FILE)\n"
     )
 

@@ -146,7 +146,8 @@ def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Pa
             carry_out(store, steps)
     assert asked == ["CreateAcls"] * 2
     assert str(raised.value) == (
-        f"{store.url}: cannot create ACLs: {address}: it hung up; its outcome is unknown;"
+        f"{store.url}: cannot create ACLs: {address}: it closed the connection; "
+        "its outcome is unknown;"
         " 500 of 501 changes were made before, perhaps more; run it again to finish"
     )
 

@@ -88,7 +88,7 @@ class OutcomeUnknown(InvalidRequest):
 
 
 def check_answers(connection: Connection) -> None:
-    """Raise ``Unreachable`` if the peer hangs up at a request.
+    """Raise ``Unreachable`` if the peer closes the connection during a request.
 
     A peer that requires a login answers ApiVersions to anybody, and nothing else.
     """

@@ -31,18 +31,18 @@ _LOOK_UP_S: Final = 0.25
 """How often, in seconds, ``is_wanted`` is called during a wait."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
-_HUNG_UP: Final = "it hung up"
+_HUNG_UP: Final = "it closed the connection"
 _REFUSED: Final = "connection refused: nothing listens there; check the address, and that it runs"
 _TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 
-_SILENT: Final = f"{_NO_ANSWER}: it takes the connection, and says nothing; is it Kafka's port?"
+_SILENT: Final = f"{_NO_ANSWER}: it accepts the connection but does not answer; is it Kafka's port?"
 _SILENT_PLAIN: Final = f"{_SILENT} One with TLS or SASL: {_TRY_SECURED}"
 _SILENT_TLS: Final = f"{_SILENT} One without TLS: {_TRY_SECURED}"
 
 
 class Unreachable(InvalidRequest):
-    """No process listens at the address, or the peer was too slow or hung up."""
+    """No process listens at the address, or the peer was too slow or closed the connection."""
 
 
 class Connection:
@@ -78,7 +78,7 @@ class Connection:
         with self._closed_if_it_fails(_HUNG_UP):
             plain = _dialled(address, deadline)
         with self._closed_if_it_fails(
-            f"it hung up at our first bytes; it may want TLS or SASL: {_TRY_SECURED}",
+            f"it closed the connection at our first bytes; it may want TLS or SASL: {_TRY_SECURED}",
             _SILENT_PLAIN if tls is None else _SILENT_TLS,
         ):
             self._socket = self._encrypted(plain, tls, deadline)

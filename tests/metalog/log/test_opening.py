@@ -60,7 +60,9 @@ def test_a_topic_at_a_listener_that_wants_a_login() -> None:
     request."""
     with serving(opened) as address, pytest.raises(Unanswered) as raised:
         open_log(f"topic://{address}/acls")
-    assert str(raised.value).startswith(f"topic://{address}/acls: {address}: it hung up at our")
+    assert str(raised.value).startswith(
+        f"topic://{address}/acls: {address}: it closed the connection at our"
+    )
     assert "it may want a login by SASL: set security.protocol" in str(raised.value)
 
 

@@ -37,7 +37,7 @@ def test_it_hangs_up_at_once() -> None:
     with serving(lambda peer: None) as address, pytest.raises(Unreachable) as raised:
         Connection(address, PLAINTEXT)
     assert str(raised.value) == (
-        f"{address}: it hung up at our first bytes; it may want TLS or SASL: "
+        f"{address}: it closed the connection at our first bytes; it may want TLS or SASL: "
         "set security.protocol (the command takes it from --command-config FILE)"
     )
 
@@ -69,9 +69,11 @@ def test_it_says_little_by_little() -> None:
 
 def test_it_hangs_up_on_a_question() -> None:
     with serving(opened) as address, Connection(address, PLAINTEXT) as connection:
-        with pytest.raises(Unreachable, match=r"it hung up at our first request; .* by SASL"):
+        with pytest.raises(
+            Unreachable, match=r"it closed the connection at our first request; .* by SASL"
+        ):
             connection.ask(ASKED)
-        with pytest.raises(Unreachable, match="it hung up"):
+        with pytest.raises(Unreachable, match="it closed the connection"):
             connection.ask(ASKED)
 
 
@@ -86,7 +88,7 @@ def test_it_hangs_up_on_a_later_question() -> None:
 
     with serving(answer_once) as address, Connection(address, PLAINTEXT) as connection:
         assert connection.ask(ASKED).cluster_id == "c"
-        with pytest.raises(Unreachable, match=r"it hung up$"):
+        with pytest.raises(Unreachable, match=r"it closed the connection$"):
             connection.ask(ASKED)
 
 

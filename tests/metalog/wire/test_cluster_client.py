@@ -72,7 +72,9 @@ def test_a_read_is_repeated() -> None:
 def test_a_read_that_is_never_answered_ends() -> None:
     with (
         answering(lambda request: None) as (address, asked),
-        pytest.raises(Unreachable, match="hung up at our first request; it may want a login"),
+        pytest.raises(
+            Unreachable, match="closed the connection at our first request; it may want a login"
+        ),
     ):
         client(address).describe_acls(ANY_ACL)
     assert asked == ["DescribeAcls"] * 3

@@ -43,7 +43,7 @@ def metric_table() -> str:
 
 def _default(value: object) -> str:
     if value is PydanticUndefined:
-        return "must be given"
+        return "required"
     if value is None or value == ():
         return ""
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

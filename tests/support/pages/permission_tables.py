@@ -40,7 +40,7 @@ def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
         yield str(api.key), api.name, "nothing", api.note
     for number, need in enumerate(api.needs):
         key, name, note = ("", "", "") if number else (str(api.key), api.name, api.note)
-        less = "optional: without it the answer has less" if need.optional else ""
+        less = "optional: without it the answer leaves out a part" if need.optional else ""
         yield key, name, _text(need), "; ".join(filter(None, (need.when, less, note)))
 
 
