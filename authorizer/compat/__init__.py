@@ -1,1 +1,1 @@
-"""Interfaces of older versions of Kafka: KIP-11's authorizer, and apart from it KIP-11's draft."""
+"""Interfaces of older versions of Kafka: KIP-11's authorizer."""

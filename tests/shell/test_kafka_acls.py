@@ -70,25 +70,6 @@ def test_a_removal_that_would_take_more_than_it_says_is_refused(
     assert listed(folder, capsys) == before
 
 
-def test_the_options_of_the_draft(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """KIP-11: --grantprincipal user:user1,group:kafka --granthost h1,h2 --revokeprincipal …"""
-    draft = (
-        "--grantprincipal", "user:user1,group:kafka", "--granthost", "h1,h2",
-        "--revokeprincipal", "user:user2", "--revokehost", "h3", "--action", "read,write",
-    )  # fmt: skip
-    assert main(["kafka-acls", folder, "--topic", "t", *draft]) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert "note: --revokeprincipal of KIP-11's draft is --deny-principal" in said
-    assert len(said) == 5
-    kept = listed(folder, capsys)
-    assert kept.count("permissionType=ALLOW") == 8
-    assert kept.count("(principal=Group:kafka, host=h2, operation=WRITE") == 1
-    assert kept.count("(principal=User:user2, host=h3, operation=READ, permissionType=DENY)") == 1
-    with pytest.raises(SystemExit):
-        main(["kafka-acls", "--help"])
-    assert "--grantprincipal" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from authorizer.compat.kip11.model import principal_of
 from authorizer.config import ALLOW_EVERYONE as OPEN_WITHOUT_ACLS
 from authorizer.config import SUPER_USERS as TODAYS_SUPER_USERS
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import ConfigException, InvalidRequest
 from metalog.files import Files, read_whole
-from metalog.principal import KafkaPrincipal
 
 SUPER_USERS: Final = "kafka.superusers"
 CONFIG_PATH: Final = "authorizer.config.path"
@@ -38,9 +38,7 @@ class SimpleAclConfig(NamedTuple):
     todays: Mapping[str, object]
 
 
-def simple_acl_config(
-    config: Mapping[str, object], files: Files, read_principal: Callable[[str], KafkaPrincipal]
-) -> SimpleAclConfig:
+def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclConfig:
     """The settings in ``config``; ``ConfigException`` names an invalid key, and the reason."""
     path = _text(config, CONFIG_PATH)
     of_its_own = _own_file(Path(path), files) if path else {}
@@ -66,11 +64,11 @@ def simple_acl_config(
             raise ConfigException(
                 f"{SUPER_USERS} is the old name of {TODAYS_SUPER_USERS}; give one of them"
             )
-        todays[TODAYS_SUPER_USERS] = ";".join(_super_users(users, read_principal))
+        todays[TODAYS_SUPER_USERS] = ";".join(_super_users(users))
     return SimpleAclConfig(_is_true(settings, ALLOW_EVERYONE), todays)
 
 
-def _super_users(text: str, read_principal: Callable[[str], KafkaPrincipal]) -> list[str]:
+def _super_users(text: str) -> list[str]:
     """The principals in ``text``, separated by semicolons, or by commas before another ``type:``.
 
     A distinguished name contains commas itself.
@@ -80,7 +78,7 @@ def _super_users(text: str, read_principal: Callable[[str], KafkaPrincipal]) -> 
         if "," in user and "=" not in user:
             raise ConfigException(f"{SUPER_USERS}: {user!r}: separate users by semicolons")
     try:
-        return [str(read_principal(user)) for user in users]
+        return [str(principal_of(user)) for user in users]
     except InvalidRequest as error:
         raise ConfigException(f"{SUPER_USERS}: {error}") from None
 

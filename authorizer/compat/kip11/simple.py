@@ -5,14 +5,14 @@ and carries out its changes. Decisions follow KIP-11: a DENY takes precedence ov
 READ and WRITE imply DESCRIBE; a resource without ACLs is denied, whatever else is configured.
 ``allow.everyone`` allows every request that no DENY matches.
 
-This module must not know logs, nor KIP-11's draft.
+This module must not know logs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.compat.kip11.config import simple_acl_config
@@ -73,33 +73,20 @@ _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
 """The context of a change: KIP-11's interface does not name the caller."""
 
 
-class Rules(NamedTuple):
-    """The rules in which KIP-11's draft differs; see ``kip11_draft``."""
-
-    is_open_without_acls: bool
-    read_principal: Callable[[KafkaPrincipal | str], KafkaPrincipal]
-    read_operation: Callable[[Operation | str], Operation]
-    refusal: Callable[[Session, Operation | str, Resource], Exception]
-
-
-KIP_11: Final = Rules(False, principal_of, operation_of, refusal_of)
-
-
 class SimpleAclAuthorizer(Authorizer):
     """``kafka.security.auth.SimpleAclAuthorizer``: a publisher whose answers are thread-safe.
 
     ``standard`` is a StandardAuthorizer over the same ACLs; its decisions differ.
     """
 
-    def __init__(self, rules: Rules = KIP_11, *, files: Files = LOCAL_FILES) -> None:
+    def __init__(self, *, files: Files = LOCAL_FILES) -> None:
         self.standard = StandardAuthorizer()
-        self._rules = rules
         self._files = files
         self._allows_everyone = False
 
     def initialize(self, config: Mapping[str, object]) -> None:
         """Read the configuration; ``ConfigException`` names the key that cannot be used."""
-        read = simple_acl_config(config, self._files, self._rules.read_principal)
+        read = simple_acl_config(config, self._files)
         self.standard.configure(read.todays)
         self._allows_everyone = read.allow_everyone
 
@@ -108,8 +95,8 @@ class SimpleAclAuthorizer(Authorizer):
 
         ``AuthorizerNotReady`` until all ACLs are loaded, except for a super user.
         """
-        context = RequestContext(self._rules.read_principal(session.principal), session.host)
-        action = Action(self._rules.read_operation(operation), ResourcePattern(*resource))
+        context = RequestContext(principal_of(session.principal), session.host)
+        action = Action(operation_of(operation), ResourcePattern(*resource))
         [decision] = self.decide(context, (action,))
         return decision.result is ALLOWED
 
@@ -127,7 +114,7 @@ class SimpleAclAuthorizer(Authorizer):
     def _decision(self, index: AclIndex, context: RequestContext, action: Action) -> Decision:
         resource_type, name = action.resource.resource_type, action.resource.name
         who = _subject(context)
-        buckets = list(_covering(index, resource_type, LITERAL, name))
+        buckets = _covering(index, resource_type, LITERAL, name)
         meaning = {entry for bucket in buckets for entry in bucket.of(who)}
         candidates = sorted(meaning, key=lambda entry: decision_order(entry, name))
         allow: Entry | None = None
@@ -139,8 +126,7 @@ class SimpleAclAuthorizer(Authorizer):
                 allow = entry if who.matches(entry) else allow
         if allow is not None:
             return Decision(ALLOWED, MATCHING_ACL, allow)
-        is_open = self._rules.is_open_without_acls and not buckets
-        return ALLOWED_BY_DEFAULT if self._allows_everyone or is_open else DENIED_BY_DEFAULT
+        return ALLOWED_BY_DEFAULT if self._allows_everyone else DENIED_BY_DEFAULT
 
     def is_allowed_on_some(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
@@ -192,7 +178,7 @@ class SimpleAclAuthorizer(Authorizer):
         """The ACLs on exactly this resource, or of this principal."""
         if isinstance(of, Resource):
             return regrouped(self.standard.acls(_on(of)))
-        whose = AccessControlEntryFilter(principal=str(self._rules.read_principal(of)))
+        whose = AccessControlEntryFilter(principal=str(principal_of(of)))
         by_resource: dict[tuple[object, ...], list[Entry]] = {}
         for entry in self.standard.acls(AclFilter(entry=whose)):
             by_resource.setdefault(entry[:3], []).append(entry)
@@ -202,7 +188,7 @@ class SimpleAclAuthorizer(Authorizer):
         self, session: Session, operation: Operation | str, resource: Resource
     ) -> Exception:
         """The exception that says why the session is refused; the caller raises it."""
-        return self._rules.refusal(session, operation, resource)
+        return refusal_of(session, operation, resource)
 
     def as_todays(self) -> TodaysAuthorizer:
         """This authorizer adapted to KIP-504's interface, which a node calls."""

@@ -40,7 +40,6 @@ from metalog_sources.targets.target import (
     target_of,
 )
 from shell.arguments.confirm import need_somebody, says_yes
-from shell.arguments.kafka_acls_draft import DRAFT_OPTIONS, with_draft
 from shell.context import (
     add_command_config,
     add_config,
@@ -129,14 +128,14 @@ def configure(parser: ArgumentParser) -> None:
     add_command_config(parser)
     add_lockout(parser)
     add_config(parser)
-    for option in (*_ELSEWHERE, "--authorizer", *DRAFT_OPTIONS):
+    for option in (*_ELSEWHERE, "--authorizer"):
         parser.add_argument(option, action="append", default=[], help=SUPPRESS)
     parser.set_defaults(at=None, committed=False, salvage=None)
 
 
 def run(arguments: Namespace, output: Output) -> int:
     _check_target(arguments)
-    wanted = entries_of(with_draft(_options(arguments), arguments, output))
+    wanted = entries_of(_options(arguments))
     if wanted.action is AclAction.LIST:
         source = opened_text(arguments.source, arguments, output)
         if wanted.entries:

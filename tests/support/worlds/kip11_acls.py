@@ -20,7 +20,6 @@ from authorizer.compat.kip11 import (
     SimpleAclAuthorizer,
 )
 from authorizer.compat.kip11.model import entries_of
-from authorizer.compat.kip11.simple import KIP_11, Rules
 from metalog import Replica
 from metalog.ids import Uuid
 from metalog.log.memory import WritableMemoryLog
@@ -50,10 +49,9 @@ attached = st.lists(st.tuples(acls, resources), max_size=6)
 def having(
     given: Iterable[tuple[Acl, Resource]],
     config: Mapping[str, object] | None = None,
-    rules: Rules = KIP_11,
 ) -> SimpleAclAuthorizer:
     """A ready authorizer with these ACLs and without a log."""
-    authorizer = SimpleAclAuthorizer(rules)
+    authorizer = SimpleAclAuthorizer()
     authorizer.initialize(config or {})
     entries = dict.fromkeys(
         entry for acl, resource in given for entry in entries_of([acl], resource)
@@ -66,11 +64,9 @@ def having(
 
 
 @contextmanager
-def on_a_log(
-    config: Mapping[str, object] | None = None, rules: Rules = KIP_11
-) -> Iterator[SimpleAclAuthorizer]:
+def on_a_log(config: Mapping[str, object] | None = None) -> Iterator[SimpleAclAuthorizer]:
     """A ready authorizer on a log that it can change."""
-    authorizer = SimpleAclAuthorizer(rules)
+    authorizer = SimpleAclAuthorizer()
     authorizer.initialize(config or {})
     opened = authorizer.as_todays().start({"CLIENT": ""})["CLIENT"]
     with Replica(WritableMemoryLog(), publishers=[authorizer]):
