@@ -24,8 +24,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from metalog.disk.files import Files, read_whole
 from metalog.errors import InvalidSource
-from metalog.files import Files, read_whole
 from metalog.log.folder.location import unreadable
 
 SOURCE_VARIABLE: Final = "METALOG_SOURCE"

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.disk.files import LOCAL_FILES, Files, is_descriptor
 from metalog.errors import InvalidSource
-from metalog.files import LOCAL_FILES, Files, is_descriptor
 from metalog.log.folder.layout import CHECKPOINT_SUFFIX, SEGMENT_SUFFIX
 from metalog.log.folder.location import unreadable
 from metalog.log.opening import (

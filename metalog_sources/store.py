@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, ResourcePatternFilter, words_of
+from metalog.disk.files import Files, is_descriptor, read_whole
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.files import Files, is_descriptor, read_whole
 from metalog.ids import Uuid
 from metalog.image.metadata import MetadataImage
 from metalog.image.state.acls import AclsImage

@@ -390,7 +390,7 @@ def _assumed(properties: Mapping[str, str]) -> list[str]:
 def read_properties(file: Path) -> dict[str, str]:
     """A .properties file as keys and values; ``InvalidRequest`` if it cannot be read."""
     from metalog.config.properties import parse_properties, properties_mapping
-    from metalog.files import LOCAL_FILES, read_whole
+    from metalog.disk.files import LOCAL_FILES, read_whole
 
     try:
         return properties_mapping(parse_properties(read_whole(LOCAL_FILES, file)))

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.disk.files import Files, read_whole, replace_whole
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
-from metalog.files import Files, read_whole, replace_whole
 from metalog.log.folder import layout
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.location import unreadable

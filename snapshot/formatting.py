@@ -14,8 +14,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.disk.files import (
+    LOCAL_FILES,
+    OWNER_READS,
+    OWNER_WRITES,
+    Files,
+    read_whole,
+    replace_whole,
+)
 from metalog.errors import InvalidRequest, InvalidTarget
-from metalog.files import LOCAL_FILES, OWNER_READS, OWNER_WRITES, Files, read_whole, replace_whole
 from metalog.ids import FORMATTED_SNAPSHOT, Entropy, Uuid, random_uuid, uuid_text
 from metalog.image.state.features import LATEST_METADATA_VERSIONS, METADATA_VERSION
 from metalog.log.folder import layout

@@ -10,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-from metalog.files import LOCAL_FILES, Files
+from metalog.disk.files import LOCAL_FILES, Files
 from metalog.records.messages import FeatureLevelRecord
 from metalog.records.messages.voters_record import Endpoint
 from snapshot.formatting import Controller, Format, format_directories

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from metalog.files import LOCAL_FILES, Files
+from metalog.disk.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest

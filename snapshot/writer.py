@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from metalog.files import LOCAL_FILES, OWNER_WRITES, Files
+from metalog.disk.files import LOCAL_FILES, OWNER_WRITES, Files
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.log.folder.layout import avro_snapshot_name, snapshot_name

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from metalog.config.client_settings import librdkafka_settings
+from metalog.disk.files import LOCAL_FILES, Files
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, InvalidTarget, Unanswered
-from metalog.files import LOCAL_FILES, Files
 from metalog.log.folder.commit import Proven
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from metalog.config.properties import parse_properties, properties_mapping
+from metalog.disk.files import LOCAL_FILES, Files, read_whole
 from metalog.errors import InvalidSource
-from metalog.files import LOCAL_FILES, Files, read_whole
 from metalog.log.folder.location import unreadable
 
 

@@ -25,8 +25,8 @@ from metalog.controller.scram_password_config import (
     ScramPasswordConfig,
     scram_password_config,
 )
+from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import ConfigException
-from metalog.files import LOCAL_FILES, read_whole
 from metalog.log.config import LogConfig, log_config
 from metalog.whole_numbers import whole_number
 from metalog.wire.hosts import Address, parse_addresses

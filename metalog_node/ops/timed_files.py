@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from metalog.files import OWNER_WRITES, LocalFiles, WritableFile
+from metalog.disk.files import OWNER_WRITES, LocalFiles, WritableFile
 
 _SEGMENT: Final = ".log"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
-from metalog.files import LOCAL_FILES, Files, opened
+from metalog.disk.files import LOCAL_FILES, Files, opened
 from metalog.ids import SnapshotId, Uuid, parse_uuid
 from metalog.log.folder.location import LogFolder, read_folder
 from metalog.log.folder.segment import whole_frames

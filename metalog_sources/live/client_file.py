@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from metalog.config.client_settings import librdkafka_settings
+from metalog.disk.files import Files
 from metalog.errors import InvalidRequest, InvalidSource
-from metalog.files import Files
 from metalog.log.properties_file import read_properties
 from metalog.wire.client.security import DEFAULT_TIMEOUT_S, ClientSettings
 from metalog.wire.client.security import client_settings as settings_of

@@ -21,8 +21,8 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.controller.acl_hosts import AclCreator, creator_of_cluster
+from metalog.disk.files import Files
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
-from metalog.files import Files
 from metalog.image.state.features import METADATA_VERSION
 from metalog.loader import LoadDoubt
 from metalog.scram import ScramCredential, ScramMechanism

@@ -15,8 +15,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from authorizer.audit.layouts import fields_around
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidSource
-from metalog.files import LOCAL_FILES
 from metalog.log.topic.address import parse_address
 from metalog.log.topic.cluster import TopicEnds
 from metalog.log.topic.partitions import Deleted, PartitionedTopic

@@ -23,8 +23,8 @@ from authorizer.config import (
 from authorizer.kafka_version import KafkaVersion
 from authorizer.loading import has_no_authorizer, other_decision
 from metalog.config.properties import parse_properties, properties_mapping
+from metalog.disk.files import LOCAL_FILES, Files, read_whole
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog.files import LOCAL_FILES, Files, read_whole
 from metalog_sources.moment import AtTime, parse_moment, time_text
 from metalog_spark.store.arrow import in_spark, table_of
 from metalog_spark.store.tables import CONFIGURATION

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import CorruptLog
-from metalog.files import LOCAL_FILES
 from metalog.log.folder.single_file import CheckpointLog, SegmentSplit, read_checkpoint
 from metalog.log.topic.cluster import TopicCluster
 from metalog.log.topic.reader import TopicLog, TopicSplit

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from metalog.files import LOCAL_FILES, replace_whole
+from metalog.disk.files import LOCAL_FILES, replace_whole
 from metalog_spark.store.arrow import table_of
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.tables import TABLES, TableSchema

@@ -13,8 +13,8 @@ from errno import ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
 from typing import Final
 
+from metalog.disk.files import LOCAL_FILES, FileLock
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog.files import LOCAL_FILES, FileLock
 from metalog.records.primitives.text import has_half_pair
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.plain_view import lines_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidSource
-from metalog.files import LOCAL_FILES, read_whole
 from metalog_sources.store import yaml_files
 
 

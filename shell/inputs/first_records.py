@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, read_whole
 from metalog.plurals import counted
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS
 

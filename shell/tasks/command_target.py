@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.remedies.commands import CONNECTION, quoted
-from metalog.files import is_descriptor
+from metalog.disk.files import is_descriptor
 from metalog.visible_text import shown
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from metalog.acl import Operation, ResourceType, camel
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES
 from shell.arguments.words import Word
 from shell.options import build_parser
 from shell.output.output import Output, safe

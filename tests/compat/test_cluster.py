@@ -19,7 +19,7 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
-from metalog.files import LOCAL_FILES
+from metalog.disk.files import LOCAL_FILES
 from metalog_sources.live.client_file import client_settings
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source

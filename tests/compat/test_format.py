@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from metalog.config.properties import parse_properties, properties_mapping
-from metalog.files import LOCAL_FILES
+from metalog.disk.files import LOCAL_FILES
 from metalog.ids import ZERO_UUID, Uuid, parse_uuid
 from metalog.image.state.features import METADATA_VERSION, METADATA_VERSIONS
 from metalog.log.folder.single_file import read_checkpoint

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.files import LocalFiles, ReadableFile, WritableFile
+from metalog.disk.files import LocalFiles, ReadableFile, WritableFile
 from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended
 from metalog.records.batch import Batch

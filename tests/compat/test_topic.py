@@ -29,8 +29,8 @@ from confluent_kafka.admin import (
 
 from metalog import Loader, MetadataImage, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget, LogFenced
-from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.loader import Ready, feed
 from metalog.log.topic import cluster

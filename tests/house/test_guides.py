@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.files import LOCAL_FILES
+from metalog.disk.files import LOCAL_FILES
 from metalog_sources.names import NAMES_FILE, look_up
 from tests.support.command.runs import run_python
 from tests.support.kafka.cases import REPOSITORY

@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from metalog.files import LOCAL_FILES, opened, read_whole, replace_whole
+from metalog.disk.files import LOCAL_FILES, opened, read_whole, replace_whole
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_file_that_was_left_over_gives_nothing_of_itself(tmp_path: Path) -> No
 def test_a_pipe_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = b"0123456789" * 10_000
     for limit, fits in ((len(sent), True), (len(sent) - 1, False)):
-        monkeypatch.setattr("metalog.files.STREAM_LIMIT", limit)
+        monkeypatch.setattr("metalog.disk.files.STREAM_LIMIT", limit)
         source, sink = os.pipe()
         writer = Thread(target=_write_all, args=(sink, sent))
         writer.start()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from metalog.acl import Acl
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidSource
-from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.folder.layout import snapshot_name
 from metalog.log.quorum.observer import QuorumLog

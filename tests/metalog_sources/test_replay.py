@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from metalog.disk.files import LocalFiles
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
-from metalog.files import LocalFiles
 from metalog.ids import SnapshotId, uuid_text
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest

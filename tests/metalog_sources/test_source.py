@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from metalog.disk.files import LocalFiles
 from metalog.errors import InvalidSource, MetalogError
-from metalog.files import LocalFiles
 from metalog.log.folder.layout import segment_name
 from metalog.records.batch import assemble_batch, encode_batch
 from metalog.records.record import RawRecord

@@ -10,7 +10,7 @@ import yaml
 
 from metalog import DirectoryLog
 from metalog.acl import Acl
-from metalog.files import LOCAL_FILES
+from metalog.disk.files import LOCAL_FILES
 from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.batch import batch_bytes
 from metalog.records.messages import KRaftVersionRecord, SnapshotHeaderRecord, VotersRecord

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidRequest, InvalidSource
-from metalog.files import LOCAL_FILES
 from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.names import look_up
 from metalog_spark.report.triage.accepted import read_accepted

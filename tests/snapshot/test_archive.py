@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidSource, InvalidTarget
-from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.merged_folders import FoldersLog

@@ -16,8 +16,8 @@ from authorizer.compat.kip11.model import principal_of
 from authorizer.config import ALLOW_EVERYONE as OPEN_WITHOUT_ACLS
 from authorizer.config import SUPER_USERS as TODAYS_SUPER_USERS
 from metalog.config.properties import parse_properties, properties_mapping
+from metalog.disk.files import Files, read_whole
 from metalog.errors import ConfigException, InvalidRequest
-from metalog.files import Files, read_whole
 
 SUPER_USERS: Final = "kafka.superusers"
 CONFIG_PATH: Final = "authorizer.config.path"

@@ -55,8 +55,8 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.acl import Acl as Entry
+from metalog.disk.files import LOCAL_FILES, Files
 from metalog.errors import ApiError, InvalidRequest
-from metalog.files import LOCAL_FILES, Files
 from metalog.principal import KafkaPrincipal
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from metalog.disk.files import LOCAL_FILES, Files, opened
 from metalog.errors import CorruptLog
-from metalog.files import LOCAL_FILES, Files, opened
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.log.folder.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder.extent import LogExtent, beyond

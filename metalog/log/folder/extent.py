@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.disk.files import Files, opened
 from metalog.errors import CorruptLog
-from metalog.files import Files, opened
 from metalog.log.folder import layout
 
 _ADVICE: Final = "take the log from another copy"

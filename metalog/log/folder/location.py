@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from metalog.disk.files import Files, read_whole
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.files import Files, read_whole
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.log.folder import layout
 from metalog.log.folder.extent import LogExtent, find_extents

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from metalog.disk.files import ReadableFile
 from metalog.errors import CorruptLog
-from metalog.files import ReadableFile
 from metalog.log.continuity import Continuity
 from metalog.records.batch import (
     CRC_PLACE,

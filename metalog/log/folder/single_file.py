@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from metalog.disk.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
-from metalog.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.ids import SnapshotId
 from metalog.log.continuity import NO_EPOCHS, Continuity
 from metalog.log.folder import layout

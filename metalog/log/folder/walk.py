@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from metalog.disk.files import Files, opened
 from metalog.errors import CorruptLog
-from metalog.files import Files, opened
 from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
 from metalog.log.folder.location import LogFolder, unreadable

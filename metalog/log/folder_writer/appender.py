@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from metalog.files import Files, WritableFile, opened
+from metalog.disk.files import Files, WritableFile, opened
 from metalog.log.continuity import Continuity
 from metalog.log.folder.indexes import IndexBuilder
 from metalog.log.folder.layout import index_name, segment_name, time_index_name

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from metalog.disk.files import Files, opened, replace_whole
 from metalog.errors import InvalidRequest
-from metalog.files import Files, opened, replace_whole
 from metalog.ids import SnapshotId
 from metalog.log.config import LogConfig
 from metalog.log.folder import layout

@@ -17,8 +17,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from metalog.disk.files import LOCAL_FILES, FileLock, Files, replace_whole
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
-from metalog.files import LOCAL_FILES, FileLock, Files, replace_whole
 from metalog.ids import SnapshotId
 from metalog.log.folder import layout
 from metalog.log.folder.directory import DirectoryLog

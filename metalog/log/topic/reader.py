@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.disk.files import LOCAL_FILES, Files
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.log.folder.commit import Proven
 from metalog.log.folder.layout import avro_snapshot_id, snapshot_id

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from metalog.disk.files import LOCAL_FILES, Files
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget, LogFenced
-from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.log.memory import NEWEST
 from metalog.log.topic.cluster import TopicCluster, TopicFacts, Transactions

@@ -17,8 +17,8 @@ from typing import Any, Final
 import fastavro
 import fastavro.write
 
+from metalog.disk.files import ReadableFile
 from metalog.errors import CorruptLog, CorruptSnapshot
-from metalog.files import ReadableFile
 from metalog.ids import SnapshotId
 from metalog.records.avro.codec import NAMESPACE, from_datum, to_datum, union_schema
 from metalog.records.avro.container import ContainerHeader, read_blocks, read_head

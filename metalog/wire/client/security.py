@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from metalog.config.client_settings import librdkafka_settings
+from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, read_whole
 from metalog.whole_numbers import whole_number
 from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 

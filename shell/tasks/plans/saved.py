@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from metalog.disk.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from metalog.host_block import host_block
 from metalog.visible_text import shown
 from metalog_sources.formats.document import acl_order, is_owned

@@ -9,8 +9,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidSource
-from metalog.files import LOCAL_FILES
 from metalog.plurals import counted
 from metalog.visible_text import safe
 from metalog_sources.source_kinds import ARCHIVED

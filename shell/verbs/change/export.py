@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from metalog.disk.files import LOCAL_FILES, replace_whole, write_out
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, replace_whole, write_out
 from metalog.image.metadata import MetadataImage
 from metalog.plurals import counted
 from metalog.principal import parse_principal

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, read_whole
 from metalog.plurals import plural
 from metalog.records.primitives.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from metalog.disk.files import write_out
 from metalog.errors import InvalidRequest
-from metalog.files import write_out
 from metalog.plurals import counted
 from metalog_sources.targets.plan import step_fields, write_saved
 from shell.inputs.batch_questions import BatchQuestions

@@ -325,7 +325,7 @@ def named_config(log: str) -> list[str]:
 
 
 def _named(log: str) -> NamedSource:
-    from metalog.files import LOCAL_FILES
+    from metalog.disk.files import LOCAL_FILES
     from metalog_sources.names import NamedSource, look_up
 
     if not log.startswith("@"):

@@ -1,6 +1,6 @@
 """The index files equal Kafka's for the same segments, byte for byte."""
 
-from metalog.files import LOCAL_FILES, opened
+from metalog.disk.files import LOCAL_FILES, opened
 from metalog.log.continuity import Continuity
 from metalog.log.folder.indexes import IndexBuilder
 from metalog.log.folder.layout import index_name, segments, time_index_name

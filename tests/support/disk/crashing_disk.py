@@ -1,8 +1,8 @@
 """A disk that loses unsynced data, as POSIX allows, and fails at a chosen step.
 
-It implements ``metalog.files.Files``. A file's bytes are safe once the file was synced, its name
-once its folder was. ``fail_at`` is the number of the step that fails; with ``tear``, a write that
-fails leaves half of its bytes. This module must not know what the files hold.
+It implements ``metalog.disk.files.Files``. A file's bytes are safe once the file was synced, its
+name once its folder was. ``fail_at`` is the number of the step that fails; with ``tear``, a write
+that fails leaves half of its bytes. This module must not know what the files hold.
 """
 
 from __future__ import annotations

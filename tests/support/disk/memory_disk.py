@@ -1,6 +1,6 @@
 """A disk in memory, for tests that damage thousands of files or let writes fail.
 
-It implements ``metalog.files.Files``. This module must not know what the files hold.
+It implements ``metalog.disk.files.Files``. This module must not know what the files hold.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ class LocalFiles:
                 os.close(descriptor)
 
     def lock(self, path: Path) -> FileLock:
-        from metalog.locks import LocalLock
+        from metalog.disk.locks import LocalLock
 
         return LocalLock(path, _give_to_owner)
 
