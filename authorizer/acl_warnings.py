@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, Acl, PatternType, acl_problem
-from metalog.client_host import client_host, java_text
 from metalog.errors import InvalidRequest
-from metalog.host_block import host_block
+from metalog.hosts.client_host import client_host, java_text
+from metalog.hosts.host_block import host_block
 
 
 def refuse_what_kafka_refuses(number: int, acl: Acl) -> None:

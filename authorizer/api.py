@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from metalog.acl import CLUSTER_NAME, Operation, PatternType, ResourceType
-from metalog.client_host import client_host, peer_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import client_host, peer_host
 from metalog.principal import KafkaPrincipal
 
 
@@ -124,7 +124,7 @@ class RequestContext(_Value):
     """The caller, and its address.
 
     ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
-    (``metalog.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like the
+    (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like the
     session's own, but make nobody a super user; Kafka has none. ``identity`` is the part of this
     that a decision depends on.
     """

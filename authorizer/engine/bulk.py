@@ -22,8 +22,8 @@ from authorizer.engine.index import AclIndex
 from authorizer.engine.remembered import ENTRY_BYTES
 from authorizer.engine.session_cache import TYPE_BYTES, SessionCache, bytes_of
 from metalog.acl import Operation, ResourceType
-from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import client_host
 
 _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}

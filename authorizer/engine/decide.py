@@ -31,7 +31,7 @@ from metalog.acl import (
     PermissionType,
     java_order,
 )
-from metalog.host_block import ClientAddress, client_address, host_block
+from metalog.hosts.host_block import ClientAddress, client_address, host_block
 
 SUPER_USER: Final = "SuperUser"
 DEFAULT_ALLOW: Final = "DefaultAllow"

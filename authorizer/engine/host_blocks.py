@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from metalog.host_block import ClientAddress, HostBlock, host_block
+from metalog.hosts.host_block import ClientAddress, HostBlock, host_block
 from metalog.image.table import Table
 
 Texts = Table[str, int]

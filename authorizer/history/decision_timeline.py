@@ -38,7 +38,7 @@ from authorizer.history.timeline import Timeline
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
-from metalog.host_block import HostBlock, client_address
+from metalog.hosts.host_block import HostBlock, client_address
 
 NO_PATTERN: Final = -1
 """No ACL's pattern matches the resource: the default rule decides."""

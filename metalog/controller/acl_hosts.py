@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from metalog.errors import SUCCESS, ApiError, ErrorCode
-from metalog.host_block import HostBlock, read_block
+from metalog.hosts.host_block import HostBlock, read_block
 from metalog.image.state.features import (
     CIDR_HOSTS_SINCE,
     LATEST_METADATA_VERSIONS,

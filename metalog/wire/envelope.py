@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
-from metalog.client_host import host_text
 from metalog.errors import ErrorCode, InvalidRequest
+from metalog.hosts.client_host import host_text
 from metalog.principal import KafkaPrincipal
 from metalog.wire import reader
 from metalog.wire.extensions import ENVELOPE

@@ -1,6 +1,6 @@
 """Reads HOST:PORT as people write it.
 
-(``metalog.client_host`` writes a host as Kafka's authorizer sees it.) This module must not resolve
+(``metalog.hosts.client_host`` writes a host as Kafka's authorizer sees it.) This module must not resolve
 names.
 """
 

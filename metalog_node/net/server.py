@@ -16,8 +16,8 @@ import ssl
 from functools import partial
 from typing import Final
 
-from metalog.client_host import peer_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import peer_host
 from metalog.wire.hosts import Address
 from metalog_node.apis import spoken
 from metalog_node.handlers.request import Services

@@ -28,7 +28,7 @@ from metalog.acl import (
     PatternType,
     ResourceType,
 )
-from metalog.host_block import client_address, host_block
+from metalog.hosts.host_block import client_address, host_block
 from metalog.ids import Uuid
 from metalog_spark.findings.usage.usage_classes import lasts
 from metalog_spark.findings.windows.pending import with_pending

@@ -16,8 +16,8 @@ from authorizer.audit.layouts import TIMES_END_US
 from authorizer.audit.line import by_plain_name
 from authorizer.engine.decide import AuthorizationResult
 from metalog.acl import Operation, PatternType, ResourceType
-from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import client_host
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import POSSIBLE, REQUESTS

@@ -24,9 +24,9 @@ from metalog.acl import (
     ResourceType,
     camel,
 )
-from metalog.client_host import java_text
 from metalog.errors import InvalidRequest
-from metalog.host_block import host_block
+from metalog.hosts.client_host import java_text
+from metalog.hosts.host_block import host_block
 from metalog.principal import parse_principal
 from metalog_sources.formats.nodes.nodes import (
     Fields,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import client_host
 from metalog.ids import parse_uuid
 
 if TYPE_CHECKING:

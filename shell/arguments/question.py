@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.trace import Question
 from metalog.acl import CLUSTER_NAME, ResourceType
-from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import client_host
 from metalog.principal import parse_principal
 from metalog.records.primitives.text import has_half_pair
 from shell.arguments.resources import add_resources, resources

@@ -14,7 +14,7 @@ from authorizer.analysis.explain.unknown_names import Unknown, unknown_names
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 from metalog.ids import Uuid, uuid_text
 from shell.tasks.broker_context import Context
 from shell.tasks.command_target import CommandTarget

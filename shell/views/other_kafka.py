@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 from metalog.plurals import counted
 from shell.tasks.acl_words import sentence
 from shell.tasks.plans.audit import differing_by

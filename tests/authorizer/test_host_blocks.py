@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from authorizer.engine.host_blocks import HostBlocks
-from metalog.host_block import HostBlock, client_address, host_block
+from metalog.hosts.host_block import HostBlock, client_address, host_block
 
 HOSTS = (
     *("10.0.0.0/8", "10.1.2.3/8", "10.1.0.0/16", "10.1.2.0/24", "10.1.2.3/32", "11.0.0.0/8"),

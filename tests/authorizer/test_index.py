@@ -14,7 +14,7 @@ from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
-from metalog.host_block import client_address, host_block
+from metalog.hosts.host_block import client_address, host_block
 from metalog.ids import Uuid
 from tests.support.worlds import spec
 from tests.support.worlds.small_acls import allow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address
 from random import Random
 
-from metalog.client_host import client_host
+from metalog.hosts.client_host import client_host
 from tests.support.kafka.tools import KafkaTools
 
 

@@ -12,7 +12,7 @@ from authorizer.analysis.changes.upgrade import upgrade
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.host_block import client_address, host_block, read_block
+from metalog.hosts.host_block import client_address, host_block, read_block
 from tests.support.kafka.authorizer import KafkaQuestion, KafkaWorld, kafkas_answers
 from tests.support.kafka.jvm import tools_process
 from tests.support.kafka.tools import KafkaTools

@@ -6,8 +6,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from metalog.client_host import client_host, host_text, java_text, peer_host
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import client_host, host_text, java_text, peer_host
 
 
 @pytest.mark.parametrize(

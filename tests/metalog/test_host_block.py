@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from metalog.host_block import ClientAddress, HostBlock, client_address, host_block, read_block
+from metalog.hosts.host_block import (
+    ClientAddress,
+    HostBlock,
+    client_address,
+    host_block,
+    read_block,
+)
 
 NOT_BLOCKS = """
 0010.0.0.0/8 10.0.0.0/99 10.0.0.0/100 10.0.0.0/-1 10.0.0.0/+8 256.0.0.0/8 10.0.0/8 10/8

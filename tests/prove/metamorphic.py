@@ -12,7 +12,7 @@ from typing import TypeVar
 from authorizer import Acl, Action, PermissionType, RequestContext, StandardAuthorizer
 from authorizer.api import ResourcePattern
 from authorizer.trace import Question
-from metalog.client_host import client_host
+from metalog.hosts.client_host import client_host
 from tests.prove.promise import Promise
 from tests.support.worlds.small_world import random_acl, random_question
 

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD
-from metalog.client_host import host_text, java_text
-from metalog.host_block import IPV4_BITS, IPV6_BITS, HostBlock, client_address, host_block
+from metalog.hosts.client_host import host_text, java_text
+from metalog.hosts.host_block import IPV4_BITS, IPV6_BITS, HostBlock, client_address, host_block
 
 Span = tuple[int, int]
 """The numbers of the first and the last address."""

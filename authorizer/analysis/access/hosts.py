@@ -16,8 +16,8 @@ from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Candidate, Trace, is_allow
 from metalog.acl import WILDCARD, Acl
-from metalog.client_host import java_text
-from metalog.host_block import IPV4_BITS, HostBlock, client_address, host_block
+from metalog.hosts.client_host import java_text
+from metalog.hosts.host_block import IPV4_BITS, HostBlock, client_address, host_block
 
 IPAddress = IPv4Address | IPv6Address
 

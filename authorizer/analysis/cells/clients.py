@@ -15,8 +15,8 @@ from authorizer.analysis.access.host_regions import can_be_a_client, host_region
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD
-from metalog.client_host import host_text
-from metalog.host_block import client_address
+from metalog.hosts.client_host import host_text
+from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000

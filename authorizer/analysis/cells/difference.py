@@ -37,7 +37,7 @@ from metalog.acl import (
     PermissionType,
     ResourceType,
 )
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 
 BY_TYPE: Final = Operation.WRITE, ResourceType.TOPIC
 """The question by resource type: may a producer write to at least one topic? (KIP-679)"""

@@ -10,7 +10,7 @@ from authorizer.analysis.changes.upgrade import TurnedAnswer, upgrade
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation
-from metalog.host_block import read_block
+from metalog.hosts.host_block import read_block
 
 _SHOWN = 3
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Acl
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 from metalog.image.state.features import EMPTY, FeaturesImage
 from metalog.plurals import counted
 from metalog_sources.formats.document import Document, ScramUser

@@ -20,7 +20,7 @@ from authorizer.kafka_version import FIRST_OF_4_4, KafkaVersion
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 from metalog.plurals import counted, plural
 from metalog.visible_text import safe, shown
 from shell.context import add_config, add_source

@@ -13,7 +13,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.host_block import client_address, host_block
+from metalog.hosts.host_block import client_address, host_block
 
 MANY = 4_000
 OPERATIONS = [

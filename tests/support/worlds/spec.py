@@ -7,7 +7,7 @@ from collections.abc import Collection, Set
 from authorizer.engine import decide as d
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.host_block import client_address, host_block
+from metalog.hosts.host_block import client_address, host_block
 
 LITERAL, ALLOW, DENY = PatternType.LITERAL, PermissionType.ALLOW, PermissionType.DENY
 Who = tuple[Set[str], str]  # the principals of a session, and its host

@@ -13,7 +13,7 @@ from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severi
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 
 
 def redundant(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:

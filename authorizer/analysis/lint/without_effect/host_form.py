@@ -8,8 +8,8 @@ from authorizer.analysis.access.hosts import host_kind, meant_block
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import WILDCARD, Acl
-from metalog.client_host import java_text
-from metalog.host_block import host_block
+from metalog.hosts.client_host import java_text
+from metalog.hosts.host_block import host_block
 
 _PROBLEMS = {
     NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",

@@ -35,8 +35,8 @@ from authorizer.engine.decide import AuthorizationResult
 from authorizer.kafka_version import KafkaVersion
 from authorizer.standard import StandardAuthorizer
 from metalog.acl import Acl, Operation, PermissionType, ResourceType
-from metalog.client_host import java_text
 from metalog.errors import InvalidRequest
+from metalog.hosts.client_host import java_text
 from tests.support.worlds import spec
 from tests.support.worlds.random_worlds import (
     CLIENTS,

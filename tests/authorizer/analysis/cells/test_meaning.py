@@ -15,7 +15,7 @@ from authorizer.analysis.cells.sessions import PrincipalSet, Requests, asked_ope
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, ResourceType
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 from tests.support.worlds.random_worlds import CLIENTS, PRINCIPALS, Answers, World, acl, acls, world
 from tests.support.worlds.small_acls import allow, deny
 

@@ -15,7 +15,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.host_block import host_block
+from metalog.hosts.host_block import host_block
 from tests.support.worlds.random_worlds import acl, world
 
 GROUP, ALLOW = ResourceType.GROUP, PermissionType.ALLOW
