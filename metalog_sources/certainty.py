@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from metalog.errors import CorruptLog, UncertainSource
 from metalog.loader import LoadDoubt
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 
 _ADVICE: Final = "so no answer is certain; --salvage answers from the rest"
 _ADVICE_TO_WRITERS: Final = (

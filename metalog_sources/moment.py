@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidMoment, InvalidSource
-from metalog.plurals import counted, plural
 from metalog.ports import Appended, Log, LogBounds, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch
+from metalog.text.plurals import counted, plural
 from snapshot.reader import bases
 
 _OFFSET: Final = re.compile(r"[0-9]{1,20}|[0-9]{1,3}(,[0-9]{3}){1,6}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit.layouts import Zone
 from authorizer.kafka_version import version_for
-from metalog.plurals import counted as counted_words
+from metalog.text.plurals import counted as counted_words
 from metalog_spark.coverage.coverage import counted, counted_before, covered
 from metalog_spark.coverage.usage import added_up, usage
 from metalog_spark.decide.invalidation import deciding_by, deciding_in, differ_from

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from metalog.errors import MetalogError
-from metalog.visible_text import safe, shortened
+from metalog.text.visible_text import safe, shortened
 from shell.output.output import prepare_streams
 from shell.run_verb import run_verb
 from shell.verb_table import Verb, VerbTable

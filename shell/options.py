@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from metalog.errors import InvalidRequest
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from shell.output.output import COLORS
 from shell.version import VERSION_LINE
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import ConfigException
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 
 POLICY_CLASS: Final = "sasl.scram.password.policy.class"
 ENABLED_MECHANISMS: Final = "sasl.scram.password.change.enabled.mechanisms"

@@ -12,11 +12,11 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.image.state.features import METADATA_VERSIONS
-from metalog.plurals import counted
 from metalog.ports import MAX_BATCH_BYTES
 from metalog.records.frame import encode_value
 from metalog.records.message import Message
 from metalog.records.messages import BeginTransactionRecord, EndTransactionRecord
+from metalog.text.plurals import counted
 
 Records = Sequence[tuple[Message, int]]
 

@@ -14,9 +14,9 @@ from metalog.errors import ConfigException
 from metalog.image.policy import name_of
 from metalog.image.state.features import METADATA_VERSION, FeaturesImage
 from metalog.loader.record_policy import Skipped
-from metalog.plurals import counted
 from metalog.records.frame import Undecodable
 from metalog.records.messages import FeatureLevelRecord
+from metalog.text.plurals import counted
 
 _log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from metalog.image.manifest import Provenance
-from metalog.plurals import counted
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
+from metalog.text.plurals import counted
 
 
 class OpenTransaction(NamedTuple):

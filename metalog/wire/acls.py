@@ -12,13 +12,13 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from metalog.acl import Acl, AclFilter
-from metalog.plurals import counted
 from metalog.records.acl_codes import (
     BOUND_OPERATIONS,
     BOUND_PATTERN_TYPES,
     BOUND_PERMISSION_TYPES,
     BOUND_RESOURCE_TYPES,
 )
+from metalog.text.plurals import counted
 from metalog.wire.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
 from metalog.wire.frames import Malformed
 from metalog.wire.outcome import ApiOutcome, first_failure, outcome_of

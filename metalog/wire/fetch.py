@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from metalog.errors import ErrorCode
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts

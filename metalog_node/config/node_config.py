@@ -28,7 +28,7 @@ from metalog.controller.scram_password_config import (
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import ConfigException
 from metalog.log.config import LogConfig, log_config
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from metalog.wire.hosts import Address, parse_addresses
 from metalog_node.auth.principals import MAPPING_RULES, MappingRule, parse_rules
 from metalog_node.config.kafka_keys import refuse_what_restricts

@@ -25,9 +25,9 @@ from metalog.acl import (
     acl_fields,
 )
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
 from metalog.records.avro.container import ContainerHeader, container, read_blocks, read_head
 from metalog.records.primitives.checksum import crc32c, crc32c_of_more
+from metalog.text.plurals import counted
 from metalog_sources.formats.document import (
     AclEntry,
     AclNotes,

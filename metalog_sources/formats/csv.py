@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.csv_cells import csv_row, csv_text, is_escaped
 from metalog_sources.formats.document import AclEntry, Document, FilePosition, in_order

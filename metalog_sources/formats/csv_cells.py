@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from metalog.visible_text import UNSAFE, safe
+from metalog.text.visible_text import UNSAFE, safe
 
 _ESCAPED: Final = "'"
 _BEGINNINGS: Final = (*"=+-@\uff1d\uff0b\uff0d\uff20", _ESCAPED)

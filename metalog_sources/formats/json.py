@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.formats.document import (
     AclEntry,
     Document,

@@ -22,7 +22,7 @@ from metalog.acl import (
     ResourceType,
     acl_fields,
 )
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from metalog_sources.formats.document import (
     NO_NOTES,
     AclNotes,

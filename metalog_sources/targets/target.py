@@ -15,7 +15,7 @@ from metalog.controller.acl_hosts import AclCreator, creator_for, creator_of_clu
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.image.state.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from metalog_sources.formats.document import ScramUser
 from metalog_sources.source import Source
 from metalog_sources.source_kinds import ACL_TARGETS

@@ -34,8 +34,8 @@ from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
 from metalog.ids import uuid_text
-from metalog.plurals import counted
 from metalog.records.primitives.text import decode_text
+from metalog.text.plurals import counted
 from metalog_spark.decide.timeline_columns import (
     BEFORE_LIFETIMES,
     Numbers,

@@ -17,7 +17,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import AclLifetime, Edge
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 
 WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"

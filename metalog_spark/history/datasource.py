@@ -29,7 +29,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.pushed_filters import push
 from metalog_spark.history.rows import SCHEMA, TYPE_NAMES, Columns, RecordFilter

@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, BrokerPattern, broker_of, unpacked
 from metalog_spark.store.preflight import files_below
 

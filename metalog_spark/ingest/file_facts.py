@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.ingest.audit_files import DAMAGED
 from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.audit_source import LISTED

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.report.contents import Access, AccessCell
 from metalog_spark.report.rows import Row
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.report.contents import CHANGES, Access, Section, TimeBars
 
 

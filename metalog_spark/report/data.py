@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.report import sections
 from metalog_spark.report.access import access

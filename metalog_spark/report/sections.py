@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
 from metalog_spark.report.row_requests import REQUESTS_COLUMN, row_requests
 from metalog_spark.report.words import between, grant, hosts_text, moment, offsets, resource

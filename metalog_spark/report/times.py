@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from authorizer.kafka_version import KafkaVersion
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.report.words import day, moment
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 
 _LARGE = ((1_000_000_000, "bn"), (1_000_000, "million"))
 

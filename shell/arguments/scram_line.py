@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 
 _MECHANISMS = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")

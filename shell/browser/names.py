@@ -18,7 +18,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 
 _PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
 """ASCII that needs no code; names that begin with a dot are checked by slower code."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from metalog.errors import InvalidRequest, MetalogError
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from shell.browser import globs
 from shell.browser.nodes import Directory
 from shell.browser.paths import Path, PathMatch, expand, path_text

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from authorizer.analysis.explain.names import nearest_name
 from metalog.errors import MetalogError
-from metalog.plurals import counted
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe, shown
 from shell.browser.completion import CompletionCandidate
 from shell.options import build_parser
 from shell.output.output import Cell, Output

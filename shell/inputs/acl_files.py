@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.controller.acl import why_not
 from metalog.errors import InvalidSource
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.store import document_of
 from shell.context import opened_text, replayed_source, store_document
 from shell.output.output import Output

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from shell.arguments.question import read_audit_line, read_request, text_of
 from shell.output.output import Output
 from shell.tasks.questions import ParsedQuestion, QuestionGroup

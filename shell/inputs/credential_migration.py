@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.formats.document import ScramUser, users_in_order
 from metalog_sources.targets.target import LogTarget
 from shell.output.output import Cell, Output

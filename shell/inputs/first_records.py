@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS
+from metalog.text.plurals import counted
 
 if TYPE_CHECKING:
     from metalog.acl import Acl

@@ -18,7 +18,7 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from metalog_sources.store import NarrowStore, Store
 from metalog_sources.targets.target import likely_kafka
 from shell.context import read_config, state_document

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from metalog.image.state.features import EMPTY, FeaturesImage
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from metalog_sources.formats.document import Document, joined
 from metalog_sources.source_kinds import ACL_TARGETS, ANY
 from metalog_sources.targets.plan import (

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from shell.output.output import Output
 
 _NOT_XML: Final = re.compile("[\ufffe\uffff]")

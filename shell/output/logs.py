@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer.audit.line import LOGGER, TRACE
 from metalog.errors import InvalidRequest
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 
 if TYPE_CHECKING:
     from metalog_node.ops.log_queue import LogQueue

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from metalog.visible_text import safe, shortened, shown
+from metalog.text.visible_text import safe, shortened, shown
 from shell.output.wrapping import text_width, wrapped, wrapped_row
 
 if TYPE_CHECKING:

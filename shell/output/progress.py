@@ -15,7 +15,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Final, TextIO
 
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0

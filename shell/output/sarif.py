@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from authorizer.analysis.lint.checks import CheckResult
 from authorizer.analysis.lint.finding import Finding, Severity
-from metalog.visible_text import safe, shown
+from metalog.text.visible_text import safe, shown
 from shell.inputs.lint_input import LintInput
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 
 _WORDS: Final = re.compile(r"\s+|\S+")
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")

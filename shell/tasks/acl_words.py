@@ -10,7 +10,7 @@ from metalog.acl import (
     PatternType,
     ResourceType,
 )
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 
 
 def sentence(acl: Acl) -> str:

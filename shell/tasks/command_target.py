@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.remedies.commands import CONNECTION, quoted
 from metalog.disk.files import is_descriptor
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 
 if TYPE_CHECKING:
     from metalog_sources.source import Source

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY, Context
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
 
 

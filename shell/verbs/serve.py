@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.output.logs import AUDIT_LEVELS, start_logging
 from shell.output.logs import FORMATS as LOG_FORMATS
 from shell.output.output import Output

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from metalog.acl import Acl, words_of
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.output.output import Output
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from metalog.acl import (
     java_order,
     words_of,
 )
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.output.output import Cell
 
 KEYS: Final = ("id", *ACL_KEYS)

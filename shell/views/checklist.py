@@ -12,7 +12,7 @@ from authorizer.analysis.remedies.remedies import Remedy
 from authorizer.permissions.table import (
     Permission,
 )
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.checklist import Checklist, ChecklistLine, check

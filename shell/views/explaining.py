@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from authorizer.analysis.remedies.commands import quoted
 from metalog.acl import ResourceType
 from metalog.disk.files import is_descriptor
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from shell.arguments.question import add_question, read_question
 from shell.inputs.batch_questions import BatchQuestions, asks_many
 from shell.inputs.checklist import asks_checklist, read_checklist

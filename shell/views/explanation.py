@@ -16,8 +16,8 @@ from authorizer.analysis.explain.since import Cause
 from authorizer.analysis.explain.unknown_names import Unknown
 from authorizer.engine.decide import SUPER_USER
 from authorizer.trace import Attribute, Candidate, Question, Standing
-from metalog.plurals import counted, plural
-from metalog.visible_text import shown
+from metalog.text.plurals import counted, plural
+from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import host_words, resource_kind, sentence
 from shell.tasks.command_target import CommandLine

@@ -12,7 +12,7 @@ from authorizer.analysis.access.hosts import HostAnswer
 from authorizer.analysis.access.who_can import Holder, WhoCan
 from authorizer.analysis.explain.json import acl_json
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.views.explanation import resource_text

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from authorizer.analysis.cells.difference import BY_TYPE
 from authorizer.analysis.cells.meaning import AccessTurn
 from metalog.acl import WILDCARD, PatternType
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandLine
 from shell.views.explanation import asked_from, resource_text

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from metalog.hosts.host_block import host_block
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from shell.tasks.acl_words import sentence
 from shell.tasks.plans.audit import differing_by
 

@@ -15,8 +15,8 @@ from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_comman
 from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType
-from metalog.plurals import counted
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.command_target import CommandLine, target_lines

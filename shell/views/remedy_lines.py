@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer.trace import Attribute, Question, is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.output.output import Output
 from shell.tasks.acl_words import host_words, resource_kind
 from shell.tasks.command_target import CommandLine, CommandTarget, target_lines

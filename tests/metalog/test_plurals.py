@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 
 
 def test_one_and_many() -> None:

@@ -8,7 +8,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.visible_text import safe, shown
+from metalog.text.visible_text import safe, shown
 
 NAMES = st.text(st.characters(), max_size=12) | st.text(
     st.sampled_from('ab "\\\x1b\n\u202e\u200b\xa0'), max_size=5

@@ -12,7 +12,7 @@ from authorizer.analysis.cells.names import NameClass, plain_name
 from authorizer.analysis.cells.sessions import Requests, Session, Sessions
 from authorizer.engine.decision_cache import DecisionContext
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
 """The most cells, which take some minutes; a proof that needs more is refused within seconds."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from authorizer.analysis.explain.names import nearest_name, nearest_principal
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage

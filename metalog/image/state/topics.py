@@ -15,7 +15,6 @@ from metalog.image.state.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.image.unread_subject import UnreadSubject
-from metalog.plurals import counted
 from metalog.records.messages import (
     ClearElrRecord,
     PartitionChangeRecord,
@@ -24,6 +23,7 @@ from metalog.records.messages import (
     TopicRecord,
 )
 from metalog.records.partition_fast_decode import PartitionChangeRun
+from metalog.text.plurals import counted
 
 Replicas = tuple[int, ...]
 

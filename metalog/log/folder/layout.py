@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import CorruptLog
 from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, SnapshotId, Uuid, parse_uuid, uuid_text
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
 META_PROPERTIES: Final = "meta.properties"

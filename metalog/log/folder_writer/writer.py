@@ -30,7 +30,6 @@ from metalog.log.folder_writer.appender import Appender, SegmentLimits
 from metalog.log.folder_writer.ownership import Owned, check_ownership
 from metalog.log.folder_writer.retention import remove_unfinished, trim_folder
 from metalog.log.quorum.voters import Quorum, quorum_records
-from metalog.plurals import counted
 from metalog.ports import (
     MAX_BATCH_BYTES,
     Appended,
@@ -44,6 +43,7 @@ from metalog.records.checkpoint import check_snapshot
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
+from metalog.text.plurals import counted
 
 _log = logging.getLogger(__name__)
 

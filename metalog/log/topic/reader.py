@@ -29,7 +29,6 @@ from metalog.log.topic.cluster import (
     TopicFacts,
 )
 from metalog.log.topic.records import Assembler, Last, Stored, last_append, read_header
-from metalog.plurals import counted
 from metalog.ports import (
     Appended,
     HighWatermark,
@@ -40,6 +39,7 @@ from metalog.ports import (
     Truncated,
 )
 from metalog.records.batch import Batch
+from metalog.text.plurals import counted
 
 _SPLIT_OFFSETS: Final = 100_000
 _LOOK_BACK: Final = 16

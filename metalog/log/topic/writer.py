@@ -20,12 +20,12 @@ from metalog.log.memory import NEWEST
 from metalog.log.topic.cluster import TopicCluster, TopicFacts, Transactions
 from metalog.log.topic.reader import TopicLog, why_unfit
 from metalog.log.topic.records import Encoding, outgoing
-from metalog.plurals import counted
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark, LogBounds, LogEvent, Split
 from metalog.records.batch import Batch, build_batch
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
+from metalog.text.plurals import counted
 
 MIN_MESSAGE_BYTES: Final = 1_000_000
 """The largest batch that the library sends; a topic must accept it (``max.message.bytes``)."""

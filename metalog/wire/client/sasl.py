@@ -23,7 +23,7 @@ from metalog.scram import (
     salted_password,
     server_signature,
 )
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 
 PLAIN: Final = "PLAIN"
 MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from metalog.config.client_settings import librdkafka_settings
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidRequest
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

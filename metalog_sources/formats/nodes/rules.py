@@ -29,7 +29,7 @@ from metalog.controller.acl import why_not
 from metalog.controller.scram import name_problem
 from metalog.records.primitives.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
     AclEntry,

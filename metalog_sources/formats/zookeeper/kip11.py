@@ -22,7 +22,7 @@ from metalog.acl import (
     camel,
 )
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.formats.document import AclEntry, acl_order
 from metalog_sources.formats.nodes.json_nodes import json_values
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, text_of, texts_of

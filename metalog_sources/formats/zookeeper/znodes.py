@@ -17,9 +17,9 @@ from urllib.parse import unquote_plus
 
 from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, ResourceType, camel
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted, plural
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog.whole_numbers import whole_number
+from metalog.text.plurals import counted, plural
+from metalog.text.whole_numbers import whole_number
 from metalog_sources.formats.document import AclEntry, FilePosition, ScramUser
 from metalog_sources.formats.nodes.json_nodes import json_values
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, text_of

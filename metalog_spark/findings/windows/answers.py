@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidSource
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.findings.windows.window import Window, usage_in
 from metalog_spark.store.tables import COVERAGE, DECISIONS, USAGE
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from metalog_sources.moment import time_text
 from metalog_spark.decide.past_log_end import known_until_ms
 from metalog_spark.store.tables import DECISIONS, USAGE, WAITING

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.audit.layouts import RepeatedSpan, Zone
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.history.archive_history import KNOWN
 from metalog_spark.ingest.set_back import SET_BACK, set_back_texts

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from metalog_sources.moment import AtOffset, AtTime, BeforeLast, Moment, parse_moment, time_text
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in

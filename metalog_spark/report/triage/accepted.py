@@ -14,7 +14,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, near, text_of
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_spark.report.contents import CHANGES, Cell, Column, ColumnKind, Section
 from metalog_spark.report.triage.identity import COMPARED, FindingWords, fields_in, is_finding
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.acl import Operation, camel
 from metalog.errors import InvalidRequest, MetalogError
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from shell.browser import globs
 from shell.browser.nodes import Directory
 from shell.browser.paths import expand

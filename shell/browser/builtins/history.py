@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalog.whole_numbers import whole_number
+from metalog.text.whole_numbers import whole_number
 from shell.browser.session import Builtin, ShellSession
 
 

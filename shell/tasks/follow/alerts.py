@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import ACL_KEYS, Acl
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.moment import time_text
 
 if TYPE_CHECKING:

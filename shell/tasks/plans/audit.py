@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from shell.tasks.queries import authorizer_of
 
 if TYPE_CHECKING:

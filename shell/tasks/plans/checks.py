@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.targets.ownership import added_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import refused_steps

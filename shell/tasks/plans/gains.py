@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.analysis.cells.claims import ClaimKind
 from authorizer.analysis.cells.gains import GainProof, prove_gains, unplanned_losses
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.targets.plan import PlanProof
 from shell.tasks.acl_words import resource_kind
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Acl
 from metalog.hosts.host_block import host_block
 from metalog.image.state.features import EMPTY, FeaturesImage
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.formats.document import Document, ScramUser
 from metalog_sources.targets.plan import (
     ChangeKind,

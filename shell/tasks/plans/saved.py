@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.disk.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from metalog.errors import InvalidRequest
 from metalog.hosts.host_block import host_block
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from metalog_sources.formats.document import acl_order, is_owned
 from metalog_sources.targets.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
 from shell.tasks.acl_words import resource_kind, sentence

@@ -23,7 +23,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.principal import parse_principal
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.arguments.question import as_java_writes
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of

@@ -14,7 +14,7 @@ from authorizer.analysis.access.hosts import changing_hosts
 from authorizer.analysis.remedies.commands import quoted
 from authorizer.engine.decide import Decision
 from authorizer.trace import Question
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.arguments.question import add_question, read_question
 from shell.context import add_config, add_source
 from shell.inputs.batch_questions import BatchQuestions, asks_many

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, after, remaining, step_fields
 from metalog_sources.targets.target import carry_out, likely_kafka, target_of
 from shell.arguments.confirm import need_somebody, says_yes

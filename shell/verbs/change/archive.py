@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidSource
-from metalog.plurals import counted
-from metalog.visible_text import safe
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe
 from metalog_sources.source_kinds import ARCHIVED
 from shell.context import add_command_config, add_place, opened_source
 from shell.output.output import Output

@@ -18,10 +18,10 @@ from urllib.parse import quote
 from metalog.disk.files import LOCAL_FILES, replace_whole, write_out
 from metalog.errors import InvalidRequest
 from metalog.image.metadata import MetadataImage
-from metalog.plurals import counted
 from metalog.principal import parse_principal
 from metalog.records.message import ControlMessage
-from metalog.visible_text import safe
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe
 from metalog_sources.certainty import MARK
 from metalog_sources.formats.document import Document, ScramUser, in_order
 from shell.context import add_source

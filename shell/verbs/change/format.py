@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.visible_text import shown
-from metalog.whole_numbers import whole_number
+from metalog.text.visible_text import shown
+from metalog.text.whole_numbers import whole_number
 from shell.arguments.controllers_line import parse_controllers
 from shell.context import add_command_config
 from shell.output.output import Output

@@ -22,8 +22,8 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import safe
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe
 from metalog_sources.formats.commands.acl_options import (
     AclAction,
     CommandOptions,

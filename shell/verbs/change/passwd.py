@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidRequest
-from metalog.plurals import plural
 from metalog.records.primitives.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
-from metalog.visible_text import shown
+from metalog.text.plurals import plural
+from metalog.text.visible_text import shown
 from metalog_sources.source_kinds import USER_TARGETS
 from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
 from metalog_sources.targets.password_offer import PasswordOffer

@@ -21,8 +21,8 @@ from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
 from metalog.hosts.host_block import host_block
-from metalog.plurals import counted, plural
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted, plural
+from metalog.text.visible_text import safe, shown
 from shell.context import add_config, add_source
 from shell.inputs.batch_questions import BatchQuestions
 from shell.inputs.lint_input import LintInput, read_lint_input

@@ -11,7 +11,7 @@ from typing import Final
 
 from authorizer.trace import Question
 from metalog.acl import WILDCARD_PRINCIPAL, Operation, ResourceType
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.formats.document import AclEntry, Document, acl_order
 from metalog_sources.targets.plan import step_fields
 from shell.context import add_config, add_source

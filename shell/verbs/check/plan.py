@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.disk.files import write_out
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.targets.plan import step_fields, write_saved
 from shell.inputs.batch_questions import BatchQuestions
 from shell.inputs.planning import add_planning, limits_of, planned

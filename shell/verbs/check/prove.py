@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from shell.arguments.claims import read_claims
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from authorizer.analysis.changes.expectations import Outcome, hold
 from authorizer.trace import Question
-from metalog.plurals import counted, plural
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted, plural
+from metalog.text.visible_text import safe, shown
 from shell.arguments.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of

@@ -19,9 +19,9 @@ from metalog.acl import (
     ResourcePatternFilter,
 )
 from metalog.ids import uuid_text
-from metalog.plurals import counted, plural
 from metalog.principal import parse_principal
-from metalog.visible_text import shown
+from metalog.text.plurals import counted, plural
+from metalog.text.visible_text import shown
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_word
 from shell.context import add_source, opened_source, replayed_source

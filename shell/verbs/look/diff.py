@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.changes.diff import Difference, UserDifference, Users, difference
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.formats.document import acl_order
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases, step_fields
 from metalog_sources.targets.target import likely_kafka

@@ -18,7 +18,7 @@ from metalog.records.frame import Undecodable
 from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
 from metalog.records.primitives.json_fields import json_bytes, json_string
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from metalog_sources.source_kinds import LOGS
 from shell.context import BOOTSTRAP_NOTE, add_source, opened_source, resolved_moment
 from shell.output.output import Cell, Output

@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
 from metalog.log.folder.layout import SEGMENT_SUFFIX
 from metalog.principal import parse_principal
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from metalog_sources.moment import time_text
 from metalog_sources.source_kinds import LOGS
 from shell.arguments.question import as_java_writes, read_question

@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from metalog.visible_text import safe, shown
+from metalog.text.visible_text import safe, shown
 from metalog_sources.source_kinds import LOGS
 from shell.context import add_source, problems_of, replayed_source
 from shell.output.output import Cell, Output

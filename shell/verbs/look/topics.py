@@ -16,8 +16,8 @@ from authorizer.engine.decide import decision_order
 from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order
 from metalog.ids import uuid_text
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.source_kinds import WITH_TOPICS
 from shell.context import add_config, add_source, opened_source, replayed_source
 from shell.inputs.queries import queries_of

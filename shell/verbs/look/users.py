@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.context import add_source, replayed_source
 from shell.output.output import Cell, Output
 

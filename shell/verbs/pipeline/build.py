@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.log.folder.layout import PARTITION_FOLDER
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.source_kinds import LOGS
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.context import add_command_config

@@ -16,8 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
-from metalog.plurals import counted
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe, shown
 from shell.arguments.pipeline import add_spark, check_installed, spark_session
 from shell.options import at_least
 from shell.output.output import Output

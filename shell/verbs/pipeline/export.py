@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from shell.arguments.pipeline import add_folder, add_spark, check_installed, is_here, opened_folder
 from shell.output.output import Cell, Output
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted, plural
-from metalog.visible_text import shown
+from metalog.text.plurals import counted, plural
+from metalog.text.visible_text import shown
 from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.options import at_least

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from metalog.visible_text import safe, shown
+from metalog.text.visible_text import safe, shown
 from shell.arguments.pipeline import add_spark, check_folder, check_installed, opened_folder
 from shell.output.output import Cell, Output
 from shell.version import VERSION

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from metalog.errors import InvalidRequest
 from metalog.ids import parse_uuid
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.arguments.words import parse_operation, parse_resource
 from shell.output.output import Cell, Output

@@ -15,7 +15,7 @@ from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import Acl, acl_fields
 from metalog.ids import uuid_text
-from metalog.plurals import counted, plural
+from metalog.text.plurals import counted, plural
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence

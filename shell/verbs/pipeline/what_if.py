@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.acl import PermissionType, ResourceType
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.formats.document import Document, joined
 from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder

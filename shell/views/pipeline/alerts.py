@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from metalog_sources.moment import time_text
 from shell.output.output import Output
 from shell.tasks.follow.alerts import record

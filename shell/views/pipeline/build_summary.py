@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from metalog.plurals import counted, plural
-from metalog.visible_text import safe
+from metalog.text.plurals import counted, plural
+from metalog.text.visible_text import safe
 from shell.output.output import Cell, Output
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from metalog.plurals import counted
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.acl import ACL_KEYS, Acl
 from metalog.errors import InvalidRequest
-from metalog.plurals import counted
-from metalog.visible_text import safe, shown
+from metalog.text.plurals import counted
+from metalog.text.visible_text import safe, shown
 from shell.arguments.pipeline import add_folder
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_commands, why_no_command
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 from metalog_sources.formats.nodes.rules import NOTE_KEYS
 from metalog_sources.targets.plan import (
     ChangeKind,
@@ -94,7 +94,7 @@ def print_commands(
 
 
 def _noted(step: PlanStep) -> str:
-    from metalog.visible_text import safe
+    from metalog.text.visible_text import safe
 
     said = [
         note if key == "comment" else f"{key} {note}"

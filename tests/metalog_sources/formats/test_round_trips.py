@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.errors import InvalidRequest
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
 from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from metalog_sources.formats.csv import COLUMNS, read_csv, write_csv

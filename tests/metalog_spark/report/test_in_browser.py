@@ -11,7 +11,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from metalog_spark.report.contents import Access, AccessCell, Column, ColumnKind, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows

@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 
 from metalog.errors import InvalidRequest
-from metalog.visible_text import shown
+from metalog.text.visible_text import shown
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.page import MAX_BYTES, page
 from tests.support.spark.read_page import ReadPage

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.visible_text import safe
+from metalog.text.visible_text import safe
 from shell.browser.names import read, written
 
 NAMES = st.one_of(st.text(), st.text(alphabet="%.2Ff /\x00é"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from metalog.plurals import counted
+from metalog.text.plurals import counted
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:

@@ -1,0 +1,1 @@
+"""Text for people, and from people: plural forms, visible characters, whole numbers."""
