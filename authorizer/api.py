@@ -124,9 +124,9 @@ class RequestContext(_Value):
     """The caller, and its address.
 
     ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
-    (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like the
-    session's own, but make nobody a super user; Kafka has none. ``identity`` is the part of this
-    that a decision depends on.
+    (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like
+    the session's own, but make nobody a super user; Kafka has none. ``identity`` is the part of
+    this that a decision depends on.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")

@@ -1,7 +1,6 @@
 """Reads HOST:PORT as people write it.
 
-(``metalog.hosts.client_host`` writes a host as Kafka's authorizer sees it.) This module must not resolve
-names.
+(``client_host`` writes a host as Kafka's authorizer sees it.) This module must not resolve names.
 """
 
 from __future__ import annotations
