@@ -24,12 +24,12 @@ from metalog.config.plugins import class_named, made_of
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
+from metalog.hosts.host_port import Address
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import Publisher
 from metalog.replica.replica import Replica
 from metalog.wire.client.security import ClientSettings, client_settings
-from metalog.wire.hosts import Address
 from metalog_node.apis import apis_of
 from metalog_node.auth.authentication import Logins
 from metalog_node.config.dev_config import is_formatted

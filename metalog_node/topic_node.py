@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from metalog.hosts.host_port import Address
 from metalog.ids import random_uuid
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Leader, Manifest
@@ -23,7 +24,6 @@ from metalog.ports import Publisher
 from metalog.records.message import Message
 from metalog.records.messages import ControllerEndpoint, RegisterControllerRecord
 from metalog.replica.replica import Replica
-from metalog.wire.hosts import Address
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.config.topic_keys import TopicLocation
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
+from metalog.hosts.host_port import parse_addresses
 from metalog.wire.frames import FrameReader, framed
-from metalog.wire.hosts import parse_addresses
 from metalog.wire.messages import read_response
 from metalog.wire.schema import Body, response_type
 from metalog_node.handlers.request import IncomingRequest

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from metalog.errors import CorruptLog, InvalidRequest, MetalogError
-from metalog.wire.hosts import Address, parse_addresses
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog_spark.interrupts import first_ctrl_c
 
 if TYPE_CHECKING:

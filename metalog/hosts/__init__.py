@@ -1,1 +1,1 @@
-"""Hosts as texts: the host of a client, and the host of an ACL that is a CIDR block."""
+"""Hosts as texts: HOST:PORT, the host of a client, and an ACL's host that is a CIDR block."""

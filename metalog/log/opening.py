@@ -285,10 +285,10 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     It takes at most one connection timeout, and the error lists the attempts. librdkafka would
     take longer, and its error says less.
     """
+    from metalog.hosts.host_port import parse_addresses
     from metalog.wire.client.bootstrap import first_connection
     from metalog.wire.client.cluster_client import check_answers
     from metalog.wire.client.security import client_settings
-    from metalog.wire.hosts import parse_addresses
 
     try:
         settings = _translated(properties, client_settings, "")

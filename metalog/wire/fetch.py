@@ -14,10 +14,10 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from metalog.errors import ErrorCode
+from metalog.hosts.host_port import Address
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.text.plurals import counted
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts
 
 FETCH: Final = 1

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from metalog.errors import ConfigException
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 
 LISTENERS: Final = "listeners"
 ADVERTISED: Final = "advertised.listeners"

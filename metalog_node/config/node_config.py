@@ -27,9 +27,9 @@ from metalog.controller.scram_password_config import (
 )
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import ConfigException
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.log.config import LogConfig, log_config
 from metalog.text.whole_numbers import whole_number
-from metalog.wire.hosts import Address, parse_addresses
 from metalog_node.auth.principals import MAPPING_RULES, MappingRule, parse_rules
 from metalog_node.config.kafka_keys import refuse_what_restricts
 from metalog_node.config.listener_keys import (

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from metalog.config.client_settings import librdkafka_settings
 from metalog.errors import ConfigException, InvalidRequest
+from metalog.hosts.host_port import Address
 from metalog.log.topic.address import is_topic, parse_address, split_snapshots
-from metalog.wire.hosts import Address
 from metalog_node.config.listeners import ADVERTISED, ANY_ADDRESS, Listener
 
 LOG_DIR: Final = "metadata.log.dir"

@@ -36,10 +36,10 @@ from metalog.errors import (
     InvalidRequest,
     MetalogError,
 )
+from metalog.hosts.host_port import Address
 from metalog.principal import parse_principal
 from metalog.replica.replica import Replica
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import UnreadRequest, WireRequest
 from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange

@@ -18,7 +18,7 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import peer_host
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog_node.apis import spoken
 from metalog_node.handlers.request import Services
 from metalog_node.net.client import CHUNK, Client, ListenerContext

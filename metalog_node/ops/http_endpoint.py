@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Final, NamedTuple, TypeVar
 
 from metalog.errors import InvalidRequest
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 
 _log = logging.getLogger(__name__)
 

@@ -23,13 +23,13 @@ from metalog.acl import (
 from metalog.controller.acl_hosts import AclCreator, creator_of_cluster
 from metalog.disk.files import Files
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.image.state.features import METADATA_VERSION
 from metalog.loader import LoadDoubt
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.wire.acls import DescribedAcls
 from metalog.wire.client.cluster_client import ClusterClient, ListedTopic
 from metalog.wire.client.security import ClientSettings
-from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.outcome import ApiOutcome, first_failure
 from metalog.wire.scram_users import NewCredential
 from metalog_sources.formats.document import AclEntry, Document, ScramUser

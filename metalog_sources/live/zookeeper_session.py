@@ -17,8 +17,8 @@ from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 
 from metalog.errors import InvalidRequest, InvalidSource
+from metalog.hosts.host_port import parse_addresses
 from metalog.wire.client.bootstrap import check_anybody_listens
-from metalog.wire.hosts import parse_addresses
 
 CONNECT_S: Final = 5.0
 """How long, in seconds, an ensemble may take to accept the session."""

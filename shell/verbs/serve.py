@@ -23,7 +23,7 @@ from shell.output.logs import FORMATS as LOG_FORMATS
 from shell.output.output import Output
 
 if TYPE_CHECKING:
-    from metalog.wire.hosts import Address
+    from metalog.hosts.host_port import Address
     from metalog_node.config.listeners import Listener
     from metalog_node.config.node_config import NodeConfig
 

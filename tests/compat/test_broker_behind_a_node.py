@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from metalog.hosts.host_port import Address
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import snapshot_name
 from metalog.records.batch import encode_batch
-from metalog.wire.hosts import Address
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from metalog.hosts.host_port import Address
 from metalog.wire.client.session import SASL_HANDSHAKE
 from metalog.wire.frames import framed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import write_request
 from metalog.wire.schema import request_type
 from metalog.wire.versions import API_VERSIONS

@@ -13,11 +13,11 @@ from authorizer import RequestContext, StandardAuthorizer
 from authorizer.api import Action, ResourcePattern
 from metalog import DirectoryLog, Replica, WritableDirectoryLog
 from metalog.acl import Acl, Operation, ResourceType
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.log.config import LogConfig
 from metalog.log.opening import open_log
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.newest import API_VERSIONS, UNREGISTER_CONTROLLER
 from metalog.wire.schema import request_type
 from metalog_node.node import Node

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import admin as librdkafka
 
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog.wire.schema import Body, request_parts, request_type
 from tests.support.kafka.tools import RealKafka
 from tests.support.node.two_clusters import (

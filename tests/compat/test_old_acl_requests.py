@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.wire.hosts import Address, parse_addresses
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.wire.schema import Body
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.tools import KafkaTools, RealKafka

@@ -22,6 +22,7 @@ from uuid import uuid4
 import pytest
 
 from metalog.errors import ErrorCode, InvalidSource
+from metalog.hosts.host_port import parse_addresses
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
@@ -35,7 +36,6 @@ from metalog.replica.replica import Replica
 from metalog.scram import ScramMechanism, salted_password
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
-from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source

@@ -15,6 +15,7 @@ import pytest
 from metalog import Loader, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
 from metalog.errors import LogFenced
+from metalog.hosts.host_port import parse_addresses
 from metalog.ids import Uuid, uuid_text
 from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
@@ -23,7 +24,6 @@ from metalog.log.topic.election import TopicCandidacy
 from metalog.log.topic.writer import make_sure_of_topic
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
 from tests.support.disk.tiny_log import ace, ids
 from tests.support.kafka.tools import RealKafka, free_ports

@@ -20,9 +20,9 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from metalog.hosts.host_port import parse_addresses
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import client_settings
-from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
 from tests.support.command.example_programs import example
 

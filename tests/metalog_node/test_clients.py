@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import metalog_node
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog_node.net import client as client_module
 from metalog_node.net import refusal_log
 from metalog_node.node import Node

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metalog.errors import ConfigException
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.config.node_config import NodeConfig, read_config
 

@@ -12,6 +12,7 @@ import pytest
 from metalog.acl import Acl
 from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidSource
+from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
 from metalog.log.folder.layout import snapshot_name
 from metalog.log.quorum.observer import QuorumLog
@@ -20,7 +21,6 @@ from metalog.records.batch import encode_batch
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.fetch import FetchPosition, fetch_request, read_fetched
-from metalog.wire.hosts import Address
 from metalog.wire.schema import request_parts
 from metalog_node.node import Node
 from metalog_sources.replay import replay_source

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from metalog.hosts.host_port import Address
 from metalog.principal import KafkaPrincipal
 from metalog.wire.client.security import client_settings
-from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of, read_response, write_request
 from metalog.wire.schema import request_parts, response_type
 from metalog_node.forward import Forwarder, ForwardingRefused, NoAnswerInTime

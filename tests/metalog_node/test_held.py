@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.wire.hosts import parse_addresses
+from metalog.hosts.host_port import parse_addresses
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import REPOSITORY
 from tests.support.kafka.tools import free_ports

@@ -13,11 +13,11 @@ from confluent_kafka.admin import AdminClient
 from metalog.acl import Operation
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
 from metalog.errors import ConfigException, InvalidRequest
+from metalog.hosts.host_port import Address
 from metalog.scram import ScramMechanism
 from metalog.wire.client.cluster_client import ClusterClient
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import client_settings
-from metalog.wire.hosts import Address
 from metalog_node.auth.principals import distinguished_name, parse_rules, principal_of
 from metalog_node.node import Node
 from tests.support.disk.written_log import formatted

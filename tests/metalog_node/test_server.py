@@ -21,8 +21,8 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from authorizer import StandardAuthorizer
 from metalog.errors import ApiError
+from metalog.hosts.host_port import Address
 from metalog.wire.frames import framed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of, write_request
 from metalog.wire.schema import Body, request_type, response_type
 from metalog.wire.versions import VersionRange

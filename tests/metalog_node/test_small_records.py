@@ -10,7 +10,7 @@ from socket import create_connection, socket
 
 import pytest
 
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from tests.support.disk.written_log import formatted
 from tests.support.node.blocked_loop import ticking
 from tests.support.node.certificates import certified

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metalog.errors import InvalidRequest
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog_node.config.tls_limits import SUITES_1_3 as UNORDERED
 from metalog_node.config.tls_limits import limits, protocols
 from tests.support.disk.written_log import formatted

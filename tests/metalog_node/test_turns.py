@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Semaphore
 
+from metalog.hosts.host_port import Address
 from metalog.wire.frames import framed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of
 from metalog.wire.schema import request_type
 from metalog_node import HandledApi

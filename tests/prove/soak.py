@@ -41,10 +41,10 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.sasl import AuthenticationFailed
 from metalog.wire.client.security import PLAINTEXT, client_settings
-from metalog.wire.hosts import Address, parse_addresses
 from tests.prove import results
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import REPOSITORY

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from metalog.hosts.host_port import parse_addresses
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_type
 from shell.output.logs import JsonLines, KafkaLayout
 from tests.support.command.runs import Run, run_metalog

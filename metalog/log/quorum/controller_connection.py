@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from metalog.errors import ErrorCode, InvalidRequest, InvalidSource
+from metalog.hosts.host_port import Address
 from metalog.log.quorum.observer_state import Follower, FollowVerdict
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
@@ -18,7 +19,6 @@ from metalog.wire.client.sasl import AuthenticationFailed
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.fetch import FETCH_SNAPSHOT
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_type
 from metalog.wire.versions import NotSpoken, VersionRange
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.ids import SnapshotId
 from metalog.image.state.features import METADATA_VERSION
 from metalog.log.contact import Contact
@@ -39,7 +40,6 @@ from metalog.wire.fetch import (
     read_fetched,
     snapshot_request,
 )
-from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.schema import Body
 
 SCHEME: Final = "quorum://"

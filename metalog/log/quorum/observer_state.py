@@ -13,13 +13,13 @@ from enum import Enum, auto
 from typing import Final
 
 from metalog.errors import CorruptLog, ErrorCode, InvalidSource
+from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
 from metalog.log.epochs import Epochs
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_size, decode_batch
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
-from metalog.wire.hosts import Address
 from metalog.wire.schema import error_name
 
 _ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))

@@ -14,10 +14,10 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+from metalog.hosts.host_port import Address
 from metalog.wire.client.connection import Connection, Dialled, Unreachable
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.versions import NotSpoken
 
 _MOMENT_S: Final = 0.25

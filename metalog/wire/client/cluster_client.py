@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from metalog.acl import Acl, AclFilter, Operation
 from metalog.errors import ErrorCode, InvalidRequest
+from metalog.hosts.host_port import Address
 from metalog.ids import Uuid
 from metalog.scram import ScramMechanism
 from metalog.wire.acls import (
@@ -30,7 +31,6 @@ from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.outcome import ApiOutcome, outcome_of
 from metalog.wire.schema import Body, request_type
 from metalog.wire.scram_users import (

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from typing import Final, Self
 
 from metalog.errors import InvalidRequest
+from metalog.hosts.host_port import Address
 from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.client.session import ClientResponse, ClientSession
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange, Versions
 

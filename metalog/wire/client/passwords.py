@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.futures import when_done
+from metalog.hosts.host_port import Address, parse_addresses
 from metalog.scram import ScramMechanism
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection
@@ -23,7 +24,6 @@ from metalog.wire.extensions import (
     WireScramPasswordRequest,
     WireScramPasswordResponse,
 )
-from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.schema import error_name
 
 _VERSIONS: Final = range(1)

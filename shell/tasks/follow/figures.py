@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from metalog.wire.hosts import Address, parse_addresses
+from metalog.hosts.host_port import Address, parse_addresses
 
 if TYPE_CHECKING:
     from metalog_spark.follow.figures import FollowState

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog, InvalidSource
+from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
 from metalog.loader import Diverged, Loader
 from metalog.log.quorum.observer_state import Follower, FollowVerdict
@@ -19,7 +20,6 @@ from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded
 from metalog.records.batch import Batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
-from metalog.wire.hosts import Address
 from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, uuid
 
 A, B, C = (Address(name, 9093) for name in "abc")

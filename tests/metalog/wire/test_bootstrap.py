@@ -8,10 +8,10 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
+from metalog.hosts.host_port import Address
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.hosts import Address
 from metalog.wire.versions import NotSpoken
 from tests.support.wire.peers import opened, serving
 

@@ -11,10 +11,10 @@ from datetime import timedelta
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
+from metalog.hosts.host_port import Address
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.frames import Malformed, framed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import read_head, write_response
 from metalog.wire.schema import request_type, response_parts
 from tests.support.wire.peers import next_frame, opened, serving

@@ -10,10 +10,10 @@ import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.acl import ANY_ACL
+from metalog.hosts.host_port import Address
 from metalog.wire.client.cluster_client import ClusterClient, OutcomeUnknown
 from metalog.wire.client.connection import Unreachable
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import NotSpoken
 from tests.support.wire.peers import answering

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
+from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
 from metalog.wire import fetch
 from metalog.wire.fetch import (
@@ -27,7 +28,6 @@ from metalog.wire.fetch import (
     snapshot_request,
 )
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import read_request, read_response, write_request, write_response
 from metalog.wire.schema import response_parts, response_type
 

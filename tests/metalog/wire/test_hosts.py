@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metalog.errors import InvalidRequest
-from metalog.wire.hosts import Address, parse_addresses
+from metalog.hosts.host_port import Address, parse_addresses
 
 
 def test_addresses() -> None:

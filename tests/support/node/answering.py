@@ -12,7 +12,7 @@ from pathlib import Path
 from authorizer import StandardAuthorizer
 from metalog import Replica, WritableDirectoryLog
 from metalog.controller.scram_password_config import ScramPasswordConfig
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog_node.config.listeners import Listener
 from metalog_node.handlers.request import PasswordSetting, Services
 from tests.support.disk.written_log import formatted

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
+from metalog.hosts.host_port import Address
 from metalog.wire.frames import framed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import write_request
 from metalog.wire.schema import request_type
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from metalog import TopicLog
 from metalog.errors import InvalidRequest
+from metalog.hosts.host_port import Address
 from metalog.ports import Appended
 from metalog.records.messages import LeaderChangeMessage
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import client_settings
-from metalog.wire.hosts import Address
 from tests.support.kafka.tools import free_ports
 from tests.support.node.served import OPEN
 from tests.support.wire.admin_requests import create, creation

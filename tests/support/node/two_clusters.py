@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from metalog.wire.hosts import Address, parse_addresses
+from metalog.hosts.host_port import Address, parse_addresses
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.tools import KafkaTools, RealKafka
 from tests.support.node.running import BOTH_ROLES

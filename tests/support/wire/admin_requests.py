@@ -10,9 +10,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from metalog.errors import InvalidRequest
+from metalog.hosts.host_port import Address
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT, ClientSettings
-from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts, request_type
 
 METADATA, DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS = 3, 29, 30, 31

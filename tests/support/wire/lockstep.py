@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaException
 
-from metalog.wire.hosts import Address
+from metalog.hosts.host_port import Address
 from metalog.wire.schema import Body
 from tests.support.wire.admin_requests import DESCRIBE_ACLS, DESCRIBE_SCRAM, Asker
 

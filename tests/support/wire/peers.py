@@ -13,8 +13,8 @@ from threading import Thread
 from typing import Any
 
 from metalog.errors import ErrorCode
+from metalog.hosts.host_port import Address
 from metalog.wire.frames import FrameReader, framed
-from metalog.wire.hosts import Address
 from metalog.wire.messages import read_head, read_request, write_response
 from metalog.wire.schema import Body
 from metalog.wire.versions import Features, VersionRange, versions_response
