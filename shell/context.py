@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog_sources.source_kinds import ANY, SourceKinds
 from shell.output.output import Output
-from shell.tasks.broker_context import (
+from shell.tasks.broker.broker_context import (
     ALLOW_EVERYONE_KEY,
     KAFKA_VERSION_KEY,
     SUPER_USERS_KEY,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
     from shell.output.output import Output
-    from shell.tasks.broker_context import Context
+    from shell.tasks.broker.broker_context import Context
 from shell.tasks.queries import Queries
 
 
@@ -70,7 +70,7 @@ def queries_over(
 
 def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
     """The ``context`` in which settings from the audit ``lines`` replace assumed settings."""
-    from shell.tasks.line_settings import settings_of_lines
+    from shell.tasks.broker.line_settings import settings_of_lines
 
     found, notes, warnings = settings_of_lines(context, lines)
     for note in notes:

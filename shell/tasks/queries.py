@@ -16,7 +16,7 @@ from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
 from metalog.hosts.host_block import host_block
 from metalog.ids import Uuid, uuid_text
-from shell.tasks.broker_context import Context
+from shell.tasks.broker.broker_context import Context
 from shell.tasks.command_target import CommandTarget
 
 if TYPE_CHECKING:

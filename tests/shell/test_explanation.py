@@ -18,7 +18,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.image.state.acls import AclsImage
 from metalog.image.table import Table
 from shell.output.output import Output
-from shell.tasks.broker_context import Context
+from shell.tasks.broker.broker_context import Context
 from shell.tasks.command_target import ANY_CLUSTER
 from shell.tasks.queries import Queries
 from shell.views.explanation import near_text, render

@@ -16,7 +16,7 @@ from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.arguments.acl_line import parse_acl_line
 from shell.arguments.scram_line import parse_scram_line
-from shell.tasks.node_config import node_config
+from shell.tasks.broker.node_config import node_config
 from tests.support.command.runs import Run
 from tests.support.worlds.small_acls import deny
 

@@ -21,7 +21,7 @@ from shell.browser.session import Builtin, ShellSession
 from shell.context import read_config
 from shell.options import parse, plain_parser
 from shell.output.output import Output
-from shell.tasks.broker_context import Context
+from shell.tasks.broker.broker_context import Context
 
 if TYPE_CHECKING:
     from authorizer.audit.line import AuditLine

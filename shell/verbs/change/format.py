@@ -21,7 +21,7 @@ from shell.context import add_command_config
 from shell.output.output import Output
 
 if TYPE_CHECKING:
-    from shell.tasks.node_config import NodeFolders
+    from shell.tasks.broker.node_config import NodeFolders
     from snapshot.formatting import Controller, Formatted, Records
 
 USAGE: Final = "[DIR] [--config FILE] [options]"
@@ -185,7 +185,7 @@ def _config(arguments: Namespace) -> NodeFolders | None:
     if arguments.config is None:
         return None
     from shell.context import read_properties
-    from shell.tasks.node_config import node_config
+    from shell.tasks.broker.node_config import node_config
 
     return node_config(read_properties(Path(arguments.config)), arguments.config)
 

@@ -20,7 +20,7 @@ from metalog_sources.source_kinds import LOGS
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.context import add_command_config
 from shell.output.output import Output
-from shell.tasks.broker_context import SUPER_USERS_KEY
+from shell.tasks.broker.broker_context import SUPER_USERS_KEY
 from shell.views.pipeline.build_summary import show_built
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from shell.context import add_command_config, add_config, read_properties
 from shell.inputs.acl_files import read_document
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
-from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
+from shell.tasks.broker.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
 from shell.tasks.meaning import Meaning, meaning
 from shell.tasks.plans.saved import changed_since, saved_plan
 from shell.views.accepted_findings import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
 from metalog.text.visible_text import shown
-from shell.tasks.broker_context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY, Context
+from shell.tasks.broker.broker_context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY, Context
 
 if TYPE_CHECKING:
     from authorizer.audit.line import AuditLine
