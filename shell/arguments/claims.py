@@ -42,7 +42,7 @@ from metalog_sources.formats.nodes.nodes import (
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 from shell.arguments.words import parse_operation, parse_resource
 from shell.arguments.yaml_texts import yaml_texts
-from shell.tasks.proofs import CLAIM_WORDS, SUPER_USERS, StatedClaim
+from shell.tasks.proof.proofs import CLAIM_WORDS, SUPER_USERS, StatedClaim
 
 if TYPE_CHECKING:
     from metalog_sources.formats.document import FilePosition

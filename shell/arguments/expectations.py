@@ -36,7 +36,7 @@ from shell.arguments.claims import (
 from shell.arguments.question import as_java_writes
 from shell.arguments.words import parse_operation, parse_resource
 from shell.arguments.yaml_texts import yaml_texts
-from shell.tasks.proofs import CLAIM_WORDS, StatedClaim
+from shell.tasks.proof.proofs import CLAIM_WORDS, StatedClaim
 
 if TYPE_CHECKING:
     from metalog_sources.formats.document import FilePosition

@@ -28,7 +28,7 @@ from metalog_sources.names import KEYS as SOURCE_KEYS
 from metalog_spark.report.triage.identity import FIELDS
 from shell.arguments.claims import claim_keys
 from shell.arguments.expectations import KEYS, RULES
-from shell.tasks.proofs import CLAIM_WORDS
+from shell.tasks.proof.proofs import CLAIM_WORDS
 
 Schema = dict[str, Any]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from authorizer.analysis.cells.difference import TypeChange
     from authorizer.analysis.cells.meaning import AccessChange, NameException
     from authorizer.analysis.cells.names import NamePattern
-    from shell.tasks.meaning import Meaning
+    from shell.tasks.proof.meaning import Meaning
 
 _SIGNS: Final = {
     AccessTurn.GAINS: Cell("+", "good"),

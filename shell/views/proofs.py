@@ -20,7 +20,7 @@ from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.command_target import CommandLine, target_lines
-from shell.tasks.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
+from shell.tasks.proof.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
 from shell.views.explanation import asked_from, because, resource_text
 from shell.views.pasted_commands import command_lines
 

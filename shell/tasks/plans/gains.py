@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl
     from shell.tasks.plans.planned import Planned
-    from shell.tasks.proofs import StatedClaim
+    from shell.tasks.proof.proofs import StatedClaim
 
 _NAMED = 4
 

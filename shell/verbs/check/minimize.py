@@ -20,7 +20,7 @@ from shell.inputs.queries import queries_of
 from shell.options import at_least
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
-from shell.tasks.minimize import KeptAcls, Minimized, minimized
+from shell.tasks.proof.minimize import KeptAcls, Minimized, minimized
 from shell.views.plans.plan import SIGNS, print_commands
 
 USAGE: Final = "SOURCE [--keep-denies] [--keep-owned FILE] [options]"

@@ -15,7 +15,7 @@ from shell.arguments.claims import read_claims
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output
-from shell.tasks.proofs import proofs
+from shell.tasks.proof.proofs import proofs
 from shell.views.proofs import point_out_unknown, print_proofs, proof_json, say_other_proofs
 
 USAGE: Final = "SOURCE CLAIM… [options]"

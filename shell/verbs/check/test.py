@@ -20,7 +20,7 @@ from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
-from shell.tasks.proofs import ClaimOutcome, StatedClaim, proofs
+from shell.tasks.proof.proofs import ClaimOutcome, StatedClaim, proofs
 from shell.tasks.queries import Queries
 from shell.views.explanation import asked_from, because, resource_text
 from shell.views.other_kafka import say_other_answers

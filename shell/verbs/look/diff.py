@@ -32,7 +32,7 @@ from shell.context import (
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import CommandTarget
-from shell.tasks.meaning import meaning
+from shell.tasks.proof.meaning import meaning
 from shell.views.meaning import markdown_of_meaning, meaning_records, print_meaning
 from shell.views.plans.plan import SIGNS, print_commands, print_table
 

@@ -24,8 +24,8 @@ from shell.inputs.acl_files import read_document
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
 from shell.tasks.broker.broker_context import ALLOW_EVERYONE_KEY, KAFKA_VERSION_KEY, SUPER_USERS_KEY
-from shell.tasks.meaning import Meaning, meaning
 from shell.tasks.plans.saved import changed_since, saved_plan
+from shell.tasks.proof.meaning import Meaning, meaning
 from shell.views.accepted_findings import (
     AcceptedFindings,
     accepted_json,

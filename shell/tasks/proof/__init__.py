@@ -1,0 +1,1 @@
+"""Proofs about sets of ACLs: claims, equal meaning, and a smaller set with the same meaning."""
