@@ -20,7 +20,7 @@ from metalog_sources.targets.plan import (
     make_plan,
 )
 from metalog_sources.targets.target import likely_kafka
-from shell.arguments.claims import claim_texts, claims_of
+from shell.arguments.yaml_files.claims import claim_texts, claims_of
 from shell.context import (
     add_command_config,
     add_config,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from shell.arguments.schemas import SCHEMAS, schema
+from shell.arguments.yaml_files.schemas import SCHEMAS, schema
 from shell.output.output import Output
 
 USAGE: Final = "acls|expectations|accepted|owners|metalog.toml"

@@ -47,7 +47,7 @@ from metalog_sources.live.client_file import wire_settings
 from metalog_sources.names import sources_in
 from metalog_sources.targets.plan import VERSION, read_saved
 from metalog_spark.ingest.audit_files import unpacked, whole_lines
-from shell.arguments.expectations import expectations_of
+from shell.arguments.yaml_files.expectations import expectations_of
 from shell.inputs.batch_questions import read_json_line
 from tests.support.disk.memory_disk import MemoryDisk, MemoryReadable
 from tests.support.disk.tiny_log import ace

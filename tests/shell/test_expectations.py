@@ -13,7 +13,7 @@ import pytest
 from metalog.acl import SUPPORTED_OPERATIONS, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats import document
-from shell.arguments.expectations import Expected, read_expectations
+from shell.arguments.yaml_files.expectations import Expected, read_expectations
 from shell.main import main
 from tests.support.kafka.cases import DEMO, REPOSITORY
 

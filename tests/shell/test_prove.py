@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metalog.errors import InvalidRequest
-from shell.arguments.claims import read_claims
+from shell.arguments.yaml_files.claims import read_claims
 from shell.main import main
 from shell.views.proofs import claim_text
 from tests.support.command.runs import Run

@@ -20,8 +20,8 @@ from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.names import look_up
 from metalog_spark.report.triage.accepted import read_accepted
 from metalog_spark.report.triage.owners import read_owners
-from shell.arguments.expectations import expectations_of
-from shell.arguments.schemas import SCHEMAS, schema
+from shell.arguments.yaml_files.expectations import expectations_of
+from shell.arguments.yaml_files.schemas import SCHEMAS, schema
 from tests.support.command.runs import Run
 from tests.support.kafka.cases import DEMO, REPOSITORY
 

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from metalog.text.plurals import counted
-from shell.arguments.claims import read_claims
+from shell.arguments.yaml_files.claims import read_claims
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output

@@ -15,7 +15,7 @@ from authorizer.analysis.changes.expectations import Outcome, hold
 from authorizer.trace import Question
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import safe, shown
-from shell.arguments.expectations import Expected, read_expectations
+from shell.arguments.yaml_files.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output

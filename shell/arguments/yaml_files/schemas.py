@@ -26,8 +26,8 @@ from metalog_sources.formats.nodes.rules import DOCUMENT_KEYS, NOTE_KEYS, OWN_KE
 from metalog_sources.formats.nodes.words import words_for
 from metalog_sources.names import KEYS as SOURCE_KEYS
 from metalog_spark.report.triage.identity import FIELDS
-from shell.arguments.claims import claim_keys
-from shell.arguments.expectations import KEYS, RULES
+from shell.arguments.yaml_files.claims import claim_keys
+from shell.arguments.yaml_files.expectations import KEYS, RULES
 from shell.tasks.proof.proofs import CLAIM_WORDS
 
 Schema = dict[str, Any]

@@ -41,7 +41,7 @@ from metalog_sources.formats.nodes.nodes import (
 )
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 from shell.arguments.words import parse_operation, parse_resource
-from shell.arguments.yaml_texts import yaml_texts
+from shell.arguments.yaml_files.yaml_texts import yaml_texts
 from shell.tasks.proof.proofs import CLAIM_WORDS, SUPER_USERS, StatedClaim
 
 if TYPE_CHECKING:

@@ -26,16 +26,16 @@ from metalog_sources.formats.nodes.nodes import (
     text_of,
     texts_of,
 )
-from shell.arguments.claims import (
+from shell.arguments.question import as_java_writes
+from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.yaml_files.claims import (
     claim_documents,
     claim_keys,
     claim_of,
     entries_of,
     is_claim,
 )
-from shell.arguments.question import as_java_writes
-from shell.arguments.words import parse_operation, parse_resource
-from shell.arguments.yaml_texts import yaml_texts
+from shell.arguments.yaml_files.yaml_texts import yaml_texts
 from shell.tasks.proof.proofs import CLAIM_WORDS, StatedClaim
 
 if TYPE_CHECKING:

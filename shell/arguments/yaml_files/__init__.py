@@ -1,0 +1,1 @@
+"""YAML files that people write: expectations and claims, and their JSON Schemas."""
