@@ -22,8 +22,8 @@ from metalog.hosts.host_port import Address
 from metalog.principal import KafkaPrincipal
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import ClientSettings
+from metalog.wire.declared.extensions import ENVELOPE
 from metalog.wire.envelope import VERSIONS, ForwardedAnswer, seal, unsealed_answer
-from metalog.wire.extensions import ENVELOPE
 from metalog.wire.schema import error_name
 
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from metalog.records.acl_codes import (
     BOUND_RESOURCE_TYPES,
 )
 from metalog.text.plurals import counted
-from metalog.wire.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
+from metalog.wire.declared.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
 from metalog.wire.frames import Malformed
 from metalog.wire.outcome import ApiOutcome, first_failure, outcome_of
 from metalog.wire.schema import Body, request_parts

@@ -17,7 +17,7 @@ from metalog.errors import ErrorCode, InvalidRequest
 from metalog.hosts.client_host import host_text
 from metalog.principal import KafkaPrincipal
 from metalog.wire import reader
-from metalog.wire.extensions import ENVELOPE
+from metalog.wire.declared.extensions import ENVELOPE
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import write_data
 from metalog.wire.schema import Body, request_type, response_type

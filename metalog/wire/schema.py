@@ -14,7 +14,7 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from kio.static.constants import EntityType
 
 from metalog.errors import ErrorCode, InvalidRequest
-from metalog.wire import acls_v0, extensions, newest
+from metalog.wire.declared import acls_v0, extensions, newest
 
 Body = Any
 """A request or response: an instance of a frozen dataclass of kio or of ``extensions``."""

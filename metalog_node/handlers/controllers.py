@@ -13,7 +13,7 @@ from typing import Final
 from metalog.acl import Operation
 from metalog.controller.registration import unregister_controller
 from metalog.errors import ApiError
-from metalog.wire.newest import UNREGISTER_CONTROLLER
+from metalog.wire.declared.newest import UNREGISTER_CONTROLLER
 from metalog.wire.schema import Body, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (

@@ -15,8 +15,9 @@ from typing import Any, Final
 from authorizer.api import RequestContext
 from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
+from metalog.wire.declared.extensions import ENVELOPE
+from metalog.wire.declared.newest import UNREGISTER_CONTROLLER
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
-from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import (
     UnreadRequest,
@@ -25,7 +26,6 @@ from metalog.wire.messages import (
     read_response,
     write_response,
 )
-from metalog.wire.newest import UNREGISTER_CONTROLLER
 from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import acls, controllers, quorum, scram

@@ -20,7 +20,7 @@ from metalog.controller.scram_password import (
     plan_passwords,
 )
 from metalog.errors import ApiError, ErrorCode
-from metalog.wire import extensions
+from metalog.wire.declared import extensions
 from metalog.wire.messages import read_response, write_request
 from metalog.wire.schema import Body, request_parts, response_type
 from metalog.wire.versions import VersionRange

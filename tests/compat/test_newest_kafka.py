@@ -18,7 +18,7 @@ from metalog.log.config import LogConfig
 from metalog.log.opening import open_log
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.newest import API_VERSIONS, UNREGISTER_CONTROLLER
+from metalog.wire.declared.newest import API_VERSIONS, UNREGISTER_CONTROLLER
 from metalog.wire.schema import request_type
 from metalog_node.node import Node
 from metalog_sources.live.cluster import ClusterStore

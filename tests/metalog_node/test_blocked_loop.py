@@ -17,8 +17,8 @@ import pytest
 from metalog.acl import Acl
 from metalog.hosts.host_port import Address
 from metalog.principal import KafkaPrincipal
+from metalog.wire.declared.extensions import ENVELOPE
 from metalog.wire.envelope import seal
-from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import framed
 from metalog.wire.schema import request_type
 from metalog_node.apis import apis_of

@@ -18,8 +18,8 @@ import pytest
 from authorizer import RequestContext, StandardAuthorizer
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
+from metalog.wire.declared.extensions import ENVELOPE
 from metalog.wire.envelope import seal
-from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import framed
 from metalog.wire.messages import UnreadRequest, read_head, write_response
 from metalog_node.apis import apis_of, spoken

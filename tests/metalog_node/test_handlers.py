@@ -17,7 +17,7 @@ from metalog.controller.result import ControllerResult
 from metalog.principal import KafkaPrincipal
 from metalog.records.messages import FeatureLevelRecord, RegisterControllerRecord
 from metalog.scram import ScramMechanism
-from metalog.wire import extensions
+from metalog.wire.declared import extensions
 from metalog.wire.envelope import seal, unsealed_answer
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import (

@@ -13,7 +13,7 @@ import pytest
 from authorizer.permissions.table import APIS, ApiPermissions, Permission
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import ClientSettings, client_settings
-from metalog.wire.extensions import SCRAM_PASSWORD
+from metalog.wire.declared.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import Body
 from metalog_node.apis import apis_of
 from metalog_node.node import Node

@@ -26,10 +26,10 @@ from metalog.wire.acls import (
     read_deleted_acls,
     read_described_acls,
 )
-from metalog.wire.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import ClientSettings
+from metalog.wire.declared.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
 from metalog.wire.frames import Malformed
 from metalog.wire.outcome import ApiOutcome, outcome_of
 from metalog.wire.schema import Body, request_type

@@ -18,7 +18,7 @@ from metalog.scram import ScramMechanism
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import ClientSettings, client_settings
-from metalog.wire.extensions import (
+from metalog.wire.declared.extensions import (
     SCRAM_PASSWORD,
     WireScramCredentials,
     WireScramPasswordRequest,

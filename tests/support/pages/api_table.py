@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from authorizer.permissions.table import APIS
 from metalog.image.state.features import LATEST_METADATA_VERSIONS
-from metalog.wire.extensions import SCRAM_PASSWORD
+from metalog.wire.declared.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import error_name
 from metalog.wire.versions import VersionRange
 from metalog_node.apis import apis_of, spoken

@@ -10,11 +10,11 @@ from typing import Any
 
 from metalog.ids import SnapshotId
 from metalog.principal import KafkaPrincipal
+from metalog.wire.declared.extensions import WireScramCredentials, WireScramPasswordRequest
+from metalog.wire.declared.newest import UNREGISTER_CONTROLLER
 from metalog.wire.envelope import seal
-from metalog.wire.extensions import WireScramCredentials, WireScramPasswordRequest
 from metalog.wire.fetch import FetchPosition, fetch_request, snapshot_request
 from metalog.wire.messages import write_request
-from metalog.wire.newest import UNREGISTER_CONTROLLER
 from metalog.wire.schema import Body, request_parts, request_type
 from tests.support.wire import admin_requests as admin
 

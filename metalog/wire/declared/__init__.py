@@ -1,0 +1,1 @@
+"""Messages that kio does not declare, declared as kio declares Kafka's."""
