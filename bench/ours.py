@@ -32,7 +32,7 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import EMPTY
 from metalog.log.folder.single_file import SegmentLog
-from metalog.records.acl_fast_decode import Part, numbered
+from metalog.records.fast_decode.acl_fast_decode import Part, numbered
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 

@@ -11,10 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from metalog.image.policy import name_of, readable_of
-from metalog.records.acl_fast_decode import AclRun, Part, messages_of, numbered, record_count
 from metalog.records.batch import Batch
+from metalog.records.fast_decode.acl_fast_decode import (
+    AclRun,
+    Part,
+    messages_of,
+    numbered,
+    record_count,
+)
+from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
-from metalog.records.partition_fast_decode import PartitionChangeRun
 
 NotedRecord = tuple[int, int, Any]
 """A record's offset, the latest time of any batch up to its own, and its message."""

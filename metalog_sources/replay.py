@@ -23,8 +23,8 @@ from metalog.log.folder.merged_folders import FoldersLog
 from metalog.log.folder.single_file import CheckpointLog, SegmentLog
 from metalog.log.opening import OpenedLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
-from metalog.records.acl_fast_decode import Part, messages_of
 from metalog.records.batch import Batch
+from metalog.records.fast_decode.acl_fast_decode import Part, messages_of
 from metalog_sources.moment import Moment, ResolvedMoment, resolve_moment
 from metalog_sources.record_notes import RecordCounts, RecordNotes
 from metalog_sources.source import Source

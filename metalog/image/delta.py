@@ -27,9 +27,9 @@ from metalog.image.state.topics import PARTITION_RECORDS, StoppedRun, TopicsDelt
 from metalog.image.subjects import NOT_KEPT, SUBJECTS, ImageSubject, SubjectDelta
 from metalog.image.unread_subject import UnreadSubject
 from metalog.records import messages as m
-from metalog.records.acl_fast_decode import messages_of
+from metalog.records.fast_decode.acl_fast_decode import messages_of
+from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.frame import Undecodable
-from metalog.records.partition_fast_decode import PartitionChangeRun
 from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refused = Callable[[int, Any, CorruptLog], None]

@@ -25,8 +25,8 @@ from metalog.image.state import (
     topics,
 )
 from metalog.records import messages as m
-from metalog.records.acl_fast_decode import AclRun
-from metalog.records.partition_fast_decode import PartitionChangeRun
+from metalog.records.fast_decode.acl_fast_decode import AclRun
+from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 
 
 class SubjectImage(Protocol):

@@ -49,8 +49,8 @@ from metalog.ports import (
     SnapshotNeeded,
     Truncated,
 )
-from metalog.records.acl_fast_decode import Part, messages_of, numbered
 from metalog.records.batch import Batch
+from metalog.records.fast_decode.acl_fast_decode import Part, messages_of, numbered
 from metalog.records.messages import (
     BeginTransactionRecord,
     EndTransactionRecord,

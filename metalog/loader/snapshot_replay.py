@@ -16,9 +16,9 @@ from metalog.image.manifest import NOTHING
 from metalog.image.policy import MARKERS, name_of
 from metalog.loader.record_policy import RecordPolicy
 from metalog.loader.size import Size
-from metalog.records.acl_fast_decode import numbered
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
+from metalog.records.fast_decode.acl_fast_decode import numbered
 from metalog.records.messages import SnapshotHeaderRecord
 from metalog.records.unread import UnreadTypes
 

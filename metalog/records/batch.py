@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidRequest
-from metalog.records.acl_fast_decode import AnyMessage, Part, decode_parts, messages_of
 from metalog.records.control import decode_control, encode_control
+from metalog.records.fast_decode.acl_fast_decode import AnyMessage, Part, decode_parts, messages_of
 from metalog.records.frame import decode_value, encode_value, refused
 from metalog.records.message import ControlMessage, Message
 from metalog.records.primitives.checksum import crc32c

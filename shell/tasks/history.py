@@ -19,7 +19,7 @@ from metalog.image.selection import AUTHORIZATION
 from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
-from metalog.records.acl_fast_decode import messages_of
+from metalog.records.fast_decode.acl_fast_decode import messages_of
 from metalog.records.messages import AccessControlEntryRecord
 from metalog.records.unread import UnreadTypes
 from metalog_sources.record_notes import NotedRecord, NotedRecords

@@ -30,8 +30,8 @@ from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.acl_codes import acl_of, can_be_bound, record_of
-from metalog.records.acl_fast_decode import AclRun
 from metalog.records.acl_fast_encode import ID_AT, acl_values
+from metalog.records.fast_decode.acl_fast_decode import AclRun
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,

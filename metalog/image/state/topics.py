@@ -15,6 +15,7 @@ from metalog.image.state.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.image.unread_subject import UnreadSubject
+from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.messages import (
     ClearElrRecord,
     PartitionChangeRecord,
@@ -22,7 +23,6 @@ from metalog.records.messages import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from metalog.records.partition_fast_decode import PartitionChangeRun
 from metalog.text.plurals import counted
 
 Replicas = tuple[int, ...]

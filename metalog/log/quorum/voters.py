@@ -16,8 +16,8 @@ from metalog.ids import SnapshotId
 from metalog.image.policy import concerns_authorization
 from metalog.log.folder.layout import QuorumState
 from metalog.ports import Appended, Log
-from metalog.records.acl_fast_decode import AnyMessage
 from metalog.records.batch import Batch
+from metalog.records.fast_decode.acl_fast_decode import AnyMessage
 from metalog.records.frame import Undecodable
 from metalog.records.message import ControlMessage
 from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord

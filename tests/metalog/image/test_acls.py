@@ -17,7 +17,7 @@ from metalog.image.metadata import EMPTY as EMPTY_IMAGE
 from metalog.image.metadata import MetadataImage
 from metalog.image.state.acls import EMPTY, AclsDelta, AclsImage, acl_of, record_of
 from metalog.image.table import Table
-from metalog.records.acl_fast_decode import AclRun, messages_of
+from metalog.records.fast_decode.acl_fast_decode import AclRun, messages_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 from tests.support.worlds.small_acls import allow
 

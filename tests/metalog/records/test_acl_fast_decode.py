@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
 from metalog.image.state.acls import may_mislead
-from metalog.records import acl_fast_decode, record
+from metalog.records import record
 from metalog.records.acl_codes import acl_of
-from metalog.records.acl_fast_decode import AclRun, messages_of, numbered
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
+from metalog.records.fast_decode import acl_fast_decode
+from metalog.records.fast_decode.acl_fast_decode import AclRun, messages_of, numbered
 from metalog.records.frame import encode_value
 from metalog.records.messages import AccessControlEntryRecord, NoOpRecord, RemoveTopicRecord
 from metalog.records.record import (

@@ -14,9 +14,10 @@ from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY
-from metalog.records import partition_fast_decode
-from metalog.records.acl_fast_decode import messages_of, numbered
 from metalog.records.batch import Batch, build_batch
+from metalog.records.fast_decode import partition_fast_decode
+from metalog.records.fast_decode.acl_fast_decode import messages_of, numbered
+from metalog.records.fast_decode.partition_fast_decode import MAX_REMEMBERED, PartitionChangeRun
 from metalog.records.messages import (
     NoOpRecord,
     PartitionChangeRecord,
@@ -24,7 +25,6 @@ from metalog.records.messages import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from metalog.records.partition_fast_decode import MAX_REMEMBERED, PartitionChangeRun
 
 TOPICS = [Uuid(bytes([number]) * 16) for number in (1, 2, 3)]
 

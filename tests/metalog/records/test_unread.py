@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
-from metalog.records.acl_fast_decode import AclRun, Part, messages_of, numbered
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
+from metalog.records.fast_decode.acl_fast_decode import AclRun, Part, messages_of, numbered
 from metalog.records.frame import Undecodable, encode_value
 from metalog.records.messages import (
     AccessControlEntryRecord,

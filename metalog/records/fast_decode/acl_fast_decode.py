@@ -33,14 +33,14 @@ from metalog.records.acl_codes import (
     BOUND_RESOURCE_TYPES,
     record_of,
 )
-from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value, refused
-from metalog.records.message import ControlMessage, Message
-from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
-from metalog.records.partition_fast_decode import (
+from metalog.records.fast_decode.partition_fast_decode import (
     CHANGE_FRAME,
     PartitionChangeRun,
     read_changes,
 )
+from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value, refused
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
 from metalog.records.record import (
