@@ -25,9 +25,9 @@ from metalog_spark.report.contents import (
     TimeBars,
 )
 from metalog_spark.report.rows import Row, Rows
-from metalog_spark.report.times import configuration_text, log_end
+from metalog_spark.report.text.times import configuration_text, log_end
+from metalog_spark.report.text.words import day, roughly, share
 from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
-from metalog_spark.report.words import day, roughly, share
 
 if TYPE_CHECKING:
     from metalog.acl import Acl

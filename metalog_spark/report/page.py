@@ -31,7 +31,7 @@ from metalog_spark.report.contents import (
     TimeBars,
 )
 from metalog_spark.report.cut import Cut, PageLimits
-from metalog_spark.report.words import stamp
+from metalog_spark.report.text.words import stamp
 
 MAX_BYTES: Final = 5 * 1024 * 1024
 _LIMITS: Final = (

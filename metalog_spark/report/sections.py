@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.text.plurals import counted
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
-from metalog_spark.report.row_requests import REQUESTS_COLUMN, row_requests
-from metalog_spark.report.words import between, grant, hosts_text, moment, offsets, resource
+from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
+from metalog_spark.report.text.words import between, grant, hosts_text, moment, offsets, resource
 
 if TYPE_CHECKING:
     from metalog_spark.report.gather import Parts

@@ -196,7 +196,7 @@ def _key(title: str) -> str:
 
 
 def _plain(cell: Said) -> str | int | None:
-    from metalog_spark.report.words import stamp
+    from metalog_spark.report.text.words import stamp
 
     if isinstance(cell, tuple):
         return "; ".join(cell)

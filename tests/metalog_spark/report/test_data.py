@@ -17,9 +17,9 @@ from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
 from metalog_spark.report.rows import Row, Rows
+from metalog_spark.report.text.words import roughly, share
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.triage.owners import Team
-from metalog_spark.report.words import roughly, share
 from tests.support.worlds.small_acls import allow
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from metalog_spark.findings.windows.request_rows import RequestFilter
-from metalog_spark.report.row_requests import row_requests
+from metalog_spark.report.text.row_requests import row_requests
 
 HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"
 

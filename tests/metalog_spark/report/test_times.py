@@ -9,7 +9,7 @@ import pytest
 from authorizer.config import AuthorizerConfig
 from metalog_spark.findings.windows.window import Window
 from metalog_spark.history.configuration import DEFAULT_PERIOD, ConfigPeriod
-from metalog_spark.report.times import configuration_text, log_end
+from metalog_spark.report.text.times import configuration_text, log_end
 
 
 def us(*day: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from authorizer.kafka_version import KafkaVersion
 from metalog.text.plurals import counted
-from metalog_spark.report.words import day, moment
+from metalog_spark.report.text.words import day, moment
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer.analysis.remedies.commands import quoted
 from metalog_spark.report.contents import Column, ColumnKind
-from metalog_spark.report.words import moment, stamp
+from metalog_spark.report.text.words import moment, stamp
 
 if TYPE_CHECKING:
     from metalog_spark.report.rows import Row
