@@ -248,7 +248,7 @@ def _written(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.Rec
     from pyspark import TaskContext
 
     task = TaskContext.get()
-    files = DayFiles(folder, 0 if task is None else task.partitionId())
+    files = DayFiles(folder, 0 if task is None else task.partitionId(), KIND)
     for batch in batches:
         files.add(batch)
     files.finish()

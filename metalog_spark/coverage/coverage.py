@@ -35,8 +35,9 @@ _NEXT: Final = "lead(hour) OVER (PARTITION BY broker ORDER BY hour) AS next"
 _LONGEST_SILENCE: Final = "INTERVAL 8784 HOUR"
 _UNTIL_NEXT: Final = (
     f"explode(sequence(hour, CASE WHEN next <= hour + {_LONGEST_SILENCE}"
-    " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS hour"
+    " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS each"
 )
+_COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 
 
 def counted(requests: DataFrame) -> DataFrame:
@@ -71,14 +72,16 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     a year. Hours with ``lost`` lines are never sure."""
     from pyspark.sql import functions as f
 
-    hours = counts.selectExpr("broker", "hour", _NEXT).selectExpr("broker", _UNTIL_NEXT)
+    until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
+    own = (f.when(f.col("each") == f.col("hour"), f.col(name)).alias(name) for name in _COUNTS)
+    hours = until_next.select("broker", f.col("each").alias("hour"), *own)
     begin_us, of = f.unix_micros("hour"), f.col("of")
     is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))
     is_of &= begin_us + HOUR_US > f.col("from_us")
     spans = frame_of(counts.sparkSession, lost, _LOST)
-    cut = hours.join(spans, is_of, "left_semi").withColumn("is_cut", f.lit(True))
-    every = hours.join(counts, ["broker", "hour"], "left").join(cut, ["broker", "hour"], "left")
-    every = every.na.fill(0).na.fill(False)
+    cut = hours.join(spans, is_of, "left_semi").select("broker", "hour")
+    cut = cut.withColumn("is_cut", f.lit(True))
+    every = hours.join(cut, ["broker", "hour"], "left").na.fill(0).na.fill(False)
     sure = {name: f.col(name) & ~f.col("is_cut") for name in ("is_sure", "controller")}
     return every.withColumns(sure).selectExpr(
         "broker", "hour", "allowed", "denied", _STATE, "controller", "ambiguous",

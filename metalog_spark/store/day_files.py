@@ -24,12 +24,15 @@ WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 class DayFiles:
-    """The files that the task number ``task`` writes below ``folder``."""
+    """The files that the task number ``task`` writes below ``folder``.
 
-    def __init__(self, folder: Path, task: int) -> None:
-        self._folder, self._task = folder, task
-        self._waiting: dict[str, list[pa.RecordBatch]] = {}
-        self._sizes: dict[str, int] = {}
+    Rows without a day come in batches with one value each in the column ``kind``. A file has one
+    kind of them, so that a reader who wants a kind skips the files of others."""
+
+    def __init__(self, folder: Path, task: int, kind: str) -> None:
+        self._folder, self._task, self._kind = folder, task, kind
+        self._waiting: dict[tuple[str, str], list[pa.RecordBatch]] = {}
+        self._sizes: dict[tuple[str, str], int] = {}
         self._written = 0
 
     def add(self, rows: pa.RecordBatch) -> None:
@@ -37,23 +40,23 @@ class DayFiles:
         different = days.unique()
         for day in different:
             own = rows if len(different) == 1 else rows.filter(_is_of(days, day))
-            key = str(day) if day.is_valid else WITHOUT_DAY
+            key = (str(day), "") if day.is_valid else (WITHOUT_DAY, own[self._kind][0].as_py())
             self._waiting.setdefault(key, []).append(own.drop_columns([DAY]))
             self._sizes[key] = self._sizes.get(key, 0) + len(own)
         while sum(self._sizes.values()) > MOST_WAITING:
             self._write(max(self._sizes, key=self._sizes.__getitem__))
 
     def finish(self) -> None:
-        for day in list(self._sizes):
-            self._write(day)
+        for key in list(self._sizes):
+            self._write(key)
 
-    def _write(self, day: str) -> None:
-        place = self._folder / f"{DAY}={day}"
+    def _write(self, key: tuple[str, str]) -> None:
+        place = self._folder / f"{DAY}={key[0]}"
         place.mkdir(parents=True, exist_ok=True)
         name = f"part-{self._task:05}-{self._written:05}.snappy.parquet"
-        rows = pa.Table.from_batches(self._waiting.pop(day))
+        rows = pa.Table.from_batches(self._waiting.pop(key))
         parquet.write_table(rows, place / name, compression="snappy", store_schema=False)
-        del self._sizes[day]
+        del self._sizes[key]
         self._written += 1
 
 

@@ -197,10 +197,11 @@ def test_a_worker_s_files_have_the_rows_of_their_days_and_a_task_again_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metalog_spark.store.day_files.MOST_WAITING", 10)
-    days = [None, *(date(2026, 1, each % 3 + 1) for each in range(29))]
-    whole = pa.table({"n": range(30), "day": days})
+    days = [*[None] * 8, *(date(2026, 1, each % 3 + 1) for each in range(22))]
+    kinds = [*"aaaabbbb", *[None] * 22]
+    whole = pa.table({"n": range(30), "day": days, "kind": pa.array(kinds)})
     for _ in range(2):
-        files = DayFiles(tmp_path, 7)
+        files = DayFiles(tmp_path, 7, "kind")
         for batch in whole.to_batches(max_chunksize=4):
             files.add(batch)
         files.finish()
@@ -209,3 +210,5 @@ def test_a_worker_s_files_have_the_rows_of_their_days_and_a_task_again_the_same(
         assert all(each.name.startswith("part-00007-") for each in names)
         found = [n for each in names for n in parquet.ParquetFile(each).read()["n"].to_pylist()]
         assert found == [n for n in range(30) if days[n] == day]
+        for each in names:
+            assert len(set(parquet.ParquetFile(each).read()["kind"].to_pylist())) == 1
