@@ -33,8 +33,8 @@ _ADMIN: Final[Mapping[int, HandledApi]] = {
     **quorum.APIS,
     **controllers.APIS,
 }
-_OF_A_QUORUM: Final = {**quorum.APIS, **quorum.OF_CONTROLLERS}
-_OF_CONNECTIONS: Final[Versions] = {
+_QUORUM_APIS: Final = {**quorum.APIS, **quorum.CONTROLLER_APIS}
+_LOGIN_APIS: Final[Versions] = {
     SASL_HANDSHAKE: VersionRange(0, 1),
     API_VERSIONS: VersionRange(0, 5),
     SASL_AUTHENTICATE: VersionRange(0, 2),
@@ -55,13 +55,13 @@ def apis_of(
     whose followers read the topic. ``added`` are the APIs of the program around the node. Brokers'
     listeners offer them; they replace the node's own APIs with the same key.
     """
-    apis = {**_ADMIN, **(envelope.OF_BROKERS if forwards else {})}
+    apis = {**_ADMIN, **(envelope.BROKER_APIS if forwards else {})}
     if is_controllers:
-        apis |= {**quorum.OF_CONTROLLERS, **envelope.OF_CONTROLLERS}
+        apis |= {**quorum.CONTROLLER_APIS, **envelope.CONTROLLER_APIS}
     else:
-        apis |= cluster.OF_BROKERS
+        apis |= cluster.BROKER_APIS
     if not has_quorum:
-        apis = {key: api for key, api in apis.items() if key not in _OF_A_QUORUM}
+        apis = {key: api for key, api in apis.items() if key not in _QUORUM_APIS}
     apis = {key: _on_any_thread(api) for key, api in apis.items()}
     return apis if is_controllers else {**apis, **(added or {})}
 
@@ -70,11 +70,11 @@ def _on_any_thread(api: HandledApi) -> HandledApi:
     return api if api.short is not None else api._replace(short=SHORT)
 
 
-_OF_CONNECTIONS_OF_4_3: Final = {**_OF_CONNECTIONS, API_VERSIONS: VersionRange(0, 4)}
+_LOGIN_APIS_OF_4_3: Final = {**_LOGIN_APIS, API_VERSIONS: VersionRange(0, 4)}
 
 
-def spoken(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
+def announced_versions(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
     """The API versions that this version of Kafka returns for ``apis`` and for the APIs of a
     login."""
-    known = {key: api.versions for key, api in apis.items() if api.since <= kafka}
-    return {**(_OF_CONNECTIONS_OF_4_3 if kafka == "4.3" else _OF_CONNECTIONS), **known}
+    versions = {key: api.versions for key, api in apis.items() if api.since <= kafka}
+    return {**(_LOGIN_APIS_OF_4_3 if kafka == "4.3" else _LOGIN_APIS), **versions}

@@ -139,7 +139,7 @@ class Forwarder:
 
 def _refused(code: int) -> ForwardingRefused:
     _log.error(
-        "the controller takes no Envelope of this node: %s;"
+        "the controller refuses this node's Envelopes: %s;"
         " this node's principal needs CLUSTER_ACTION",
         error_name(code),
     )

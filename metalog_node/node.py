@@ -50,7 +50,7 @@ from metalog_node.ops.node_state import NodeState
 from metalog_node.ops.timed_files import TimedFiles
 from metalog_node.publish.fetch_purgatory import FetchPurgatory
 from metalog_node.publish.listing_cache import Listings
-from metalog_node.publish.publishers import CredentialsPublisher, OutOfTheCollector
+from metalog_node.publish.publishers import CredentialsPublisher, GcFreezer
 from metalog_node.publish.served_log import ServedLog
 from snapshot.upkeep import Upkeep
 
@@ -94,7 +94,7 @@ class Node:
         self._refusals = RefusalLog()
         self._starting: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
-        secure = {each.name for each in config.listeners if each.is_secure}
+        secure = {listener.name for listener in config.listeners if listener.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
         if self.authorizer is None:
             _log.warning("there is no authorizer.class.name: everybody may do everything")
@@ -181,7 +181,7 @@ class Node:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        closing = [asyncio.create_task(each.close()) for each in self._open.values()]
+        closing = [asyncio.create_task(opened.close()) for opened in self._open.values()]
         if self._feed is not None:
             await asyncio.to_thread(self._feed.close)
         await asyncio.gather(*closing)
@@ -209,7 +209,7 @@ class Node:
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
-        return [*kept, self._listings, OutOfTheCollector()]
+        return [*kept, self._listings, GcFreezer()]
 
     def _replica(self) -> Replica:
         config = self._config
@@ -278,18 +278,18 @@ class Node:
             self.watch_address = await self._watch.open(self._config.metrics)
             _log.info("metrics and probes are on http://%s", self.watch_address)
         listeners = self._config.listeners
-        names = {each.name: str(self.addresses[each.name]) for each in listeners}
+        names = {listener.name: str(self.addresses[listener.name]) for listener in listeners}
         if self.authorizer is None:
             opened: dict[str, Future[None]] = dict.fromkeys(names, self.replica.loaded)
         else:
             opened = self.authorizer.start(names)
-        early = [each for each in listeners if opened[each.name].done()]
+        early = [listener for listener in listeners if opened[listener.name].done()]
         for listener in early:
             opened[listener.name].result()
             await self._open_listener(listener)
-        later = [each for each in listeners if each not in early]
+        later = [listener for listener in listeners if listener not in early]
         if later:
-            shut = ", ".join(each.name for each in later)
+            shut = ", ".join(listener.name for listener in later)
             _log.info("shut until the log is loaded: %s", shut)
         self._opening = asyncio.create_task(self._open_when_loaded(later, opened))
 
@@ -382,6 +382,6 @@ def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:
     """An object of the configured class; ``ConfigException`` if it cannot be created."""
     if config.policy_class is None:
         return None
-    found = class_named(config.policy_class, POLICY_CLASS)
-    policy: ScramPasswordPolicy = made_of(found, POLICY_CLASS, ("accept", "describe"))
+    policy_class = class_named(config.policy_class, POLICY_CLASS)
+    policy: ScramPasswordPolicy = made_of(policy_class, POLICY_CLASS, ("accept", "describe"))
     return policy

@@ -52,9 +52,10 @@ It returns the fields of kio's part of the response that differ from an empty re
 error."""
 
 _METADATA_VERSION: Final = 8
-_LOOKED_AGAIN_S: Final = 0.02
-_PAUSES: Final = 5
-"""A Fetch without new records pauses for this multiple of the time of one attempt."""
+_SHORTEST_PAUSE_S: Final = 0.02
+_PAUSE_PER_ATTEMPT: Final = 5
+"""A Fetch without new records is tried again after a pause: this many times the duration of the
+last attempt."""
 _SLICE: Final = 100
 """How many topics and partitions are answered before other work may run: some milliseconds."""
 _NO_TIME: Final = timedelta()
@@ -62,7 +63,8 @@ _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 
 
 class _Shape(NamedTuple):
-    """Kafka's names of the levels of a request and of its answer, from the outside in."""
+    """Kafka's names of the nested fields and types of a request and its response, from the outside
+    in."""
 
     name: str
     version: int
@@ -74,9 +76,9 @@ class _Shape(NamedTuple):
     result_type: str
     parts: str
     part: str
-    number: str
-    nothing: Mapping[str, Any]
-    around: Mapping[str, Any]
+    result_partition: str
+    empty_result: Mapping[str, Any]
+    response_fields: Mapping[str, Any]
 
 
 _NONE: Final = KafkaErrorCode.none
@@ -118,28 +120,30 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
 
     shape = _SHAPES[key]
     return {
-        key: HandledApi(shape.name, VersionRange(shape.version, shape.version), handle, refused)
+        key: HandledApi(
+            shape.name, VersionRange(shape.version, shape.version), handle, error_response
+        )
     }
 
 
 async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcome) -> Body:
-    allowed = await _may_apart(services, incoming, _references(incoming))
+    allowed = await _may_all_async(services, incoming, _references(incoming))
 
     def result_of(topic: str, part: Any) -> Mapping[str, Any]:
         return outcome(topic, part) if topic in allowed else _DENIED
 
     if incoming.request.head.api_key != FETCH:
-        return await _answered_in_slices(incoming, result_of)
+        return await _response_in_slices(incoming, result_of)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + incoming.request.body.max_wait.total_seconds()
     while True:
         began = loop.time()
-        answer = await _answered_in_slices(incoming, result_of)
+        answer = await _response_in_slices(incoming, result_of)
         parts = (part for topic in answer.responses for part in topic.partitions)
         now = loop.time()
         if now >= deadline or any(part.records or part.error_code for part in parts):
             return answer
-        await asyncio.sleep(max(_LOOKED_AGAIN_S, _PAUSES * (now - began)))
+        await asyncio.sleep(max(_SHORTEST_PAUSE_S, _PAUSE_PER_ATTEMPT * (now - began)))
 
 
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
@@ -153,7 +157,7 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]
             if requested is None
             else list(dict.fromkeys(each.name for each in requested))
         )
-        allowed = await _may_apart(services, incoming, names, log_denied=requested is not None)
+        allowed = await _may_all_async(services, incoming, names, log_denied=requested is not None)
         outcomes: list[tuple[str, Mapping[str, Any] | None]] = []
         for name in names:
             if name in allowed:
@@ -207,7 +211,7 @@ def joined(incoming: IncomingRequest, *answers: Body) -> Body:
 
 
 def denied(incoming: IncomingRequest) -> Body:
-    """The answer that refuses each topic."""
+    """The answer with TOPIC_AUTHORIZATION_FAILED for each partition."""
     return answered(incoming, lambda topic, part: _DENIED)
 
 
@@ -248,7 +252,7 @@ def answered(incoming: IncomingRequest, outcome: Outcome) -> Body:
     return _whole(incoming, results)
 
 
-async def _answered_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Body:
+async def _response_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Body:
     """As ``answered``, in slices between which the event loop serves others."""
     results, done = [], 0
     for topic in _topics(incoming):
@@ -275,8 +279,8 @@ def _topic_result(incoming: IncomingRequest, topic: Any, outcome: Outcome) -> An
     name = getattr(topic, shape.topic)
     parts = [
         getattr(kio, shape.part)(
-            **{shape.number: getattr(part, shape.partition)},
-            **{**shape.nothing, **outcome(name, part)},
+            **{shape.result_partition: getattr(part, shape.partition)},
+            **{**shape.empty_result, **outcome(name, part)},
         )
         for part in getattr(topic, shape.partitions)
     ]
@@ -286,10 +290,10 @@ def _topic_result(incoming: IncomingRequest, topic: Any, outcome: Outcome) -> An
 def _whole(incoming: IncomingRequest, results: list[Any]) -> Body:
     head, shape = incoming.request.head, _shape(incoming)
     whole = getattr(response_parts(head.api_key, head.version), f"{shape.name}Response")
-    return whole(throttle_time=_NO_TIME, **{shape.results: tuple(results)}, **shape.around)
+    return whole(throttle_time=_NO_TIME, **{shape.results: tuple(results)}, **shape.response_fields)
 
 
-async def _may_apart(
+async def _may_all_async(
     services: Services,
     incoming: IncomingRequest,
     topics: Collection[str],
@@ -305,7 +309,7 @@ def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:
     return asyncio.run_coroutine_threadsafe(answer, asyncio.get_running_loop())
 
 
-def refused(incoming: IncomingRequest, error: ApiError) -> Body:
+def error_response(incoming: IncomingRequest, error: ApiError) -> Body:
     """The answer with ``error`` for each partition."""
     code = {"error_code": error_fields(error)["error_code"]}
     return answered(incoming, lambda topic, part: code)
@@ -346,7 +350,7 @@ def _metadata_refused(incoming: IncomingRequest, error: ApiError) -> Body:
         throttle_time=_NO_TIME,
         brokers=(),
         topics=tuple(
-            kio.MetadataResponseTopic(name=each.name, partitions=(), error_code=code)
-            for each in incoming.request.body.topics or ()
+            kio.MetadataResponseTopic(name=topic.name, partitions=(), error_code=code)
+            for topic in incoming.request.body.topics or ()
         ),
     )

@@ -52,24 +52,24 @@ class ActiveController:
         if registered is None:
             return ()
         return [
-            Address(each.host, each.port)
-            for each in registered.listeners
-            if each.name == self._listener
+            Address(listener.host, listener.port)
+            for listener in registered.listeners
+            if listener.name == self._listener
         ]
 
 
 class TopicNode:
-    """The node ``node_id`` among the nodes of the topic at ``place``. ``listener`` names the
+    """The node ``node_id`` among the nodes of the topic at ``location``. ``listener`` names the
     controllers' listener to forward to; ``kafka`` is the Kafka version to imitate."""
 
     def __init__(
-        self, place: TopicLocation, node_id: int, listener: str, kafka: str | None
+        self, location: TopicLocation, node_id: int, listener: str, kafka: str | None
     ) -> None:
         self._kafka = kafka
-        self._place = place
+        self._location = location
         self._node_id = node_id
         self._log = TopicLog(
-            place.address, place.settings, snapshots=place.snapshots, is_for_state=True
+            location.address, location.settings, snapshots=location.snapshots, is_for_state=True
         )
         self.active = ActiveController(listener)
         self.cluster_id = ""
@@ -93,9 +93,9 @@ class TopicNode:
         """A replica that follows until it is elected, and then announces its controllers'
         listeners."""
         record = _registration(self._node_id, listeners, advertised)
-        first_words: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
+        first_records: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
         candidacy = TopicCandidacy(
-            self._log, self._node_id, first_words, snapshots=self._place.snapshots
+            self._log, self._node_id, first_records, snapshots=self._location.snapshots
         )
         return Replica(
             self._log,
@@ -132,12 +132,12 @@ def _registration(
         incarnation_id=random_uuid(os.urandom),
         end_points=tuple(
             ControllerEndpoint(
-                name=each.name,
-                host=advertised[each.name].host,
-                port=advertised[each.name].port,
-                security_protocol=_PROTOCOL_IDS[each.protocol],
+                name=listener.name,
+                host=advertised[listener.name].host,
+                port=advertised[listener.name].port,
+                security_protocol=_PROTOCOL_IDS[listener.protocol],
             )
-            for each in listeners
-            if each.is_controllers
+            for listener in listeners
+            if listener.is_controllers
         ),
     )

@@ -41,7 +41,7 @@ _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMecha
 MECHANISMS: Final = (PLAIN, *_SCRAM)
 _USER: Final = "User"
 _SHOWN: Final = 100
-"""How many characters of a client's name messages show."""
+"""Messages show at most this many characters of a client's name."""
 
 
 class LoginRefused(InvalidRequest):
@@ -86,7 +86,7 @@ class Users(CredentialLookup, Protocol):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the users are known."""
+        """Whether the users have been loaded."""
         ...
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
@@ -132,8 +132,8 @@ class _Plain:
             raise LoginRefused(PLAIN, "the client asks to act as somebody else")
         if _is_too_long(user):
             raise LoginRefused(PLAIN, _TOO_LONG)
-        known = self._passwords.get(user, "")
-        is_right = hmac.compare_digest(known.encode(), password.encode())
+        expected = self._passwords.get(user, "")
+        is_right = hmac.compare_digest(expected.encode(), password.encode())
         if not (user and password and is_right):
             raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_SHOWN]!r}")
         self.principal = KafkaPrincipal(_USER, user)
@@ -188,7 +188,7 @@ class _Scram:
         """Why this login fails with any password; None if it can succeed."""
         name = self._mechanism.mechanism_name
         if known is None:
-            return f"nobody of that name logs in by {name}"
+            return f"no user of that name has a {name} credential"
         if client_first.is_by_token:
             return "login by delegation token is not supported here"
         if known.iterations < MIN_ITERATIONS:
@@ -232,4 +232,4 @@ def _is_too_long(user: str) -> bool:
 
 
 def _nothing_more(message: str) -> str:
-    raise ValueError("a token after the last one")
+    raise ValueError("a token after the end of the exchange")

@@ -9,8 +9,8 @@ Rendezvous hashing chooses the model: each candidate's score for a name is a key
 names get unrelated models, and a change of one user affects only the names whose model is that
 user. The work is bounded: the candidates are a few users of each form, weighted by the number of
 users with that form. A form covers all mechanisms of a user, and a name has one model for all of
-them: a combination that no real user has would reveal an unknown name. This module must not know
-logins.
+them. Otherwise, a combination that no real user has would reveal an unknown name. This module must
+not know logins.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""How many scores are computed for each name that a client sends."""
+"""The most candidates, so the most scores to compute for a name that a client sends."""
 
-_OF_EACH_FORM: Final = 4
+_CANDIDATES_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
-_KAFKAS_BITS: Final = 130
+_KAFKA_SALT_BITS: Final = 130
 """Kafka's tools make a salt from a number of this many bits, written in base 36."""
-_KAFKAS_LENGTHS: Final = range(20, 27)
+_KAFKA_SALT_LENGTHS: Final = range(20, 27)
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
 _ALPHABETS: Final = (
@@ -49,8 +49,8 @@ _SCORE_BYTES: Final = 8
 
 
 class _Form(NamedTuple):
-    """The visible form of a credential, without the salt's value. Kafka's own salts have no
-    ``size``: it follows from the number."""
+    """The visible form of a credential, without the salt's value. ``size`` is None for salts of
+    Kafka's tools, whose length varies."""
 
     alphabet: bytes
     size: int | None
@@ -91,10 +91,12 @@ class DummyCredentials:
         users = _users(known)
         nobody = _Model(_Form(_BASE_36, None, MIN_ITERATIONS), secret)
         self._candidates = _candidates(users)
-        self._having = {
-            each: _candidates({each: models[each]} for models in users if each in models)
-            or [_Candidate({each: nobody}, secret, 1.0)]
-            for each in ScramMechanism
+        self._candidates_with = {
+            mechanism: _candidates(
+                {mechanism: models[mechanism]} for models in users if mechanism in models
+            )
+            or [_Candidate({mechanism: nobody}, secret, 1.0)]
+            for mechanism in ScramMechanism
         }
 
     def of(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
@@ -104,13 +106,13 @@ class DummyCredentials:
         another user is the model for it, as for a real user without such a credential.
         """
         own = f"{mechanism.name} {user}".encode()
-        model = _chosen(self._having[mechanism], own)[mechanism]
+        model = _chosen(self._candidates_with[mechanism], own)[mechanism]
         if self._candidates:
             model = _chosen(self._candidates, user.encode()).get(mechanism, model)
         key_bytes = hashlib.new(mechanism.hash_name).digest_size
         form = model.form
         drawn = hashlib.shake_256(hmac.digest(model.stored_key, b"decoy " + own, "sha512"))
-        wanted = (_KAFKAS_BITS + 7) // 8 if form.size is None else form.size
+        wanted = (_KAFKA_SALT_BITS + 7) // 8 if form.size is None else form.size
         random = drawn.digest(2 * key_bytes + wanted)
         stored_key, rest = random[:key_bytes], random[key_bytes:]
         server_key, salt = rest[:key_bytes], rest[key_bytes:]
@@ -135,12 +137,12 @@ def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())
         key = b"".join(model.stored_key for model in models.values())
         forms[form].append((key, models))
-    found = [
-        _Candidate(models, key, len(alike) / min(len(alike), _OF_EACH_FORM))
+    candidates = [
+        _Candidate(models, key, len(alike) / min(len(alike), _CANDIDATES_OF_A_FORM))
         for alike in forms.values()
-        for key, models in nsmallest(_OF_EACH_FORM, alike, key=_key)
+        for key, models in nsmallest(_CANDIDATES_OF_A_FORM, alike, key=_key)
     ]
-    return nsmallest(MOST_CANDIDATES, found, key=lambda each: each.key)
+    return nsmallest(MOST_CANDIDATES, candidates, key=lambda each: each.key)
 
 
 def _key(alike: tuple[bytes, _Models]) -> bytes:
@@ -163,16 +165,18 @@ def _kind(salt: bytes) -> tuple[bytes, int | None]:
     """The salt's alphabet, and its size unless the salt is Kafka's."""
     if not salt.isascii() or salt.translate(None, _PRINTABLE):
         return _ANY_BYTES, len(salt)
-    if len(salt) in _KAFKAS_LENGTHS and not salt.translate(None, _BASE_36):
+    if len(salt) in _KAFKA_SALT_LENGTHS and not salt.translate(None, _BASE_36):
         return _BASE_36, None
-    return next(each for each in _ALPHABETS if not salt.translate(None, each)), len(salt)
+    return next(alphabet for alphabet in _ALPHABETS if not salt.translate(None, alphabet)), len(
+        salt
+    )
 
 
 def _written(random: bytes, form: _Form) -> bytes:
     if form.size is not None:
         alphabet = form.alphabet
         return bytes(alphabet[each * len(alphabet) >> 8] for each in random)
-    number = int.from_bytes(random) >> (len(random) * 8 - _KAFKAS_BITS)
+    number = int.from_bytes(random) >> (len(random) * 8 - _KAFKA_SALT_BITS)
     digits = bytearray()
     while number:
         number, digit = divmod(number, len(_BASE_36))

@@ -87,13 +87,13 @@ class Pattern:
         parts, done, begin = [], 0, 0
         tried: set[int] = set()
         while begin <= len(text):
-            found = self._captures(text, begin, tried, steps, is_whole=False)
-            if found is None:
+            captures = self._captures(text, begin, tried, steps, is_whole=False)
+            if captures is None:
                 begin += 1
                 continue
             tried.clear()
-            first, end = found[:2]
-            parts += [text[done:first], replacement.expand(text, found)]
+            first, end = captures[:2]
+            parts += [text[done:first], replacement.expand(text, captures)]
             done = begin = end
             if first == end:
                 if text[end : end + 1] > "\uffff":  # Java goes on between the surrogates
@@ -101,7 +101,7 @@ class Pattern:
                 begin += 1
         return "".join((*parts, text[done:]))
 
-    def _captures(  # noqa: C901 one loop, in which a call for each step would cost more than it
+    def _captures(  # noqa: C901 one loop: a call for each step would cost more than the step
         self, text: str, begin: int, tried: set[int], steps: Steps, *, is_whole: bool
     ) -> _Captures | None:
         """Begin and end of each group, or None without a match.

@@ -109,7 +109,7 @@ _NAME: Final = re.compile(r"\?<([A-Za-z][A-Za-z0-9]*)>")
 
 def parse(text: str) -> Parsed:
     is_case_blind = text.startswith("(?i)")
-    reading = _Reading(text, 4 if is_case_blind else 0, is_case_blind=is_case_blind)
+    reading = _Parser(text, 4 if is_case_blind else 0, is_case_blind=is_case_blind)
     node = reading.alternatives(0)
     if reading.at < len(text):
         raise InvalidRequest(") has no matching (")
@@ -144,7 +144,7 @@ def _is_before_last_line_end(text: str, place: int) -> bool:
     return rest in ("", "\r\n") or (len(rest) == 1 and rest in _LINE_ENDS)
 
 
-def _is_no(test: _Test, character: str) -> bool:
+def _is_not(test: _Test, character: str) -> bool:
     return not test(character)
 
 
@@ -162,13 +162,13 @@ def _is_in_either_case(test: _Test, character: str) -> bool:
 
 
 _NODES: Final[Mapping[str, Node]] = {
-    ".": OneOf(partial(_is_no, _LINE_ENDS.__contains__)),
+    ".": OneOf(partial(_is_not, _LINE_ENDS.__contains__)),
     "^": Assertion(_is_at_begin),
     "$": Assertion(_is_before_last_line_end),
 }
 
 
-class _Reading:
+class _Parser:
     def __init__(self, text: str, at: int, *, is_case_blind: bool) -> None:
         self.at = at
         self.groups = 0
@@ -193,7 +193,7 @@ class _Reading:
         """``node`` with its quantifier, if one follows. ``groups`` is the number of groups before
         ``node``."""
         begin = self.at
-        least, most = self._quantity()
+        least, most = self._quantifier()
         if self.at == begin:
             return node
         if isinstance(node, Assertion):
@@ -207,7 +207,7 @@ class _Reading:
             raise InvalidRequest(f"{self._text[begin : self.at + 1]} is not supported here")
         return Repeat(node, least, most, is_greedy)
 
-    def _quantity(self) -> tuple[int, int | None]:
+    def _quantifier(self) -> tuple[int, int | None]:
         if self._take("*"):
             return 0, None
         if self._take("+"):
@@ -242,7 +242,7 @@ class _Reading:
 
     def _group(self, depth: int) -> Node:
         if depth == DEEPEST:
-            raise InvalidRequest("it has too many groups in groups")
+            raise InvalidRequest("its groups are nested too deeply")
         self.at += 1
         number = None
         if name := _NAME.match(self._text, self.at):
@@ -319,7 +319,7 @@ class _Reading:
                 raise InvalidRequest("a range that begins with a class is not supported here")
             tests.append(test)
         test = partial(_is_any, tuple(tests))
-        return partial(_is_no, test) if is_negated else test
+        return partial(_is_not, test) if is_negated else test
 
     def _end_of_range(self) -> str | None:
         """The end of a range, or None if no ``-`` follows or the ``-`` is the set's last
@@ -357,4 +357,4 @@ class _Reading:
 
 
 def _negated(members: frozenset[str], *, is_negated: bool) -> _Test:
-    return partial(_is_no, members.__contains__) if is_negated else members.__contains__
+    return partial(_is_not, members.__contains__) if is_negated else members.__contains__

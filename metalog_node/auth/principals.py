@@ -2,8 +2,8 @@
 
 The distinguished name has the form of Java's ``X500Principal.getName()`` (RFC 2253: the most
 specific part first), as in ACLs and ``super.users``. The rules are Kafka's
-``ssl.principal.mapping.rules`` (KIP-371). Both run before the client is authenticated, in bounded
-time. This module must not know connections.
+``ssl.principal.mapping.rules`` (KIP-371). A name is read and mapped before the client is
+authenticated, so both take bounded time. This module must not know connections.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from metalog_node.auth.java_regex import Pattern, Replacement, Steps
 
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 MOST_STEPS: Final = 30_000
-"""The budget of all rules together for one name: some 30 ms. A hundred characters take about a
-thousand."""
+"""The budget of all rules together for one name: some 30 ms. A name of a hundred characters takes
+about a thousand steps."""
 
 MOST_NAME_BYTES: Final = 8_192
-"""The longest subject in DER that is read: some 10 ms. Before, a certificate of the 100 KiB that
-OpenSSL takes blocked the event loop for 150 ms."""
+"""The longest subject that is read, in bytes of DER: some 10 ms. Without a limit, a certificate of
+100 KiB, which OpenSSL accepts, blocks the event loop for 150 ms."""
 
 _RULE: Final = re.compile(
     r"\s*(?:(?P<default>DEFAULT)"
@@ -90,7 +90,7 @@ def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
 
 
 def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
-    """The rule; None if there is no text between two commas, as in Kafka."""
+    """Yields the rule, or nothing if there is no text between two commas, as in Kafka."""
     pattern, replacement, case = match.group("pattern", "replacement", "case")
     if match["default"]:
         yield _DEFAULT

@@ -60,17 +60,17 @@ def read_client_first(message: str) -> ClientFirst:
     Raises:
         ValueError: the message is malformed; the text repeats nothing of it.
     """
-    found = _CLIENT_FIRST.fullmatch(message)
-    if found is None:
+    match = _CLIENT_FIRST.fullmatch(message)
+    if match is None:
         raise ValueError("a first message that is not valid by RFC 5802")
-    extensions = dict(each.split("=", 1) for each in found["extensions"].split(",")[1:])
+    extensions = dict(extension.split("=", 1) for extension in match["extensions"].split(",")[1:])
     return ClientFirst(
-        found["gs2"],
-        _unescaped(found["authorization"] or ""),
-        _unescaped(found["user"]),
-        found["nonce"],
+        match["gs2"],
+        _unescaped(match["authorization"] or ""),
+        _unescaped(match["user"]),
+        match["nonce"],
         extensions.get(_DELEGATION, "").lower() == "true",
-        found["bare"],
+        match["bare"],
     )
 
 
@@ -80,11 +80,11 @@ def read_client_final(message: str) -> ClientFinal:
     Raises:
         ValueError: the message is malformed; the text repeats nothing of it.
     """
-    found = _CLIENT_FINAL.fullmatch(message)
-    if found is None:
+    match = _CLIENT_FINAL.fullmatch(message)
+    if match is None:
         raise ValueError("a final message that is not valid by RFC 5802")
-    binding, proof = b64decode(found["binding"]), b64decode(found["proof"])
-    return ClientFinal(binding, found["nonce"], proof, found["bare"])
+    binding, proof = b64decode(match["binding"]), b64decode(match["proof"])
+    return ClientFinal(binding, match["nonce"], proof, match["bare"])
 
 
 def server_first(nonce: str, credential: ScramCredential) -> str:

@@ -1,7 +1,7 @@
 """Refuses the keys of Kafka's brokers that restrict connections or permissions, if a node does not
 support them: to ignore such a key would fail open.
 
-A test holds this table and the supported keys against Kafka's own list of keys. This module must
+A test compares this table and the supported keys with Kafka's own list of keys. This module must
 not open anything.
 """
 
@@ -26,11 +26,11 @@ class RefusedKey(NamedTuple):
 _LOGINS: Final = RefusedKey(
     "take it out: users are in the log (SCRAM) or in listener.name.NAME.plain.sasl.jaas.config"
 )
-_IN_A_FILE: Final = RefusedKey("put it into a PEM file, and name that by ssl.keystore.location")
-_OPENSSL: Final = RefusedKey("take it out: TLS is OpenSSL's here, as Python has it")
+_IN_A_FILE: Final = RefusedKey("put it into a PEM file, and set ssl.keystore.location to that file")
+_OPENSSL: Final = RefusedKey("take it out: TLS is done by Python's OpenSSL here")
 REFUSED: Final[Mapping[str, RefusedKey]] = {
     "principal.builder.class": RefusedKey(
-        "take it out, and name the owners of certificates by ssl.principal.mapping.rules",
+        "take it out; ssl.principal.mapping.rules turns certificates into principals",
         frozenset(("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",)),
     ),
     "sasl.server.callback.handler.class": _LOGINS,
@@ -51,7 +51,7 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     "ssl.keystore.key": _IN_A_FILE,
     "ssl.keystore.certificate.chain": _IN_A_FILE,
     "ssl.truststore.certificates": RefusedKey(
-        "put them into a PEM file, and name that by ssl.truststore.location"
+        "put them into a PEM file, and set ssl.truststore.location to that file"
     ),
     "config.providers": RefusedKey(
         "write the values themselves: ${…} would be taken literally, even as a password"
@@ -62,7 +62,7 @@ _OF_A_LISTENER: Final = "listener.name."
 _MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "gssapi", "oauthbearer")
 
 
-def refuse_what_restricts(properties: LocatedProperties, listeners: Collection[str]) -> None:
+def refuse_restricting_keys(properties: LocatedProperties, listeners: Collection[str]) -> None:
     """Refuse keys that restrict access and are not supported.
 
     ``listeners`` are the names of the listeners whose ``listener.name.NAME.`` keys count.

@@ -25,7 +25,7 @@ PROTOCOLS: Final = "ssl.enabled.protocols"
 SUITES: Final = "ssl.cipher.suites"
 
 PLAIN: Final = "PLAIN"
-_SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
+_SUPPORTED_MECHANISMS: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
@@ -44,8 +44,8 @@ _TLS_CLIENT: Final = (
 
 
 class TlsFiles(NamedTuple):
-    """The PEM files of a listener. ``identity`` has key and chain; ``trusted`` has the
-    certificates that may sign a client's."""
+    """The PEM files of a listener. ``identity`` has key and chain; ``trusted`` has the certificates
+    that may sign a client's certificate."""
 
     identity: Path
     password: str | None
@@ -120,12 +120,16 @@ def _client_auth(properties: LocatedProperties, listener: Listener) -> tuple[str
 
 def sasl_keys(properties: LocatedProperties, listener: Listener) -> SaslKeys:
     key, text = properties.of_listener(listener.name, MECHANISMS)
-    mechanisms = _SPOKEN[1:] if text is None else _words(text.upper())
-    for each in mechanisms:
-        if each not in _SPOKEN:
-            raise properties.wrong(key, f"{each} is not supported; {', '.join(_SPOKEN)} are")
+    mechanisms = _SUPPORTED_MECHANISMS[1:] if text is None else _words(text.upper())
+    for mechanism in mechanisms:
+        if mechanism not in _SUPPORTED_MECHANISMS:
+            raise properties.wrong(
+                key, f"{mechanism} is not supported; {', '.join(_SUPPORTED_MECHANISMS)} are"
+            )
     if not mechanisms:
-        raise properties.wrong(key, f"is empty, and {listener.name} wants a login; give some")
+        raise properties.wrong(
+            key, f"is empty, and {listener.name} requires a login; give at least one mechanism"
+        )
     passwords = _plain_passwords(properties, listener) if PLAIN in mechanisms else {}
     return SaslKeys(mechanisms, passwords, _sessions_ms(properties, listener.name, mechanisms))
 
@@ -134,15 +138,15 @@ def _sessions_ms(
     properties: LocatedProperties, name: str, mechanisms: Sequence[str]
 ) -> dict[str, int]:
     """KIP-368: a mechanism's own key takes precedence over the listener's."""
-    found = {}
+    lifetimes_ms = {}
     for mechanism in mechanisms:
         key, text = _of_mechanism(properties, name, mechanism, MAX_REAUTH)
         if text is None:
             key, text = properties.of_listener(name, MAX_REAUTH)
         limit = _number(properties, key, text or "0", least=0)
         if limit:
-            found[mechanism] = limit
-    return found
+            lifetimes_ms[mechanism] = limit
+    return lifetimes_ms
 
 
 def _of_mechanism(
@@ -152,8 +156,8 @@ def _of_mechanism(
     here that is an error."""
     key = f"{mechanism.lower()}.{key}"
     own = f"listener.name.{name.lower()}.{key}"
-    found, text = properties.of_listener(name, key)
-    if text is not None and found != own:
+    read_key, text = properties.of_listener(name, key)
+    if text is not None and read_key != own:
         raise properties.wrong(key, f"Kafka reads it only with a listener's name; write {own}")
     return own, text
 
@@ -182,7 +186,9 @@ def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[
     except InvalidRequest as error:
         raise properties.wrong(key, f"{error}; give {_PLAIN_FORM}") from None
     if module.name != PLAIN_MODULE:
-        raise properties.wrong(key, f"its login module is not Kafka's of PLAIN; give {_PLAIN_FORM}")
+        raise properties.wrong(
+            key, f"its login module is not Kafka's PlainLoginModule; give {_PLAIN_FORM}"
+        )
     users = {
         option.removeprefix(_USER): password
         for option, password in module.options.items()
@@ -190,7 +196,7 @@ def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[
     }
     if not users:
         raise properties.wrong(
-            key, f"SASL PLAIN is enabled and nobody has a password; give {_PLAIN_FORM}"
+            key, f"SASL PLAIN is enabled, but no user has a password; give {_PLAIN_FORM}"
         )
     for user, password in users.items():
         for what, text, most in (
@@ -200,8 +206,9 @@ def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[
             if len(text.encode()) > most or "\0" in text:
                 raise properties.wrong(
                     key,
-                    f"user {user[:_SHOWN]!r} can never log in: at most {most:,} bytes of a {what},"
-                    f" and no NUL, are taken; give {_PLAIN_FORM}",
+                    f"user {user[:_SHOWN]!r} can never log in: a {what} may have at most {most:,} "
+                    "bytes"
+                    f" and no NUL; give {_PLAIN_FORM}",
                 )
     return users
 
@@ -215,7 +222,7 @@ def controller_client(
     if protocol.has_login:
         mechanism = properties.value(CONTROLLER_MECHANISM)
         if mechanism is None:
-            raise properties.wrong(CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
+            raise properties.wrong(CONTROLLER_MECHANISM, f"is missing; {name} requires a login")
         client["sasl.mechanism"] = mechanism
         _, jaas = properties.of_listener(name, f"{mechanism.lower()}.{_JAAS}")
         if jaas is not None:

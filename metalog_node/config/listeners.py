@@ -64,7 +64,7 @@ def parse_listeners(
     text: str, protocols: Mapping[str, SecurityProtocol], controller_names: Sequence[str]
 ) -> tuple[Listener, ...]:
     """The listeners in ``listeners``; ``protocols`` is the result of ``parse_protocols``."""
-    found: list[Listener] = []
+    listeners: list[Listener] = []
     for name, address in named_addresses(LISTENERS, text):
         is_controllers = name in controller_names
         protocol = protocols.get(name)
@@ -73,14 +73,14 @@ def parse_listeners(
                 f"{LISTENERS}: {name} has no security protocol; add {name}:PLAINTEXT (or "
                 f"another) to {PROTOCOL_MAP}"
             )
-        if any(each.name == name for each in found):
+        if any(earlier.name == name for earlier in listeners):
             raise ConfigException(f"{LISTENERS}: {name} is repeated")
-        if address.port and any(each.port == address.port for each in found):
+        if address.port and any(earlier.port == address.port for earlier in listeners):
             raise ConfigException(f"{LISTENERS}: port {address.port} is used twice")
-        found.append(Listener(name, address.host, address.port, protocol, is_controllers))
-    if not found:
+        listeners.append(Listener(name, address.host, address.port, protocol, is_controllers))
+    if not listeners:
         raise ConfigException(f"{LISTENERS}: no listener, so nobody can reach this node")
-    return tuple(found)
+    return tuple(listeners)
 
 
 def parse_protocols(
@@ -88,7 +88,7 @@ def parse_protocols(
 ) -> dict[str, SecurityProtocol]:
     """The protocols in ``listener.security.protocol.map``. Without the map, each protocol's name
     is also a listener's, and a controllers' listener is PLAINTEXT."""
-    defaults = {each.value: each for each in SecurityProtocol}
+    defaults = {protocol.value: protocol for protocol in SecurityProtocol}
     if not text:
         return defaults | {
             name: SecurityProtocol.PLAINTEXT for name in controller_names if name not in defaults
@@ -109,7 +109,7 @@ def parse_protocols(
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
     """Each listener's address for clients. By default it is the address on which it listens; an
     empty host becomes this machine's name."""
-    advertised = {each.name: Address(each.host, each.port) for each in listeners}
+    advertised = {listener.name: Address(listener.host, listener.port) for listener in listeners}
     configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:
         if each.host in ANY_ADDRESS[1:] and not each.is_controllers and each.name not in configured:

@@ -24,7 +24,7 @@ class LocatedProperties:
         kept = list(properties)
         self.properties = properties_mapping(kept)
         self.used: set[str] = set()
-        self._lines = {each.key: each.line for each in kept}
+        self._lines = {pair.key: pair.line for pair in kept}
         self._file = file
 
     def value(self, key: str) -> str | None:
@@ -51,7 +51,7 @@ class LocatedProperties:
         try:
             return reader(*arguments)
         except InvalidRequest as error:
-            keys = [given for given in self._lines if str(error).startswith(given)]
+            keys = [known for known in self._lines if str(error).startswith(known)]
             raise ConfigException(self._at(max(keys, key=len, default=key)) + str(error)) from None
 
     def _at(self, key: str) -> str:

@@ -31,7 +31,7 @@ from metalog.hosts.host_port import Address, parse_addresses
 from metalog.log.config import LogConfig, log_config
 from metalog.text.whole_numbers import whole_number
 from metalog_node.auth.principals import MAPPING_RULES, MappingRule, parse_rules
-from metalog_node.config.kafka_keys import refuse_what_restricts
+from metalog_node.config.kafka_keys import refuse_restricting_keys
 from metalog_node.config.listener_keys import (
     SaslKeys,
     TlsFiles,
@@ -58,7 +58,7 @@ from metalog_node.config.topic_keys import (
     LOG_DIR,
     TopicLocation,
     check_reachable,
-    topic_place,
+    topic_location,
 )
 
 _ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
@@ -160,10 +160,10 @@ class _Reading:
         advertised = located.read(
             ADVERTISED, parse_advertised, settings.advertised_listeners, listeners
         )
-        refuse_what_restricts(located, {each.name for each in listeners} | set(names))
+        refuse_restricting_keys(located, {listener.name for listener in listeners} | set(names))
         decides, notes = located.read("super.users", from_properties, located.properties)
         roles = frozenset(settings.process_roles)
-        topic = located.read(LOG_DIR, topic_place, located.properties)
+        topic = located.read(LOG_DIR, topic_location, located.properties)
         controllers = self._controllers(settings, roles, is_on_topic=topic is not None)
         self._check_roles(roles, listeners, settings, is_on_topic=topic is not None)
         if topic is not None and "controller" in roles:
@@ -175,15 +175,21 @@ class _Reading:
             listeners=listeners,
             advertised=advertised,
             tls={
-                each.name: tls_files(located, each) for each in listeners if each.protocol.has_tls
+                listener.name: tls_files(located, listener)
+                for listener in listeners
+                if listener.protocol.has_tls
             },
             sasl={
-                each.name: sasl_keys(located, each) for each in listeners if each.protocol.has_login
+                listener.name: sasl_keys(located, listener)
+                for listener in listeners
+                if listener.protocol.has_login
             },
             early_start=self._early_start(decides.early_start_listeners, listeners),
             bootstrap_servers=controllers,
             controller_client=self._controller_client(settings, protocols) if follows else {},
-            mapping_rules={each.name: _mapping_rules(located, each.name) for each in listeners},
+            mapping_rules={
+                listener.name: _mapping_rules(located, listener.name) for listener in listeners
+            },
             metadata_dir=None if topic else _metadata_dir(settings),
             topic=topic,
             log=located.read(LOG_DIR, log_config, located.properties),
@@ -194,9 +200,9 @@ class _Reading:
             max_connections=settings.max_connections,
             max_connections_per_ip=settings.max_connections_per_ip,
             max_connections_of={
-                each.name: limit
-                for each in listeners
-                if (limit := max_connections(located, each)) is not None
+                listener.name: limit
+                for listener in listeners
+                if (limit := max_connections(located, listener)) is not None
             },
             idle_s=settings.idle_ms / 1000,
             refused_after_s=settings.failed_login_delay_ms / 1000,
@@ -232,14 +238,14 @@ class _Reading:
         is_on_topic: bool,
     ) -> None:
         wrong, names = self._located.wrong, settings.controller_listener_names
-        has_controllers = any(each.is_controllers for each in listeners)
+        has_controllers = any(listener.is_controllers for listener in listeners)
         if "controller" in roles and names and not has_controllers:
             raise wrong(_CONTROLLER_NAMES, f"none of them is in {LISTENERS}")
         if roles == {"broker"}:
             if has_controllers:
                 raise wrong(LISTENERS, "a node that is only a broker has no controller listener")
             if is_on_topic and not names:
-                why = "is missing; a broker forwards to that of the active node"
+                why = "is missing; a broker forwards to the active node's controller listener"
                 raise wrong(_CONTROLLER_NAMES, why)
 
     def _controllers(
@@ -282,12 +288,12 @@ class _Reading:
     ) -> frozenset[str]:
         upper = frozenset(map(str.upper, named))
         if EARLY_START_LISTENERS in self._located.properties:
-            unknown = sorted(upper - {each.name for each in listeners})
+            unknown = sorted(upper - {listener.name for listener in listeners})
             if unknown:
                 raise self._located.wrong(
                     EARLY_START_LISTENERS, f"{unknown[0]} is not in {LISTENERS}"
                 )
-        return upper & {each.name for each in listeners}
+        return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
         """Notes about unused keys; ``notes_so_far`` are the others, each of which begins with its
@@ -323,14 +329,14 @@ def _message(error: Any) -> str:
 
 def _voters(text: str) -> dict[int, Address]:
     """``ID@HOST:PORT``, separated by commas."""
-    found = {}
-    for each in filter(None, map(str.strip, text.split(","))):
-        number, _, address = each.partition("@")
+    voters: dict[int, Address] = {}
+    for voter in filter(None, map(str.strip, text.split(","))):
+        number, _, address = voter.partition("@")
         node_id = whole_number(number)
         if node_id is None:
-            raise ConfigException(f"{VOTERS}: {each} is not ID@HOST:PORT")
-        [found[node_id]] = parse_addresses(address)
-    return found
+            raise ConfigException(f"{VOTERS}: {voter} is not ID@HOST:PORT")
+        [voters[node_id]] = parse_addresses(address)
+    return voters
 
 
 def _mapping_rules(located: LocatedProperties, listener: str) -> tuple[MappingRule, ...]:

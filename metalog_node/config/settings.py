@@ -87,7 +87,7 @@ class Settings(BaseModel):
     voters: str | None = Field(
         None,
         alias=VOTERS,
-        description="the same as `ID@HOST:PORT`, for a static quorum (before KIP-853)",
+        description="the same, as `ID@HOST:PORT`, for a static quorum (before KIP-853)",
     )
     metadata_log_dir: Path | None = Field(
         None,
@@ -128,7 +128,8 @@ class Settings(BaseModel):
     metrics_listener: str | None = Field(
         None,
         alias=METRICS,
-        description="`http://HOST:PORT` of `/metrics`, `/healthz` and `/readyz`; ours",
+        description="`http://HOST:PORT` of `/metrics`, `/healthz` and `/readyz`; not a key of "
+        "Kafka",
     )
 
 
@@ -139,19 +140,21 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     ALLOW_EVERYONE: "`true` allows access to a resource without ACLs",
     EARLY_START_LISTENERS: "these open before the log is loaded, for super users only (default: "
     "the controllers')",
-    KAFKA_VERSION: "decide as Kafka `4.3`, or as `4.4`, where a host may be a CIDR block "
-    "(default: 4.4 from metadata.version 32 on, which `4.3` refuses); ours",
-    STALE_DENY_AFTER: "how long the image may be stale before only super users are served; ours",
+    KAFKA_VERSION: "the Kafka version to imitate: `4.3`, or `4.4`, whose ACLs may have CIDR blocks "
+    "as hosts "
+    "(default: 4.4 from metadata.version 32 on, which `4.3` refuses); not a key of Kafka",
+    STALE_DENY_AFTER: "how long the image may be stale before only super users are served; not a "
+    "key of Kafka",
     MECHANISMS: "the login mechanisms (default: SCRAM-SHA-256 and SCRAM-SHA-512); PLAIN's "
     "passwords are in `listener.name.NAME.plain.sasl.jaas.config`",
     CONTROLLER_MECHANISM: "how a broker logs in to a controller's SASL listener",
     MAX_REAUTH: "how long a SASL login is valid; then the client logs in again (KIP-368)",
     PROTOCOLS: "the TLS versions (default: TLSv1.2 and TLSv1.3)",
-    SUITES: "the cipher suites, by Java's names; those of TLS 1.3 only all together",
+    SUITES: "the cipher suites, by Java's names; name all suites of TLS 1.3 or none",
     MAPPING_RULES: "how a certificate's subject becomes a principal's name",
     **dict.fromkeys(SCRAM_PASSWORD_KEYS, "the policy for plain passwords (KIP-506)"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
-    "which no policy can check; set it alike on all nodes (default: `true`); ours",
+    "which no policy can check; set it alike on all nodes (default: `true`); not a key of Kafka",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Keys and what they set; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""

@@ -62,24 +62,24 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
     if not named:
         return TlsLimits(versions[0], versions[-1])
     of_1_3 = SUITES_1_3.intersection(named)
-    ciphers = [_of_openssl(name) for name in named if name not in SUITES_1_3]
-    spoken = [
+    ciphers = [_openssl_name(name) for name in named if name not in SUITES_1_3]
+    offered = [
         version
         for version in versions
         if (of_1_3 if version is ssl.TLSVersion.TLSv1_3 else ciphers)
     ]
-    if not spoken:
+    if not offered:
         raise InvalidRequest("none of the suites is of a version in ssl.enabled.protocols")
-    if ssl.TLSVersion.TLSv1_3 in spoken and of_1_3 != SUITES_1_3:
+    if ssl.TLSVersion.TLSv1_3 in offered and of_1_3 != SUITES_1_3:
         missing = ", ".join(sorted(SUITES_1_3 - of_1_3))
         raise InvalidRequest(
             "the suites of TLS 1.3 can only be offered together; add "
             f"{missing}, or set ssl.enabled.protocols=TLSv1.2"
         )
-    return TlsLimits(spoken[0], spoken[-1], tuple(ciphers))
+    return TlsLimits(offered[0], offered[-1], tuple(ciphers))
 
 
-def _of_openssl(suite: str) -> str:
+def _openssl_name(suite: str) -> str:
     """OpenSSL's name: ``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` is
     ``ECDHE-RSA-AES128-GCM-SHA256``."""
     match = _BEFORE_1_3.fullmatch(suite)

@@ -29,10 +29,10 @@ class TopicLocation(NamedTuple):
     settings: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"TopicPlace({self.address!r})"
+        return f"TopicLocation({self.address!r})"
 
 
-def topic_place(properties: Mapping[str, str]) -> TopicLocation | None:
+def topic_location(properties: Mapping[str, str]) -> TopicLocation | None:
     """The topic; None if the log is not a topic.
 
     Raises:
@@ -71,10 +71,11 @@ def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Addr
     Raises:
         ConfigException: they cannot.
     """
-    controllers = [each.name for each in listeners if each.is_controllers]
+    controllers = [listener.name for listener in listeners if listener.is_controllers]
     if not controllers:
         raise ConfigException(
-            "controller.listener.names: is missing; nodes of one topic forward to each other's"
+            "controller.listener.names: is missing; the nodes of a topic forward to each other's "
+            "controller listeners"
         )
     for name in controllers:
         address = advertised[name]

@@ -38,7 +38,7 @@ from metalog_node.handlers import listed
 from metalog_node.handlers.listed import DESCRIBE_ACLS
 from metalog_node.handlers.request import (
     NO_THROTTLING,
-    OF_ONE_THING,
+    SMALL_REQUESTS,
     Answer,
     DeferredResponse,
     EncodedResponse,
@@ -105,8 +105,8 @@ def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
 def create(services: Services, incoming: IncomingRequest) -> Answer:
     _may_alter(services, incoming)
     creations = incoming.request.body.creations
-    for each in creations:
-        _check_creation(each)
+    for creation in creations:
+        _check_creation(creation)
     acls = list(map(_acl_of, creations))
     if any(map(_is_for_filters, acls)):
         return _created(incoming, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
@@ -121,8 +121,8 @@ def refuse_create(incoming: IncomingRequest, error: ApiError) -> Body:
 def delete(services: Services, incoming: IncomingRequest) -> Answer:
     _may_alter(services, incoming)
     filters = incoming.request.body.filters
-    for each in filters:
-        _check_filter(each)
+    for wanted in filters:
+        _check_filter(wanted)
     done = services.replica.submit_deletions(list(map(_filter_of, filters)))
     return DeferredResponse(done, lambda deleted: _deleted(incoming, deleted.result()))
 
@@ -235,7 +235,7 @@ def _check_codes(*codes: int) -> None:
 
 APIS: Final = {
     DESCRIBE_ACLS: HandledApi(
-        "DescribeAcls", VersionRange(0, 3), describe, refuse_describe, **OF_ONE_THING
+        "DescribeAcls", VersionRange(0, 3), describe, refuse_describe, **SMALL_REQUESTS
     ),
     CREATE_ACLS: HandledApi("CreateAcls", VersionRange(0, 3), create, refuse_create),
     DELETE_ACLS: HandledApi("DeleteAcls", VersionRange(0, 3), delete, refuse_delete),

@@ -17,7 +17,7 @@ from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
-    OF_ONE_THING,
+    SMALL_REQUESTS,
     Answer,
     HandledApi,
     IncomingRequest,
@@ -42,10 +42,13 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
     version = incoming.request.head.version
     body = incoming.request.body
     topics = body.topics or ()
-    if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(each.topic_id for each in topics):
+    if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(topic.topic_id for topic in topics):
         return _only_topics(
             incoming,
-            [(KafkaErrorCode.invalid_request, each.name or "", each.topic_id) for each in topics],
+            [
+                (KafkaErrorCode.invalid_request, topic.name or "", topic.topic_id)
+                for topic in topics
+            ],
         )
     parts = response_parts(METADATA, version)
     here = services.addresses[incoming.listener.name]
@@ -57,8 +60,8 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
     if version >= 1:
         since["controller_id"] = services.node_id
     broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)
-    error = _outcomes(services, incoming, {each.name for each in topics})
-    named = dict.fromkeys((each.name, getattr(each, "topic_id", None)) for each in topics)
+    error = _outcomes(services, incoming, {topic.name for topic in topics})
+    named = dict.fromkeys((topic.name, getattr(topic, "topic_id", None)) for topic in topics)
     outcomes = [(error[name], name, topic_id) for name, topic_id in named]
     return _metadata(incoming, (broker,), outcomes, KafkaErrorCode.none, since)
 
@@ -122,7 +125,7 @@ def refuse_metadata(incoming: IncomingRequest, error: ApiError) -> Body:
     """A response with ``error``. Before version 13, only the topics have a field for an error."""
     code = error_fields(error)["error_code"]
     named = incoming.request.body.topics or ()
-    topics = [(code, each.name, getattr(each, "topic_id", None)) for each in named]
+    topics = [(code, topic.name, getattr(topic, "topic_id", None)) for topic in named]
     return _metadata(incoming, (), topics, code, {})
 
 
@@ -192,10 +195,10 @@ def refuse_cluster(incoming: IncomingRequest, error: ApiError) -> Body:
 
 APIS: Final = {
     DESCRIBE_CLUSTER: HandledApi(
-        "DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster, **OF_ONE_THING
+        "DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster, **SMALL_REQUESTS
     ),
 }
-OF_BROKERS: Final = {
+BROKER_APIS: Final = {
     METADATA: HandledApi(
         "Metadata",
         VersionRange(0, 13),

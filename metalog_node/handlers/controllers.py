@@ -18,7 +18,7 @@ from metalog.wire.schema import Body, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
-    OF_ONE_THING,
+    SMALL_REQUESTS,
     Answer,
     DeferredResponse,
     HandledApi,
@@ -51,6 +51,6 @@ APIS: Final = {
         unregister,
         refuse,
         since="4.4",
-        **OF_ONE_THING,
+        **SMALL_REQUESTS,
     ),
 }

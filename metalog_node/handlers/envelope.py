@@ -51,7 +51,7 @@ _FORWARDABLE: Final = {
     for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS, **controllers.APIS}.items()
     if key in _FORWARDED_KEYS
 }
-_BESIDE_THE_REQUEST: Final = 64 << 10
+_ENVELOPE_OVERHEAD: Final = 64 << 10
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
 """The first version that Kafka 4's controllers accept."""
 
@@ -62,7 +62,7 @@ class ForwardedUnreadable(InvalidRequest):
     code = ErrorCode.UNSUPPORTED_VERSION
 
 
-_TOLD_TO_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnreadable)
+_FOR_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnreadable)
 """Errors that become the Envelope's own error code."""
 
 
@@ -99,7 +99,7 @@ def open_envelope(services: Services, incoming: IncomingRequest) -> Answer:
     )
     try:
         answered = api.handle(services, inner)
-    except _TOLD_TO_THE_BROKER:
+    except _FOR_THE_BROKER:
         raise
     except Exception as error:
         answered = refused_by(api, inner, error)
@@ -108,7 +108,7 @@ def open_envelope(services: Services, incoming: IncomingRequest) -> Answer:
 
     def sealed(done: Future[Any] | DeferredResponse) -> Body:
         error = done.exception()
-        if isinstance(error, _TOLD_TO_THE_BROKER):
+        if isinstance(error, _FOR_THE_BROKER):
             raise error
         return _sealed(incoming, request, result_or_refusal(api, inner, done))
 
@@ -150,7 +150,7 @@ def _sealed(incoming: IncomingRequest, inner: UnreadRequest, body: Body) -> Body
 
 def forward(services: Services, incoming: IncomingRequest) -> Answer:
     """Forward the request unchanged, with its client's principal and address, and return the
-    response unchanged. On the active controller this is an error."""
+    response unchanged. The active controller handles the request itself."""
     if services.replica.is_active:
         return _FORWARDABLE[incoming.request.head.api_key].handle(services, incoming)
     if services.forwarder is None:
@@ -163,14 +163,14 @@ def forward(services: Services, incoming: IncomingRequest) -> Answer:
         answer = done.result()
         declared = response_type(scram.ALTER_SCRAM, incoming.request.head.version)
         body: Any = read_response(answer, declared)
-        refused = [each.user for each in body.results if each.error_code]
-        scram.note_unjudged(services, incoming, refused)
+        refused = [result.user for result in body.results if result.error_code]
+        scram.log_unchecked(services, incoming, refused)
         return answer
 
     return DeferredResponse(forwarded_for(incoming, services.forwarder, incoming.payload), noted)
 
 
-OF_BROKERS: Final = {
+BROKER_APIS: Final = {
     key: HandledApi(
         api.name,
         VersionRange(max(api.versions.least, _FORWARDED_SINCE.get(key, 0)), api.versions.most),
@@ -184,13 +184,13 @@ OF_BROKERS: Final = {
 }
 """The APIs of a node that is not always the controller (one of several on a topic). It forwards
 requests of the controllers' listener, too, but never an Envelope."""
-OF_CONTROLLERS: Final = {
+CONTROLLER_APIS: Final = {
     ENVELOPE: HandledApi(
         "Envelope",
         VersionRange(VERSIONS[0], VERSIONS[-1]),
         open_envelope,
         refuse_envelope,
         ErrorCode.AUTHORIZER_NOT_READY,
-        most_bytes=MOST_BYTES + _BESIDE_THE_REQUEST,
+        most_bytes=MOST_BYTES + _ENVELOPE_OVERHEAD,
     ),
 }

@@ -41,7 +41,9 @@ _Pattern = tuple[int, int, str]
 
 
 def described(version: int, acls: Iterable[Acl]) -> Body:
-    return _answer(version, SUCCESS, [_resource(version, each) for each in _by_pattern(acls)])
+    return _answer(
+        version, SUCCESS, [_resource(version, resource_acls) for resource_acls in _by_pattern(acls)]
+    )
 
 
 def not_described(version: int, error: ApiError) -> Body:
@@ -50,7 +52,7 @@ def not_described(version: int, error: ApiError) -> Body:
 
 def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
     """The bytes of ``write_response`` for ``described``, in pieces, without the correlation id."""
-    resources = [_resource_bytes(version, each) for each in _by_pattern(acls)]
+    resources = [_resource_bytes(version, resource_acls) for resource_acls in _by_pattern(acls)]
     return _pieces(version, len(resources), resources)
 
 

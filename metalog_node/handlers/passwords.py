@@ -52,11 +52,11 @@ def set_passwords(services: Services, incoming: IncomingRequest) -> Answer:
 
 def refuse_passwords(incoming: IncomingRequest, error: ApiError) -> Body:
     hashes: dict[int, list[Any]] = {}
-    for each in incoming.request.body.credentials:
+    for credential in incoming.request.body.credentials:
         result = _USER(
-            username=each.username, error_code=int(error.code), error_message=error.message
+            username=credential.username, error_code=int(error.code), error_message=error.message
         )
-        hashes.setdefault(each.hash_type, []).append(result)
+        hashes.setdefault(credential.hash_type, []).append(result)
     return _RESPONSE(
         throttle_time=NO_THROTTLING,
         hash_results=tuple(
@@ -69,8 +69,8 @@ def refuse_passwords(incoming: IncomingRequest, error: ApiError) -> Body:
 def _set_passwords(services: Services, incoming: IncomingRequest) -> Body:
     request = ScramPasswordRequest(
         [
-            ScramCredentials(each.username, each.hash_type, each.password)
-            for each in incoming.request.body.credentials
+            ScramCredentials(credential.username, credential.hash_type, credential.password)
+            for credential in incoming.request.body.credentials
         ]
     )
     setting = services.passwords
@@ -101,12 +101,12 @@ def _altered(
         answer = forwarded_for(incoming, services.forwarder, salted)
         body = read_response(answer.result(_LONGEST_WAIT_S), response_type(ALTER_SCRAM, 0))
     except Exception as error:
-        named = [each.name for each in request.deletions]
-        named += [each.name for each in request.upsertions]
+        named = [deletion.name for deletion in request.deletions]
+        named += [upsertion.name for upsertion in request.upsertions]
         return dict.fromkeys(named, api_error(error))
     return {
-        each.user: ApiError(_code(int(each.error_code)), each.error_message)
-        for each in body.results
+        result.user: ApiError(_code(int(result.error_code)), result.error_message)
+        for result in body.results
     }
 
 
@@ -121,18 +121,18 @@ def _request(request: AlterScramRequest) -> Body:
     parts = request_parts(ALTER_SCRAM, 0)
     return parts.AlterUserScramCredentialsRequest(
         deletions=tuple(
-            parts.ScramCredentialDeletion(name=each.name, mechanism=int(each.mechanism))
-            for each in request.deletions
+            parts.ScramCredentialDeletion(name=deletion.name, mechanism=int(deletion.mechanism))
+            for deletion in request.deletions
         ),
         upsertions=tuple(
             parts.ScramCredentialUpsertion(
-                name=each.name,
-                mechanism=int(each.mechanism),
-                iterations=each.iterations,
-                salt=each.salt,
-                salted_password=each.salted_password,
+                name=upsertion.name,
+                mechanism=int(upsertion.mechanism),
+                iterations=upsertion.iterations,
+                salt=upsertion.salt,
+                salted_password=upsertion.salted_password,
             )
-            for each in request.upsertions
+            for upsertion in request.upsertions
         ),
     )
 
@@ -145,11 +145,11 @@ def _body(response: ScramPasswordResponse) -> Body:
                 hash_type=hashed.hash_type,
                 user_results=tuple(
                     _USER(
-                        username=each.username,
-                        error_code=int(each.error_code),
-                        error_message=each.error_message,
+                        username=result.username,
+                        error_code=int(result.error_code),
+                        error_message=result.error_message,
                     )
-                    for each in hashed.user_results
+                    for result in hashed.user_results
                 ),
             )
             for hashed in response.hash_results

@@ -26,7 +26,7 @@ from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
-    OF_ONE_THING,
+    SMALL_REQUESTS,
     Answer,
     DeferredResponse,
     HandledApi,
@@ -55,17 +55,17 @@ _HIGHEST_MARK: Final = (1 << 63) - 1
 def fetch(services: Services, incoming: IncomingRequest) -> Answer:
     authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
     body = incoming.request.body
-    partitions = [each for topic in body.topics for each in topic.partitions]
+    partitions = [partition for topic in body.topics for partition in topic.partitions]
     if body.cluster_id not in (None, services.cluster_id):
         return _fetched(incoming, _ERROR.inconsistent_cluster_id)
     if [topic.topic_id for topic in body.topics] != [_TOPIC_ID] or [
-        each.partition for each in partitions
+        partition.partition for partition in partitions
     ] != [0]:
         return _fetched(incoming, _ERROR.invalid_request)
     [wanted] = partitions
     wait_s = min(body.max_wait.total_seconds(), _LONGEST_WAIT_S)
     attempt = partial(_attempt, services, incoming, wanted, body.max_bytes)
-    return _one(_feed(services).ask(attempt, wait_s))
+    return _deferred(_feed(services).ask(attempt, wait_s))
 
 
 def _attempt(
@@ -77,7 +77,7 @@ def _attempt(
     is_last: bool,
 ) -> Body | None:
     bounds = log.bounds()
-    error = _place_error(bounds, wanted.current_leader_epoch)
+    error = _epoch_error(bounds, wanted.current_leader_epoch)
     if wanted.fetch_offset < 0 or wanted.last_fetched_epoch < 0:
         error = _ERROR.invalid_request
     if bounds is None or error is not _ERROR.none:
@@ -101,7 +101,7 @@ def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict
     return {"node_endpoints": (parts.NodeEndpoint(node_id=services.node_id, host=host, port=port),)}
 
 
-def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
+def _epoch_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
     """The error of a request with a wrong leader epoch. An epoch of -1 is never wrong."""
     if bounds is None:
         return _ERROR.not_leader_or_follower
@@ -171,18 +171,18 @@ def refuse_fetch(incoming: IncomingRequest, error: ApiError) -> Body:
 def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
     authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
     body = incoming.request.body
-    partitions = [each for topic in body.topics for each in topic.partitions]
+    partitions = [partition for topic in body.topics for partition in topic.partitions]
     if body.cluster_id not in (None, services.cluster_id):
         return _snapshot(incoming, _ERROR.inconsistent_cluster_id)
     if [topic.name for topic in body.topics] != [_TOPIC] or [
-        each.partition for each in partitions
+        partition.partition for partition in partitions
     ] != [0]:
         return _snapshot(incoming, _ERROR.invalid_request)
-    attempt = partial(_piece, services, incoming, partitions[0], body.max_bytes)
-    return _one(_feed(services).ask(attempt, 0))
+    attempt = partial(_snapshot_chunk, services, incoming, partitions[0], body.max_bytes)
+    return _deferred(_feed(services).ask(attempt, 0))
 
 
-def _piece(
+def _snapshot_chunk(
     services: Services,
     incoming: IncomingRequest,
     wanted: Any,
@@ -191,7 +191,7 @@ def _piece(
     is_last: bool,
 ) -> Body:
     bounds = log.bounds()
-    error = _place_error(bounds, wanted.current_leader_epoch)
+    error = _epoch_error(bounds, wanted.current_leader_epoch)
     piece = None
     if error is _ERROR.none:
         named = SnapshotId(wanted.snapshot_id.end_offset, wanted.snapshot_id.epoch)
@@ -243,7 +243,7 @@ def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
 def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
     """One voter, this node, and no observers, since the node keeps no state about them."""
     authorize_cluster(services, incoming, Operation.DESCRIBE)
-    return _one(_feed(services).ask(partial(_described, services, incoming), 0))
+    return _deferred(_feed(services).ask(partial(_described, services, incoming), 0))
 
 
 def _described(
@@ -255,14 +255,14 @@ def _described(
     topics = []
     for topic in incoming.request.body.topics:
         partitions = []
-        for each in topic.partitions:
-            error = _place_error(bounds, _NOBODY)
-            if (topic.topic_name, each.partition_index) != (_TOPIC, 0):
+        for partition in topic.partitions:
+            error = _epoch_error(bounds, _NOBODY)
+            if (topic.topic_name, partition.partition_index) != (_TOPIC, 0):
                 error = _ERROR.unknown_topic_or_partition
             known = bounds if error is _ERROR.none else None
             partitions.append(
                 parts.PartitionData(
-                    partition_index=each.partition_index,
+                    partition_index=partition.partition_index,
                     error_code=error,
                     leader_id=0 if known is None else services.node_id,
                     leader_epoch=0 if known is None else known.epoch,
@@ -279,7 +279,7 @@ def _described(
 
 def _voter(parts: Any, services: Services, log: ServedLog, bounds: LogBounds) -> Any:
     since: dict[str, Any] = {}
-    names = {each.name for each in fields(parts.ReplicaState)}
+    names = {field.name for field in fields(parts.ReplicaState)}
     if "last_fetch_timestamp" in names:
         now_ms = time.time_ns() // 1_000_000
         since = {"last_fetch_timestamp": now_ms, "last_caught_up_timestamp": now_ms}
@@ -290,7 +290,7 @@ def _voter(parts: Any, services: Services, log: ServedLog, bounds: LogBounds) ->
 
 
 def _node(parts: Any, services: Services) -> Any:
-    controllers = [each.name for each in services.listeners if each.is_controllers]
+    controllers = [listener.name for listener in services.listeners if listener.is_controllers]
     return parts.Node(
         node_id=services.node_id,
         listeners=tuple(
@@ -312,27 +312,27 @@ def refuse_quorum(incoming: IncomingRequest, error: ApiError) -> Body:
 
 def _feed(services: Services) -> FetchPurgatory:
     if services.feed is None:
-        raise NotController("this node has no log to follow")
+        raise NotController("followers cannot fetch the log from this node")
     return services.feed
 
 
-def _one(answer: Future[Body]) -> DeferredResponse:
+def _deferred(answer: Future[Body]) -> DeferredResponse:
     return DeferredResponse(answer, Future.result)
 
 
 APIS: Final = {
     DESCRIBE_QUORUM: HandledApi(
-        "DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum, **OF_ONE_THING
+        "DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum, **SMALL_REQUESTS
     ),
 }
-OF_CONTROLLERS: Final = {
+CONTROLLER_APIS: Final = {
     FETCH: HandledApi(
         "Fetch",
         VersionRange(FETCH_VERSIONS[0], FETCH_VERSIONS[-1]),
         fetch,
         refuse_fetch,
         _NOT_READY,
-        **OF_ONE_THING,
+        **SMALL_REQUESTS,
     ),
     FETCH_SNAPSHOT: HandledApi(
         "FetchSnapshot",
@@ -340,6 +340,6 @@ OF_CONTROLLERS: Final = {
         fetch_snapshot,
         refuse_snapshot,
         _NOT_READY,
-        **OF_ONE_THING,
+        **SMALL_REQUESTS,
     ),
 }

@@ -14,7 +14,7 @@ from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
-    OF_ONE_THING,
+    SMALL_REQUESTS,
     Answer,
     HandledApi,
     IncomingRequest,
@@ -53,25 +53,25 @@ def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
 def _check(components: tuple[Any, ...]) -> None:
     """Checks the filter in Kafka's order, with Kafka's messages."""
     seen: set[str] = set()
-    for each in components:
-        if each.entity_type in seen:
+    for component in components:
+        if component.entity_type in seen:
             raise InvalidRequest(
-                f"Entity type {each.entity_type} cannot appear more than once in the filter."
+                f"Entity type {component.entity_type} cannot appear more than once in the filter."
             )
-        if each.entity_type not in _ENTITY_TYPES:
-            raise UnsupportedEntity(f"Unsupported entity type {each.entity_type}")
-        if each.match_type not in _MATCH_TYPES:
-            raise InvalidRequest(f"Unknown match type {each.match_type}")
-        if each.match_type == _EXACT and each.match is None:
+        if component.entity_type not in _ENTITY_TYPES:
+            raise UnsupportedEntity(f"Unsupported entity type {component.entity_type}")
+        if component.match_type not in _MATCH_TYPES:
+            raise InvalidRequest(f"Unknown match type {component.match_type}")
+        if component.match_type == _EXACT and component.match is None:
             raise InvalidRequest(
                 "Request specified MATCH_TYPE_EXACT, but set match string to null."
             )
-        if each.match_type != _EXACT and each.match is not None:
+        if component.match_type != _EXACT and component.match is not None:
             raise InvalidRequest(
-                f"Request specified {_MATCH_TYPES[each.match_type]}, "
+                f"Request specified {_MATCH_TYPES[component.match_type]}, "
                 "but also specified a match string."
             )
-        seen.add(each.entity_type)
+        seen.add(component.entity_type)
     if "ip" in seen and len(seen) > 1:
         raise InvalidRequest(
             "Invalid entity filter component combination. IP filter component should not be used "
@@ -88,6 +88,6 @@ def _described(incoming: IncomingRequest, error: ApiError) -> Body:
 
 APIS: Final = {
     DESCRIBE_QUOTAS: HandledApi(
-        "DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe, **OF_ONE_THING
+        "DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe, **SMALL_REQUESTS
     ),
 }

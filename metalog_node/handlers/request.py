@@ -196,7 +196,7 @@ class HandledApi(NamedTuple):
     since: str = "4.3"
 
 
-OF_ONE_THING: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 256 << 10}
+SMALL_REQUESTS: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 256 << 10}
 """Bounds of an API whose requests are about one object or a few objects."""
 
 
@@ -290,7 +290,7 @@ def outcome_fields(error: ApiError) -> dict[str, Any]:
 
 
 def api_error(error: BaseException) -> ApiError:
-    """The error to send: an error for callers unchanged, any other as an unknown server error."""
+    """The error to send: an ``InvalidRequest`` as it is, any other as an unknown server error."""
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

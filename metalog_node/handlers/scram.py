@@ -46,16 +46,16 @@ _NAMED: Final = 3
 def describe(services: Services, incoming: IncomingRequest) -> Answer:
     authorize_cluster(services, incoming, Operation.DESCRIBE)
     named = incoming.request.body.users
-    users = None if named is None else [each.name for each in named]
-    found = describe_credentials(services.replica.image.scram, users)
-    return _described(incoming, SUCCESS, found)
+    users = None if named is None else [user.name for user in named]
+    descriptions = describe_credentials(services.replica.image.scram, users)
+    return _described(incoming, SUCCESS, descriptions)
 
 
 def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
     return _described(incoming, error, {})
 
 
-class SaltedPasswordsShut(InvalidRequest):
+class SaltedPasswordsDisabled(InvalidRequest):
     """``sasl.scram.password.salted.enable=false``: no policy can check a salted password."""
 
     code = ErrorCode.POLICY_VIOLATION
@@ -65,22 +65,26 @@ def check_salted(services: Services, incoming: IncomingRequest) -> None:
     """Refuse salted passwords if the configuration forbids them. Deletions contain no password.
 
     Raises:
-        SaltedPasswordsShut: the request has a salted password.
+        SaltedPasswordsDisabled: the request has a salted password.
     """
     if incoming.request.body.upsertions and not services.passwords.config.takes_salted:
-        raise SaltedPasswordsShut(
+        raise SaltedPasswordsDisabled(
             f"Salted passwords are disabled ({SALTED_ENABLE}=false): send the password "
             "itself over TLS, by metalog passwd without --iterations"
         )
 
 
-def note_unjudged(services: Services, incoming: IncomingRequest, refused: Collection[str]) -> None:
+def log_unchecked(services: Services, incoming: IncomingRequest, refused: Collection[str]) -> None:
     """Log each user whose password was set without a check by the node's policy."""
     if services.passwords.policy is None or incoming.is_forwarded:
         return
-    users = [each.name for each in incoming.request.body.upsertions if each.name not in refused]
+    users = [
+        upsertion.name
+        for upsertion in incoming.request.body.upsertions
+        if upsertion.name not in refused
+    ]
     if users:
-        shown = ", ".join(repr(each[:_SHOWN]) for each in users[:_NAMED])
+        shown = ", ".join(repr(user[:_SHOWN]) for user in users[:_NAMED])
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         _log.warning(
             "%s set a salted password of %s%s, which the password policy could not check; "
@@ -98,18 +102,22 @@ def alter(services: Services, incoming: IncomingRequest) -> Answer:
         check_salted(services, incoming)
     body = incoming.request.body
     request = AlterScramRequest(
-        [ScramDeletion(each.name, each.mechanism) for each in body.deletions],
+        [ScramDeletion(deletion.name, deletion.mechanism) for deletion in body.deletions],
         [
             ScramUpsertion(
-                each.name, each.mechanism, each.iterations, each.salt, each.salted_password
+                upsertion.name,
+                upsertion.mechanism,
+                upsertion.iterations,
+                upsertion.salt,
+                upsertion.salted_password,
             )
-            for each in body.upsertions
+            for upsertion in body.upsertions
         ],
     )
 
     def answered(altered: Future[dict[str, ApiError]]) -> Body:
         outcomes = altered.result()
-        note_unjudged(services, incoming, [user for user, error in outcomes.items() if error])
+        log_unchecked(services, incoming, [user for user, error in outcomes.items() if error])
         return _altered(incoming, outcomes)
 
     return DeferredResponse(services.replica.alter_scram(request), answered)
@@ -117,18 +125,20 @@ def alter(services: Services, incoming: IncomingRequest) -> Answer:
 
 def refuse_alter(incoming: IncomingRequest, error: ApiError) -> Body:
     body = incoming.request.body
-    named = [each.name for each in (*body.deletions, *body.upsertions)]
+    named = [change.name for change in (*body.deletions, *body.upsertions)]
     return _altered(incoming, dict.fromkeys(named, error))
 
 
 def _described(
-    incoming: IncomingRequest, error: ApiError, found: Mapping[str, ScramDescription]
+    incoming: IncomingRequest, error: ApiError, descriptions: Mapping[str, ScramDescription]
 ) -> Body:
     parts = response_parts(DESCRIBE_SCRAM, incoming.request.head.version)
     return parts.DescribeUserScramCredentialsResponse(
         throttle_time=NO_THROTTLING,
         **outcome_fields(error),
-        results=tuple(_description(parts, user, each) for user, each in found.items()),
+        results=tuple(
+            _description(parts, user, description) for user, description in descriptions.items()
+        ),
     )
 
 
@@ -143,13 +153,13 @@ def _altered(incoming: IncomingRequest, outcomes: Mapping[str, ApiError]) -> Bod
     )
 
 
-def _description(parts: Any, user: str, found: ScramDescription) -> Any:
+def _description(parts: Any, user: str, description: ScramDescription) -> Any:
     return parts.DescribeUserScramCredentialsResult(
         user=user,
-        **outcome_fields(found.error),
+        **outcome_fields(description.error),
         credential_infos=tuple(
             parts.CredentialInfo(mechanism=int(mechanism), iterations=iterations)
-            for mechanism, iterations in found.iterations.items()
+            for mechanism, iterations in description.iterations.items()
         ),
     )
 

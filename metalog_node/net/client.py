@@ -104,7 +104,7 @@ class Client:
         self._reader = reader
         self._writer = writer
         self._host = host
-        self._is_asked = False
+        self._is_answering = False
         self._is_leaving = False
         self._connection = ServerConnection(
             versions,
@@ -117,12 +117,12 @@ class Client:
             if context.listener.is_controllers
             else lambda: (services.cluster_id, services.node_id),
         )
-        self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
+        self._login_deadline = asyncio.get_running_loop().time() + _LOGIN_S
 
     def leave(self) -> bool:
-        """Read no further request; False if no answer is under way or needed."""
+        """Read no further request, and return whether an answer is under way."""
         self._is_leaving = True
-        return self._is_asked
+        return self._is_answering
 
     async def serve(self) -> None:
         """Serve the client until either side closes the connection."""
@@ -164,14 +164,14 @@ class Client:
 
     async def _converse(self) -> None:
         while not (self._connection.is_over or self._is_leaving):
-            async with asyncio.timeout_at(self._patient_until()):
+            async with asyncio.timeout_at(self._deadline()):
                 data = await self._reader.read(CHUNK)
             if not data:
                 return
             steps = self._connection.receive(data)
             while (answer := await self._next_answer(steps)) is not None:
                 await self._send(answer)
-                self._is_asked = False
+                self._is_answering = False
                 if self._is_leaving:
                     return
 
@@ -179,21 +179,21 @@ class Client:
         """The next bytes to send. The request is freed before they are sent, since a client may be
         slow to receive them."""
         step = await self._on_loop(next, steps, None)
-        self._is_asked = step is not None
+        self._is_answering = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
 
-    def _patient_until(self) -> float:
+    def _deadline(self) -> float:
         """The deadline of the client's next step."""
         idle_until = asyncio.get_running_loop().time() + self._context.idle_s
         if self._connection.principal is not None:
             return idle_until
-        return min(self._known_by, idle_until)
+        return min(self._login_deadline, idle_until)
 
     async def _send(self, data: bytes) -> None:
         """Send an answer; a refused login only after a pause, against guessing."""
         if self._connection.failed_login is not None:
             await asyncio.sleep(self._context.refused_after_s)
-        async with asyncio.timeout_at(self._patient_until()):
+        async with asyncio.timeout_at(self._deadline()):
             for at in range(0, len(data), _PIECE):
                 await self._on_loop(self._writer.write, data[at : at + _PIECE])
                 await self._writer.drain()
@@ -225,16 +225,16 @@ class Client:
         finish = partial(self._finished, api, queued.head.correlation_id)
         if api.short is None:
             if len(payload) > SHORT:
-                await self._apart(request.read)
+                await self._on_thread(request.read)
             answered = await self._on_loop(handle)
         elif len(payload) > api.short:
-            answered = await self._apart(handle)
+            answered = await self._on_thread(handle)
         else:
             answered = await self._on_loop(handle)
             if not isinstance(answered, (Future, DeferredResponse)):
                 return await self._on_loop(finish, answered)
         await _done(answered)
-        return await self._apart(finish, answered)
+        return await self._on_thread(finish, answered)
 
     def _finished(self, api: HandledApi, correlation_id: int, answered: Answer) -> bytes:
         """The encoded response; ``answered`` must be done."""
@@ -247,7 +247,7 @@ class Client:
             answered = write_response(answered, correlation_id)
         return framed(answered)
 
-    async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
+    async def _on_thread(self, work: Callable[..., R], *arguments: Any) -> R:
         """Run work on a thread, so that the event loop serves other clients."""
         return await self._context.turns.run(self._owner, work, *arguments)
 

@@ -192,7 +192,7 @@ class ServerConnection:
             return framed(versions_payload(0, refusal, own, None, head.correlation_id))
         if self._login is not None:
             return self._versions_amid_login(head)
-        code = self._why_not_sent(read_request(frame).body)
+        code = self._identity_error(read_request(frame).body)
         if code is not ErrorCode.NONE:
             return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
         payload = versions_payload(
@@ -210,12 +210,12 @@ class ServerConnection:
         refusal = ErrorCode.ILLEGAL_SASL_STATE
         return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))
 
-    def _why_not_sent(self, body: Body) -> ErrorCode:
+    def _identity_error(self, body: Body) -> ErrorCode:
         """Checks the cluster and the node that the client names, as Kafka 4.4 does: on brokers'
         listeners, after the login (KIP-1242)."""
         names = [
-            getattr(body, f"client_software_{each}", _NO_SOFTWARE_NAME)
-            for each in ("name", "version")
+            getattr(body, f"client_software_{field}", _NO_SOFTWARE_NAME)
+            for field in ("name", "version")
         ]
         cluster_id = getattr(body, "cluster_id", None)
         node_id = getattr(body, "node_id", _NO_NODE)

@@ -27,15 +27,15 @@ class LimitedSelector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[_Ready]:
         """At most ``MOST_SOCKETS`` ready sockets. Sockets whose registration has changed are left
         out: the system reports them again if they are still ready."""
-        found: list[_Ready] = []
+        ready: list[_Ready] = []
         if not self._left:
             self._left.extend(super().select(timeout))
         registered = self.get_map()
-        while self._left and len(found) < MOST_SOCKETS:
+        while self._left and len(ready) < MOST_SOCKETS:
             key, events = self._left.popleft()
             if registered.get(key.fd) is key:
-                found.append((key, events))
-        return found
+                ready.append((key, events))
+        return ready
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

@@ -47,7 +47,7 @@ class RefusalLog:
         if self._left_out:
             [(host, most)] = self._left_out.most_common(1)
             _log.warning(
-                "connections closed without a line of their own, in %d s: %d, %d of them from %s",
+                "in %d s, %d more connections were closed without a line, %d of them from %s",
                 PERIOD_S,
                 self._left_out.total(),
                 most,

@@ -19,7 +19,7 @@ from typing import Final
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import peer_host
 from metalog.hosts.host_port import Address
-from metalog_node.apis import spoken
+from metalog_node.apis import announced_versions
 from metalog_node.handlers.request import Services
 from metalog_node.net.client import CHUNK, Client, ListenerContext
 from metalog_node.net.tls_stream import Encrypted
@@ -34,7 +34,7 @@ _ANSWERED_WITHIN_S: Final = 5.0
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The owner of the work before a client is known."""
+"""The owner, in the loop's budget, of the work of accepting clients."""
 
 
 class OpenListener:
@@ -57,7 +57,9 @@ class OpenListener:
                 f"listener {listener.name}: {Address(listener.host, listener.port)} cannot be "
                 f"opened: {_text(error)}"
             ) from None
-        self._accepting = [asyncio.create_task(self._accept(each)) for each in self._sockets]
+        self._accepting = [
+            asyncio.create_task(self._accept(listening)) for listening in self._sockets
+        ]
         host, port, *_ = self._sockets[0].getsockname()
         return Address(host, port)
 
@@ -91,7 +93,7 @@ class OpenListener:
             try:
                 connected, peer = await loop.sock_accept(listening)
             except OSError as error:
-                _log.warning("%s: a client cannot be taken: %s", name, _text(error))
+                _log.warning("%s: a client cannot be accepted: %s", name, _text(error))
                 await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
                 continue
             host = peer_host(peer)
@@ -111,7 +113,7 @@ class OpenListener:
                 encrypted = await self._encrypted(reader, writer, host)
                 client = Client(
                     self._context,
-                    spoken(self._context.apis, self._services.kafka),
+                    announced_versions(self._context.apis, self._services.kafka),
                     self._services,
                     encrypted or reader,
                     encrypted or writer,
@@ -174,24 +176,24 @@ class OpenListener:
 async def _bound(host: str, port: int) -> list[socket.socket]:
     """A socket for each address of ``host``, all on one port. ``::`` alone includes IPv4, as in
     Java."""
-    found = await asyncio.get_running_loop().getaddrinfo(
+    resolved = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     bound: list[socket.socket] = []
     try:
-        addresses = dict.fromkeys(found)
+        addresses = dict.fromkeys(resolved)
         for family, kind, protocol, _, address in addresses:
-            each = socket.socket(family, kind, protocol)
-            bound.append(each)
-            each.setblocking(False)
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening = socket.socket(family, kind, protocol)
+            bound.append(listening)
+            listening.setblocking(False)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
-                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(addresses) > 1)
-            each.bind((address[0], bound[0].getsockname()[1] or port, *address[2:]))
-            each.listen(_BACKLOG)
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(addresses) > 1)
+            listening.bind((address[0], bound[0].getsockname()[1] or port, *address[2:]))
+            listening.listen(_BACKLOG)
     except BaseException:
-        for each in bound:
-            each.close()
+        for listening in bound:
+            listening.close()
         raise
     return bound
 

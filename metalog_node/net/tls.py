@@ -11,7 +11,7 @@ from typing import Final
 from metalog.errors import ConfigException
 from metalog_node.config.listener_keys import TlsFiles
 
-_ASKED: Final = {
+_VERIFY_MODES: Final = {
     "none": ssl.CERT_NONE,
     "requested": ssl.CERT_OPTIONAL,
     "required": ssl.CERT_REQUIRED,
@@ -43,7 +43,7 @@ class ServerTls:
                 context.load_verify_locations(files.trusted)
             except (OSError, ssl.SSLError) as error:
                 raise self._unusable("ssl.truststore.location", str(files.trusted), error) from None
-        context.verify_mode = _ASKED[files.client_auth]
+        context.verify_mode = _VERIFY_MODES[files.client_auth]
         return context
 
     def _unusable(self, key: str, file: str, error: OSError) -> ConfigException:

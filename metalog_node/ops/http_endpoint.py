@@ -103,8 +103,8 @@ class HttpEndpoint:
     async def _close(self) -> None:
         if self._server is not None:
             self._server.close()
-            for each in self._tasks:
-                each.cancel()
+            for task in self._tasks:
+                task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._server.wait_closed()
 
@@ -157,7 +157,7 @@ class HttpEndpoint:
         page = self._pages.get(target)
         if page is None:
             known = " ".join(self._pages)
-            return Page(f"there are {known}\n".encode(), HTTPStatus.NOT_FOUND)
+            return Page(f"no such page; the pages are {known}\n".encode(), HTTPStatus.NOT_FOUND)
         return page()
 
 

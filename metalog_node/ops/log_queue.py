@@ -19,18 +19,18 @@ from threading import Condition, Thread
 from typing import Final, NamedTuple
 
 MOST_LINES: Final = 50_000
-MOST_LETTERS: Final = 32 << 20
+MOST_CHARACTERS: Final = 32 << 20
 DRAINED_WITHIN_S: Final = 5.0
 
 
 class _QueueSize(NamedTuple):
-    """How many lines and bytes of one source, or of all, are queued."""
+    """How many lines and characters of one source, or of all, are queued."""
 
     lines: int = 0
-    letters: int = 0
+    characters: int = 0
 
-    def with_line(self, letters: int, lines: int = 1) -> _QueueSize:
-        return _QueueSize(self.lines + lines, self.letters + letters)
+    def with_line(self, characters: int, lines: int = 1) -> _QueueSize:
+        return _QueueSize(self.lines + lines, self.characters + characters)
 
 
 class LogQueue(logging.Handler):
@@ -44,13 +44,13 @@ class LogQueue(logging.Handler):
         sink: logging.Handler,
         *,
         most_lines: int = MOST_LINES,
-        most_letters: int = MOST_LETTERS,
+        most_characters: int = MOST_CHARACTERS,
     ) -> None:
         super().__init__()
         self.lost = 0
         self._sink = sink
         self._most_lines = most_lines
-        self._most_letters = most_letters
+        self._most_letters = most_characters
         self._lines: deque[tuple[logging.LogRecord, int]] = deque()
         self._all = _QueueSize()
         self._of: dict[Hashable, _QueueSize] = {}
@@ -88,7 +88,7 @@ class LogQueue(logging.Handler):
             self.lost += 1
             self._gap += 1
             return
-        self._tell_gap()
+        self._queue_gap()
         self._lines.append((line, size))
         self._all = self._all.with_line(size)
         self._of[source] = own.with_line(size)
@@ -99,7 +99,7 @@ class LogQueue(logging.Handler):
         flood the queue, the less room each may use, and some is always left."""
         return (
             own.lines < self._most_lines - self._all.lines
-            and own.letters + size <= self._most_letters - self._all.letters
+            and own.characters + size <= self._most_letters - self._all.characters
         )
 
     def _take(self) -> logging.LogRecord:
@@ -112,7 +112,7 @@ class LogQueue(logging.Handler):
                 del self._of[source]
         return line
 
-    def _tell_gap(self) -> None:
+    def _queue_gap(self) -> None:
         if self._gap:
             self._lines.append((_of_gap(self._gap), 0))
             self._gap = 0
@@ -122,7 +122,7 @@ class LogQueue(logging.Handler):
             with self._changed:
                 self._changed.wait_for(lambda: self._lines or self._gap or self._is_closed)
                 if not self._lines:
-                    self._tell_gap()
+                    self._queue_gap()
                 if not self._lines:
                     return
                 line = self._take()

@@ -36,7 +36,7 @@ class NodeState:
     ) -> None:
         self._replica = replica
         self._authorizer = authorizer
-        self._names = [each.name for each in listeners]
+        self._names = [listener.name for listener in listeners]
         self._opened = opened
         self._deny_after_ms = deny_after_ms
         self._lost_lines = lost_lines

@@ -3,8 +3,8 @@
 A node is ready once its log is replayed and all its listeners are open. After a later fault, the
 node stays ready with the last good image, and the probe says how old that image is. The node
 becomes unready only in two cases: ``stale.deny.after.ms`` has closed the readiness gate, or its
-event loop serves nobody. The node is alive until only a restart can help. This module must not know
-sockets or clocks.
+event loop serves nobody. The node is alive unless only a restart can help. This module must not
+know sockets or clocks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
     state, fault = probed.state, _fault(probed.state)
     since = _since(probed.failing_s, now)
     if isinstance(state, Loading):
-        end = "an end not known yet" if state.high_watermark is None else state.high_watermark
+        end = "an unknown end" if state.high_watermark is None else state.high_watermark
         loading = f"loading, at offset {state.position} of {end}"
         failing = f"the load fails since {since}: {fault}"
         return False, f"not ready: {loading if fault is None else failing}"

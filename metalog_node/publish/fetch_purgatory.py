@@ -81,7 +81,7 @@ class FetchPurgatory:
         while True:
             with self._changed:
                 while not (self._arrived or self._is_closed or (self._has_news and waiting)):
-                    left = min((each.deadline_s for each in waiting), default=None)
+                    left = min((fetch.deadline_s for fetch in waiting), default=None)
                     if left is not None and (left := left - self._monotonic_s()) <= 0:
                         break
                     self._changed.wait(left)
@@ -94,22 +94,22 @@ class FetchPurgatory:
                 _refuse([*waiting, *arrived])
                 return
             now_s = self._monotonic_s()
-            late = [each for each in rest if each.deadline_s <= now_s]
-            waiting = [each for each in rest if each.deadline_s > now_s]
-            waiting += [each for each in (*late, *due) if not self._is_answered(each, now_s)]
+            late = [fetch for fetch in rest if fetch.deadline_s <= now_s]
+            waiting = [fetch for fetch in rest if fetch.deadline_s > now_s]
+            waiting += [fetch for fetch in (*late, *due) if not self._is_answered(fetch, now_s)]
 
     def _is_answered(self, waiting: _DelayedFetch, now_s: float) -> bool:
         try:
-            found = waiting.attempt(self._log, waiting.deadline_s <= now_s)
+            answer = waiting.attempt(self._log, waiting.deadline_s <= now_s)
         except Exception as error:
             waiting.answer.set_exception(error)
             return True
-        if found is None:
+        if answer is None:
             return False
-        waiting.answer.set_result(found)
+        waiting.answer.set_result(answer)
         return True
 
 
 def _refuse(waiting: list[_DelayedFetch]) -> None:
-    for each in waiting:
-        each.answer.set_exception(NotController("the node is closing"))
+    for fetch in waiting:
+        fetch.answer.set_exception(NotController("the node is closing"))

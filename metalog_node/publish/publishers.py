@@ -15,10 +15,10 @@ from metalog.image.metadata import MetadataImage
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.auth.dummy_credentials import DummyCredentials
 
-LOOKED_AFTER: Final = 1_000
+COLLECT_AFTER: Final = 1_000
 """How many changed ACLs trigger a collection and a count of the objects that it leaves."""
-FROZEN_FROM: Final = 10_000
-"""From this many objects on they are frozen. A full collection walks fewer in a few
+FREEZE_FROM: Final = 10_000
+"""Objects are frozen if there are at least this many. A full collection of fewer takes a few
 milliseconds."""
 
 
@@ -54,7 +54,7 @@ class CredentialsPublisher:
         return self._newest[1].of(mechanism, user)
 
 
-class OutOfTheCollector:
+class GcFreezer:
     """Calls ``gc.freeze`` for ACLs that came after the load: no full collection visits them then.
 
     A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
@@ -69,8 +69,8 @@ class OutOfTheCollector:
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         if delta.acls is not None:
             self._changes += len(delta.acls.changes)
-        if self._changes >= LOOKED_AFTER and gc.isenabled():
+        if self._changes >= COLLECT_AFTER and gc.isenabled():
             self._changes = 0
             gc.collect()
-            if len(gc.get_objects()) >= FROZEN_FROM:
+            if len(gc.get_objects()) >= FREEZE_FROM:
                 gc.freeze()

@@ -84,22 +84,22 @@ class ServedLog:
 
     def _records(self, folder: LogFolder, offset: int, end: int, most_bytes: int) -> bytes:
         """Whole batches below ``end``, from the batch that contains ``offset``."""
-        found: list[bytes] = []
+        batches: list[bytes] = []
         size = 0
         for segment in segments_from(folder, offset):
             kept = self._places.get(offset)
-            byte = kept[1] if kept is not None and kept[0] == segment and not found else 0
+            byte = kept[1] if kept is not None and kept[0] == segment and not batches else 0
             with opened(self._files, folder.segment_path(segment)) as file:
                 for buffer, start, position, length in whole_frames(file, byte, file.size()):
                     batch = decode_batch(buffer, start)
-                    if batch.next_offset > end or (found and size + length > most_bytes):
-                        return b"".join(found)
+                    if batch.next_offset > end or (batches and size + length > most_bytes):
+                        return b"".join(batches)
                     if batch.next_offset <= offset:
                         continue
-                    found.append(buffer[start : start + length])
+                    batches.append(buffer[start : start + length])
                     size += length
                     self._keep_place(batch.next_offset, segment, position + length)
-        return b"".join(found)
+        return b"".join(batches)
 
     def _keep_place(self, offset: int, segment: int, byte: int) -> None:
         """Remember the file position of ``offset``, where an observer's next fetch continues."""
@@ -116,8 +116,8 @@ def _directory_id(folder: LogFolder) -> Uuid | None:
 def _end_of(folder: LogFolder, bounds: LogBounds, epoch: int) -> tuple[int, int]:
     """The largest epoch of this log up to ``epoch``, and its end offset."""
     end = bounds.end
-    for each in reversed(folder.leader_epochs.starts):
-        if each.epoch <= epoch:
-            return each.epoch, end
-        end = each.start_offset
+    for start in reversed(folder.leader_epochs.starts):
+        if start.epoch <= epoch:
+            return start.epoch, end
+        end = start.start_offset
     return epoch, min(end, bounds.start)

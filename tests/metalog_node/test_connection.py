@@ -199,7 +199,7 @@ def test_an_exchange_that_is_right_lets_in_by_any_salt() -> None:
     ("first", "reason"),
     [
         (first_message(NAME, ",tokenauth=true"), "login by delegation token is not supported here"),
-        (first_message("nobody"), "nobody of that name"),
+        (first_message("nobody"), "no user of that name"),
         (first_message(NAME, authorization="a=bob"), "to act as somebody else"),
         (first_message("n" * (MOST_NAME_BYTES + 1)), "a name of more than 1024 bytes"),
         (b"n,,m=x,n=a,r=abc", "a first message that is not valid by RFC 5802"),
@@ -219,7 +219,7 @@ def test_a_user_logs_in_by_the_mechanisms_that_it_has_a_credential_of() -> None:
 
     with pytest.raises(LoginRefused) as refused:
         exchanged(By512(), first_message(NAME), NAME, PASSWORD)
-    assert "nobody of that name logs in by SCRAM-SHA-256" in refused.value.reason
+    assert "no user of that name has a SCRAM-SHA-256 credential" in refused.value.reason
     session = ClientSession(
         "test", SaslCredentials("SCRAM-SHA-512", NAME, PASSWORD), entropy=os.urandom
     )
@@ -315,7 +315,7 @@ def test_the_log_tells_what_the_client_is_not_told(kind: str) -> None:
     else:
         challenge = login.answer(first_message("m" * 500)).decode()
         last = f"c=biws,{challenge.split(',')[0]},p=AAAA".encode()
-        reason = f"nobody of that name logs in by {kind} (user "
+        reason = f"no user of that name has a {kind} credential (user "
     with pytest.raises(LoginRefused) as refused:
         login.answer(last)
     assert refused.value.reason.rstrip(")") == f"{reason}'{'m' * 100}'"

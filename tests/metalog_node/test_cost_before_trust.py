@@ -22,7 +22,7 @@ from metalog.wire.declared.extensions import ENVELOPE
 from metalog.wire.envelope import seal
 from metalog.wire.frames import framed
 from metalog.wire.messages import UnreadRequest, read_head, write_response
-from metalog_node.apis import apis_of, spoken
+from metalog_node.apis import announced_versions, apis_of
 from metalog_node.auth.authentication import MECHANISMS, Logins
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.handlers.request import (
@@ -185,7 +185,7 @@ def test_a_byte_before_the_login_costs_no_more_than_the_page_says(letters: Lette
 def connected() -> ServerConnection:
     logins = Logins(MECHANISMS, CredentialsPublisher(b"secret"), {}, bytes)
     return ServerConnection(
-        spoken(APIS, "4.4"),
+        announced_versions(APIS, "4.4"),
         logins=logins,
         principal=KafkaPrincipal("User", "x"),
         most_bytes=1 << 20,

@@ -15,7 +15,7 @@ from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
 from metalog_node.handlers.request import DeferredResponse, IncomingRequest
-from metalog_node.publish.publishers import FROZEN_FROM, LOOKED_AFTER, OutOfTheCollector
+from metalog_node.publish.publishers import COLLECT_AFTER, FREEZE_FROM, GcFreezer
 from tests.support.disk.tiny_log import ace, batch, uuid
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
@@ -38,7 +38,7 @@ def loader() -> Iterator[Loader]:
     """What other tests left is out of sight."""
     gc.collect()
     gc.freeze()
-    yield Loader([OutOfTheCollector()])
+    yield Loader([GcFreezer()])
     gc.unfreeze()
 
 
@@ -55,16 +55,16 @@ def removed(number: int) -> RemoveAccessControlEntryRecord:
 def test_many_acls_that_come_later_are_no_work_for_the_collector(loader: Loader) -> None:
     """A full collection would walk them all, and hold every thread."""
     before = gc.get_freeze_count()
-    append(loader, *map(ace, range(1, FROZEN_FROM + 1)))
-    assert gc.get_freeze_count() - before > FROZEN_FROM
+    append(loader, *map(ace, range(1, FREEZE_FROM + 1)))
+    assert gc.get_freeze_count() - before > FREEZE_FROM
 
 
 def test_acls_that_come_and_go_freeze_nothing(loader: Loader) -> None:
     """A freeze keeps the cycles of all connections that close later."""
     before = gc.get_freeze_count()
     for _ in range(4):
-        append(loader, *map(ace, range(1, LOOKED_AFTER + 1)))
-        append(loader, *map(removed, range(1, LOOKED_AFTER + 1)))
+        append(loader, *map(ace, range(1, COLLECT_AFTER + 1)))
+        append(loader, *map(removed, range(1, COLLECT_AFTER + 1)))
     assert gc.get_freeze_count() <= before
 
 
@@ -76,7 +76,7 @@ def test_what_is_garbage_by_then_is_not_kept() -> None:
             self.itself = self
 
     garbage = weakref.ref(Cycle())
-    append(Loader([OutOfTheCollector()]), *map(ace, range(1, LOOKED_AFTER + 1)))
+    append(Loader([GcFreezer()]), *map(ace, range(1, COLLECT_AFTER + 1)))
     assert garbage() is None
 
 

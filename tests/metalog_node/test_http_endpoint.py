@@ -87,7 +87,10 @@ def test_the_probes_of_a_node_that_serves(tmp_path: Path) -> None:
         assert status == 200
         assert said == f"ready, at offset {max(offset, node.replica.image.provenance.offset)}\n"
         assert got(node.watch_address, "/healthz") == (200, "alive\n")
-        assert got(node.watch_address, "/") == (404, "there are /metrics /healthz /readyz\n")
+        assert got(node.watch_address, "/") == (
+            404,
+            "no such page; the pages are /metrics /healthz /readyz\n",
+        )
 
 
 @pytest.mark.parametrize("sent", [b"POST /metrics HTTP/1.1\r\n\r\n", b"\x16\x03\x01\r\n\r\n"])

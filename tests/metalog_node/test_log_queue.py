@@ -31,10 +31,10 @@ class Stuck(logging.Handler):
 
 
 @contextmanager
-def stuck(most_lines: int = 10, most_letters: int = 1000) -> Iterator[tuple[LogQueue, Stuck]]:
+def stuck(most_lines: int = 10, most_characters: int = 1000) -> Iterator[tuple[LogQueue, Stuck]]:
     """A queue whose thread blocks in the writing of its first line, "0"."""
     sink = Stuck()
-    queue = LogQueue(sink, most_lines=most_lines, most_letters=most_letters)
+    queue = LogQueue(sink, most_lines=most_lines, most_characters=most_characters)
     log(queue, "0")
     assert sink.begun.wait(60)
     try:

@@ -120,7 +120,7 @@ def test_why_a_first_message_is_refused_and_nothing_follows_it(first: str, expec
     begun = scram()
     assert reason(begun, first) == expected
     about = " (user 'alice')" if "alice" in expected else ""
-    assert reason(begun, FIRST) == f"a token after the last one{about}"
+    assert reason(begun, FIRST) == f"a token after the end of the exchange{about}"
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,17 @@ def test_why_a_last_message_is_refused_and_nothing_follows_it(
     begun = scram()
     final = final_of(begun.answer(FIRST.encode()).decode(), **change)  # type: ignore[arg-type]
     assert reason(begun, final) == f"{expected} (user 'alice')"
-    assert reason(begun, final) == "a token after the last one (user 'alice')"
+    assert reason(begun, final) == "a token after the end of the exchange (user 'alice')"
 
 
 @pytest.mark.parametrize(
     ("first", "iterations", "expected"),
     [
-        ("n,,n=bob,r=abc", 4096, "nobody of that name logs in by SCRAM-SHA-256 (user 'bob')"),
+        (
+            "n,,n=bob,r=abc",
+            4096,
+            "no user of that name has a SCRAM-SHA-256 credential (user 'bob')",
+        ),
         (
             f"{FIRST},tokenauth=true",
             4096,

@@ -23,7 +23,7 @@ from metalog.records.frame import Undecodable, decode_value, encode_value
 from metalog.wire.frames import framed
 from metalog.wire.messages import UnreadRequest, read_response, write_request
 from metalog.wire.schema import request_type, response_type
-from metalog_node.apis import spoken
+from metalog_node.apis import announced_versions
 from metalog_node.auth.authentication import MECHANISMS, Logins
 from metalog_node.auth.principals import name_text, parse_rules
 from metalog_node.net.connection import QueuedRequest, ServerConnection
@@ -45,7 +45,7 @@ MOST_BYTES = 2_048
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 UTC = Zone("UTC")
 ANYBODY = KafkaPrincipal("User", "a")
-SPOKEN = spoken(APIS, "4.4")
+SPOKEN = announced_versions(APIS, "4.4")
 
 
 def record(data: bytes) -> None:

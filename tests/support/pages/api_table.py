@@ -13,7 +13,7 @@ from metalog.image.state.features import LATEST_METADATA_VERSIONS
 from metalog.wire.declared.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import error_name
 from metalog.wire.versions import VersionRange
-from metalog_node.apis import apis_of, spoken
+from metalog_node.apis import announced_versions, apis_of
 from metalog_node.handlers.request import HandledApi
 
 OLDEST, NEWEST = min(LATEST_METADATA_VERSIONS), max(LATEST_METADATA_VERSIONS)
@@ -26,7 +26,9 @@ def apis_table() -> str:
         "| key | request | on a broker's listener | on a controllers' listener | while not ready |",
         "|---|---|---|---|---|",
     ]
-    for key in sorted({*spoken(brokers, NEWEST), *spoken(controllers, NEWEST)}):
+    for key in sorted(
+        {*announced_versions(brokers, NEWEST), *announced_versions(controllers, NEWEST)}
+    ):
         cells = (
             str(key),
             NAMES[key],
@@ -40,7 +42,7 @@ def apis_table() -> str:
 
 def _versions(apis: Mapping[int, HandledApi], key: int) -> str:
     """The versions of the newest Kafka, and for new ones, since which Kafka."""
-    found, before = (spoken(apis, kafka).get(key) for kafka in (NEWEST, OLDEST))
+    found, before = (announced_versions(apis, kafka).get(key) for kafka in (NEWEST, OLDEST))
     if found is None:
         return ""
     shown = _range(found)
