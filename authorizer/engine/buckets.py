@@ -10,7 +10,7 @@ This module must not know which names a pattern matches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -33,78 +33,67 @@ FEW: Final = 32
 """The most ACLs in a dict by principal: a change copies it, and a session may match all."""
 
 
-class FewAcls:
+class FewAcls(tuple[Acl, ...]):
     """A bucket with at most ``SCANNED`` ACLs."""
 
-    __slots__ = ("_acls", "_is_sorted")
+    __slots__ = ()
 
-    def __init__(self, acls: tuple[Acl, ...]) -> None:
-        self._acls = acls
-        self._is_sorted = len(acls) == 1
+    @property
+    def size(self) -> int:
+        return len(self)
 
-    def __len__(self) -> int:
-        return len(self._acls)
+    def acls(self) -> Iterator[Acl]:
+        return iter(self)
 
-    def __iter__(self) -> Iterator[Acl]:
-        return iter(self._acls)
-
-    def __contains__(self, acl: object) -> bool:
-        return acl in self._acls
+    def has(self, acl: Acl) -> bool:
+        return acl in self
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that match ``who``, and possibly others."""
-        return self._acls
+        return self
 
     def masks(self, who: SubjectParts) -> Masks:
         """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
-        return masks_of(self._acls, who)
+        return masks_of(self, who)
 
     def in_order(self) -> tuple[Acl, ...]:
-        if not self._is_sorted:
-            self._acls = sorted_in_pattern(self._acls)
-            self._is_sorted = True
-        return self._acls
+        return self if len(self) == 1 else sorted_in_pattern(self)
 
     def adding(self, acl: Acl) -> Bucket:
-        return bucket_of([*self._acls, acl])
+        return bucket_of((*self, acl))
 
     def removing(self, acl: Acl) -> Bucket | None:
-        acls = self._acls  # read once: a listing may sort the ACLs meanwhile
-        at = acls.index(acl)
-        rest = acls[:at] + acls[at + 1 :]
+        at = self.index(acl)
+        rest = self[:at] + self[at + 1 :]
         return FewAcls(rest) if rest else None
 
     def _check(self) -> None:
         """Walks the invariants; for tests."""
-        if not 1 <= len(set(self._acls)) == len(self._acls) <= SCANNED:
+        if not 1 <= len(set(self)) == len(self) <= SCANNED:
             raise AssertionError("an invariant of a small bucket is broken")
 
 
-class SomeAcls:
-    """A bucket with more ACLs, at most ``FEW``, by principal."""
+class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
+    """A bucket with more ACLs, at most ``FEW``: a principal's only ACL, or a tuple of several.
 
-    __slots__ = ("_by_principal", "_size", "_sorted")
+    It is the dict itself, not an object with one: that would be another place in cold memory.
+    """
 
-    def __init__(self, by_principal: dict[str, Acl | tuple[Acl, ...]], size: int) -> None:
-        """``by_principal`` has a principal's only ACL, or a tuple of several; ``size`` counts ACLs.
+    __slots__ = ("_sorted", "size")
 
-        The caller must not change the dict afterwards.
-        """
-        self._by_principal = by_principal
-        self._size = size
+    def __init__(self, by_principal: Mapping[str, Acl | tuple[Acl, ...]], size: int) -> None:
+        """``size`` counts the ACLs."""
+        dict.__init__(self, by_principal)
+        self.size = size
         self._sorted: tuple[Acl, ...] | None = None
 
-    def __len__(self) -> int:
-        return self._size
+    def acls(self) -> Iterator[Acl]:
+        if len(self) == self.size:
+            return iter(self.values())  # type: ignore[arg-type]  # each is one ACL
+        return chain.from_iterable(map(_one_or_more, self.values()))
 
-    def __iter__(self) -> Iterator[Acl]:
-        found = self._by_principal.values()
-        if len(found) == self._size:
-            return iter(found)  # type: ignore[arg-type]  # each is one ACL
-        return chain.from_iterable(map(_one_or_more, found))
-
-    def __contains__(self, acl: object) -> bool:
-        return isinstance(acl, Acl) and acl in self._of(acl.principal)
+    def has(self, acl: Acl) -> bool:
+        return acl in self._of(acl.principal)
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that match ``who``, and possibly others."""
@@ -112,10 +101,10 @@ class SomeAcls:
 
     def masks(self, who: SubjectParts) -> Masks:
         """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
-        by_principal, hosts = self._by_principal, who[1]
+        hosts = who[1]
         allowed = denied = 0
         for principal in who[0]:
-            found = by_principal.get(principal)
+            found = self.get(principal)
             if found is None:
                 continue
             if type(found) is Acl and found.host in hosts:  # the most common case, without a call
@@ -131,36 +120,38 @@ class SomeAcls:
 
     def in_order(self) -> tuple[Acl, ...]:
         if self._sorted is None:
-            self._sorted = sorted_in_pattern(self)
+            self._sorted = sorted_in_pattern(self.acls())
         return self._sorted
 
     def adding(self, acl: Acl) -> Bucket:
-        if self._size >= FEW:
-            return bucket_of([*self, acl])
+        if self.size >= FEW:
+            return bucket_of([*self.acls(), acl])
+        after = SomeAcls(self, self.size + 1)
         before = self._of(acl.principal)
-        by_principal = self._by_principal.copy()
-        by_principal[acl.principal] = (*before, acl) if before else acl
-        return SomeAcls(by_principal, self._size + 1)
+        after[acl.principal] = (*before, acl) if before else acl
+        return after
 
     def removing(self, acl: Acl) -> Bucket | None:
+        if self.size - 1 <= SCANNED:
+            return FewAcls([other for other in self.acls() if other != acl])
         principal = acl.principal
-        rest = [other for other in self._of(principal) if other != acl]
-        others = {each: acls for each, acls in self._by_principal.items() if each != principal}
-        if self._size - 1 <= SCANNED:
-            return FewAcls((*chain.from_iterable(map(_one_or_more, others.values())), *rest))
-        if rest:
-            others[principal] = tuple(rest) if len(rest) > 1 else rest[0]
-        return SomeAcls(others, self._size - 1)
+        after, before = SomeAcls(self, self.size - 1), self[principal]
+        if isinstance(before, Acl):
+            del after[principal]
+        else:
+            rest = tuple([other for other in before if other != acl])
+            after[principal] = rest if len(rest) > 1 else rest[0]
+        return after
 
     def _of(self, principal: str) -> tuple[Acl, ...]:
-        found = self._by_principal.get(principal)
+        found = self.get(principal)
         return () if found is None else _one_or_more(found)
 
     def _check(self) -> None:
         """Walks the invariants; for tests."""
-        acls = list(chain.from_iterable(map(_one_or_more, self._by_principal.values())))
-        well_formed = SCANNED < len(set(acls)) == len(acls) == self._size <= FEW
-        for principal, found in self._by_principal.items():
+        acls = list(chain.from_iterable(map(_one_or_more, self.values())))
+        well_formed = SCANNED < len(set(acls)) == len(acls) == self.size <= FEW
+        for principal, found in self.items():
             well_formed &= isinstance(found, Acl) or len(found) > 1
             well_formed &= all(acl.principal == principal for acl in _one_or_more(found))
         if not well_formed:
@@ -180,24 +171,27 @@ class ManyAcls:
         self._by_who = by_who
         self._sorted: tuple[Acl, ...] | None = None
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         return sum(map(len, self._by_who.values()))
 
-    def __iter__(self) -> Iterator[Acl]:
+    def acls(self) -> Iterator[Acl]:
         return chain.from_iterable(self._by_who.values())
 
-    def __contains__(self, acl: object) -> bool:
-        return isinstance(acl, Acl) and acl in self._by_who.get((acl.principal, acl.host), ())
+    def has(self, acl: Acl) -> bool:
+        return acl in self._by_who.get((acl.principal, acl.host), ())
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that match ``who``."""
         if self._is_looked_through(who):
-            return tuple([acl for acl in self if who.matches(acl)])
+            return tuple([acl for acl in self.acls() if who.matches(acl)])
         return tuple(chain.from_iterable(self._found(who)))
 
     def masks(self, who: SubjectParts) -> Masks:
         """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
-        acls = self if self._is_looked_through(who) else chain.from_iterable(self._found(who))
+        acls = (
+            self.acls() if self._is_looked_through(who) else chain.from_iterable(self._found(who))
+        )
         return masks_of(acls, who)
 
     def _is_looked_through(self, who: SubjectParts) -> bool:
@@ -216,7 +210,7 @@ class ManyAcls:
 
     def in_order(self) -> tuple[Acl, ...]:
         if self._sorted is None:
-            self._sorted = sorted_in_pattern(self)
+            self._sorted = sorted_in_pattern(self.acls())
         return self._sorted
 
     def adding(self, acl: Acl) -> Bucket:
@@ -243,7 +237,7 @@ Bucket = FewAcls | SomeAcls | ManyAcls
 def bucket_of(acls: Sequence[Acl]) -> Bucket:
     """A bucket of ``acls``, which are not empty and have no duplicates."""
     if len(acls) <= SCANNED:
-        return FewAcls(tuple(acls))
+        return FewAcls(acls)
     if len(acls) <= FEW:
         return bucket_of_different(acls) or SomeAcls(_by_principal(acls), len(acls))
     by_who: dict[tuple[str, str], list[Acl]] = {}

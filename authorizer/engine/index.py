@@ -21,8 +21,8 @@ from authorizer.engine.buckets import Bucket, FewAcls, bucket_of, bucket_of_diff
 from authorizer.engine.decide import Decision, Subject, concerns, decide, decision_order
 from authorizer.engine.grants import NO_NAMES, Grants, grants_changed, grants_of
 from authorizer.engine.host_blocks import HostBlocks
-from authorizer.engine.patterns import NO_PATTERNS, PatternBuckets
-from authorizer.engine.prefixes import Prefix, SortedNames, up_from
+from authorizer.engine.patterns import PatternBuckets
+from authorizer.engine.prefixes import Prefix, up_from
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,
@@ -35,7 +35,6 @@ from metalog.acl import (
     java_order,
 )
 from metalog.ids import Uuid
-from metalog.image.table import Table
 
 Buckets = SortedDict[str, Bucket]
 LITERAL: Final = PatternType.LITERAL
@@ -73,7 +72,7 @@ class AclIndex:
     def __iter__(self) -> Iterator[Acl]:
         for patterns in (*self._literals, *self._prefixed):
             for bucket in patterns.buckets.values():
-                yield from bucket
+                yield from bucket.acls()
 
     def literals(self, resource_type: ResourceType) -> PatternBuckets:
         return self._literals[resource_type]
@@ -111,7 +110,7 @@ class AclIndex:
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
         """The ACLs whose patterns match a resource, in Kafka's order."""
         buckets = self.buckets_matching(resource_type, name)
-        found = [acl for bucket in buckets for acl in bucket]
+        found = [acl for bucket in buckets for acl in bucket.acls()]
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
     def with_blocks(self, who: Subject) -> Subject:
@@ -226,10 +225,11 @@ class AclIndex:
         for kinds in (self._literals, self._prefixed):
             for resource_type, patterns in zip(ResourceType, kinds, strict=True):
                 patterns.names._check()
+                _check(patterns.wildcard is patterns.buckets.get(WILDCARD))
                 _check(list(patterns.names) == sorted(patterns.buckets))
                 for name, bucket in patterns.buckets.items():
                     bucket._check()
-                    for acl in bucket:
+                    for acl in bucket.acls():
                         _check(acl.resource_type is resource_type and acl.resource_name == name)
                         _check((acl.pattern_type is LITERAL) == (kinds is self._literals))
         if self._grants is not None:
@@ -263,8 +263,15 @@ def _all_buckets(
 def _names_with(buckets: Iterable[Bucket], entry: AccessControlEntryFilter) -> set[str]:
     principal, host = entry.principal, entry.host
     if principal is None:
-        return {acl.resource_name for bucket in buckets for acl in bucket if acl.host == host}
-    return {acl.resource_name for bucket in buckets for acl in bucket if acl.principal == principal}
+        return {
+            acl.resource_name for bucket in buckets for acl in bucket.acls() if acl.host == host
+        }
+    return {
+        acl.resource_name
+        for bucket in buckets
+        for acl in bucket.acls()
+        if acl.principal == principal
+    }
 
 
 def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
@@ -309,11 +316,11 @@ class IndexWriter:
         prefixed_buckets = [self._ordered(groups) for groups in prefixed]
         self._literals = [_sorted(buckets) for buckets in literal_buckets]
         self._prefixed = [_sorted(buckets) for buckets in prefixed_buckets]
-        prefixes = [_frozen(buckets) for buckets in prefixed_buckets]
+        prefixes = [PatternBuckets.of(buckets) for buckets in prefixed_buckets]
         for patterns in prefixes:
             patterns.names.link()
         self.index = AclIndex(
-            [_frozen(buckets) for buckets in literal_buckets],
+            [PatternBuckets.of(buckets) for buckets in literal_buckets],
             prefixes,
             HostBlocks.of([acl.host for acl in slashed]),
         )
@@ -353,7 +360,7 @@ class IndexWriter:
     def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
         buckets = self._buckets_of(acl)
         before = buckets.get(acl.resource_name)
-        if before is not None and acl in before:
+        if before is not None and before.has(acl):
             self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
             return index
         after = FewAcls((acl,)) if before is None else before.adding(acl)
@@ -389,10 +396,3 @@ def _sorted(buckets: dict[str, Bucket]) -> Buckets | None:
     Most resource types have no ACLs, and creating a SortedDict takes as long as a decision.
     """
     return SortedDict(buckets) if buckets else None
-
-
-def _frozen(buckets: dict[str, Bucket]) -> PatternBuckets:
-    """The immutable form of ``buckets``, which are sorted by name."""
-    if not buckets:
-        return NO_PATTERNS
-    return PatternBuckets(Table.owning(buckets), SortedNames.of(list(buckets)))

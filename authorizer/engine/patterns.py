@@ -33,13 +33,22 @@ class PatternBuckets:
         self,
         buckets: Table[str, Bucket],
         names: SortedNames,
+        wildcard: Bucket | None,
         changed: Changed = NOT_CHANGED,
     ) -> None:
         """``changed`` has the added and removed names that ``names`` lacks."""
         self.buckets = buckets
         self.find = buckets.finder
-        self.wildcard = self.find(WILDCARD)
+        self.wildcard = wildcard
         self._names = names, changed
+
+    @staticmethod
+    def of(buckets: dict[str, Bucket]) -> PatternBuckets:
+        """These ``buckets``, sorted by name; the caller must not change the dict afterwards."""
+        if not buckets:
+            return NO_PATTERNS
+        names = SortedNames.of(list(buckets))
+        return PatternBuckets(Table.owning(buckets), names, buckets.get(WILDCARD))
 
     @property
     def names(self) -> SortedNames:
@@ -59,7 +68,8 @@ class PatternBuckets:
                 changed[name] = before is None
             if len(changed) > MOST_CHANGED:
                 names, changed = names.updated(changed), NOT_CHANGED
-        return PatternBuckets(self.buckets.with_one(name, after), names, changed)
+        wildcard = after if name == WILDCARD else self.wildcard
+        return PatternBuckets(self.buckets.with_one(name, before, after), names, wildcard, changed)
 
 
-NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]))
+NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]), None)

@@ -35,7 +35,7 @@ class ResourceAcls:
 
     def __init__(self, buckets: Sequence[Bucket], *, is_default_allow: bool) -> None:
         many = [bucket for bucket in buckets if type(bucket) is ManyAcls]
-        few = [bucket for bucket in buckets if type(bucket) is not ManyAcls]
+        few = [bucket.acls() for bucket in buckets if type(bucket) is not ManyAcls]
         acls = list(chain.from_iterable(few))
         principals = _principals(acls)
         allowed = ALL_OPERATIONS if is_default_allow and not buckets else 0

@@ -154,9 +154,9 @@ class DecisionTimelines:
         """
         names: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
-            if len(bucket) > FEW:
+            if bucket.size > FEW:
                 return None
-            names.update(self.principals[acl.principal] for acl in bucket)
+            names.update(self.principals[acl.principal] for acl in bucket.acls())
         return None if 0 in names or len(names) > FEW else names
 
     def timeline_by_numbers(
@@ -211,7 +211,7 @@ class DecisionTimelines:
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
         """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else NO_PATTERN."""
         turns = Counter[int]()
-        for acl in chain.from_iterable(buckets):
+        for acl in chain.from_iterable(bucket.acls() for bucket in buckets):
             in_force = self._in_force[acl]
             if len(in_force.by) == 1:
                 return ALWAYS_UNMATCHED

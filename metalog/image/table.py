@@ -76,7 +76,7 @@ class Table(Mapping[K, V]):
         """A new table with ``changes``; the value None removes a key, which may be absent."""
         if len(changes) <= 1:
             for key, value in changes.items():
-                return self.with_one(key, value)
+                return self.with_one(key, self.get(key), value)
             return self
         bulk = self._bulk
         if len(bulk) <= SMALL or self._count + len(changes) > len(bulk) // _KEPT_APART:
@@ -105,8 +105,9 @@ class Table(Mapping[K, V]):
             count += len(leaf) - entries
         return Table(parts=(bulk, nodes, count, size))
 
-    def with_one(self, key: K, value: V | None) -> Table[K, V]:
-        """As ``changed({key: value})``, in less time."""
+    def with_one(self, key: K, before: V | None, value: V | None) -> Table[K, V]:
+        """As ``changed({key: value})``, in less time; ``before`` is the key's value in this
+        table."""
         bulk, count = self._bulk, self._count
         if len(bulk) <= SMALL or count + 1 > len(bulk) // _KEPT_APART:
             return Table.owning(self._replaced({key: value}))
@@ -115,17 +116,18 @@ class Table(Mapping[K, V]):
         high, low = bits >> 6 & 63, bits & 63
         node = nodes[high] = nodes[high].copy()
         leaf = node[low] = node[low].copy()
-        found, entries = leaf.get(key), len(leaf)
-        is_in_bulk = key in bulk
-        was_there = is_in_bulk if found is None else found is not _REMOVED
+        entries = len(leaf)
         if value is not None:
             leaf[key] = value
-        elif is_in_bulk:
+        elif key in bulk:
             leaf[key] = _REMOVED
         else:
             leaf.pop(key, None)
-        size = self._size + (value is not None) - was_there
-        return Table(parts=(bulk, nodes, count + len(leaf) - entries, size))
+        size = self._size + (value is not None) - (before is not None)
+        after: Table[K, V] = Table.__new__(Table)  # without the cost of a call of __init__
+        after._bulk, after._nodes = bulk, nodes
+        after._count, after._size = count + len(leaf) - entries, size
+        return after
 
     def changed_since(self, before: Table[K, V]) -> Iterable[K]:
         """The keys whose values are not the same objects as in ``before``, and perhaps others.

@@ -88,7 +88,7 @@ class Listing:
 def _part_of(version: int, wanted: AclFilter, buckets: Iterable[Bucket]) -> _Part:
     written = []
     for bucket in buckets:
-        acls: Iterable[Acl] = bucket if type(bucket) is ManyAcls else bucket.in_order()
+        acls: Iterable[Acl] = bucket.acls() if type(bucket) is ManyAcls else bucket.in_order()
         if wanted != ANY_ACL:
             acls = filter(wanted.matches, acls)
         for _, listed in groupby(acls, _PATTERN_TYPE):

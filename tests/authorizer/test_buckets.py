@@ -40,8 +40,8 @@ WHO = [
 
 def _check(bucket: Bucket, acls: list[Acl]) -> None:
     bucket._check()
-    assert len(bucket) == len(acls)
-    assert sorted(bucket) == sorted(acls)
+    assert bucket.size == len(acls)
+    assert sorted(bucket.acls()) == sorted(acls)
     for who in WHO:
         of_who = [acl for acl in acls if who.matches(acl)]
         assert sorted(filter(who.matches, bucket.of(who))) == sorted(of_who)
@@ -56,9 +56,9 @@ def _check(bucket: Bucket, acls: list[Acl]) -> None:
         assert bucket.masks(who) == masks_of(acls, who) == (allowed, denied)
     for _ in range(2):
         assert bucket.in_order() == sorted_in_pattern(acls)
-    assert all(acl in bucket for acl in acls)
+    assert all(map(bucket.has, acls))
     others = [acl._replace(host="10.9.9.9") for acl in acls]
-    assert not any(each in bucket for each in (*others, "User:1", None))
+    assert not any(map(bucket.has, others))
 
 
 @pytest.mark.parametrize("count", [1, 2, SCANNED, SCANNED + 1, FEW, FEW + 1, 200])
@@ -92,7 +92,7 @@ def test_many_acls_of_one_principal_go_one_by_one_to_none() -> None:
     bucket: Bucket | None = bucket_of(list(acls))
     while acls:
         assert bucket is not None
-        assert len(bucket) == len(acls)
+        assert bucket.size == len(acls)
         bucket = bucket.removing(acls.pop())
     assert bucket is None
 

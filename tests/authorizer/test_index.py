@@ -151,20 +151,6 @@ def test_an_acl_under_several_ids_stays_until_all_are_gone(ids: int, load: bool)
     writer.index._check()
 
 
-def test_an_acl_is_removed_while_a_reader_puts_its_bucket_in_order() -> None:
-    acls = [_random_acl(random.Random(3))._replace(principal=f"User:{name}") for name in "cba"]
-
-    class ReaderComesBetween(Acl):
-        def __eq__(self, other: object) -> bool:
-            bucket.in_order()
-            return tuple.__eq__(self, other)
-
-    bucket = buckets.bucket_of(acls)
-    left = bucket.removing(ReaderComesBetween(*acls[0]))
-    assert left is not None
-    assert set(left) == set(acls[1:])
-
-
 def test_a_thousand_acls_of_one_pattern_are_listed_in_kafkas_order() -> None:
     acls = [
         allow("one", operation, f"User:{number}")

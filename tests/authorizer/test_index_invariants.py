@@ -23,7 +23,7 @@ GRANTS = grants_of([LITERAL, PREFIXED])
 
 
 def _named(name: str, *acls: Acl) -> PatternBuckets:
-    return PatternBuckets(Table({name: bucket_of([*acls])}), SortedNames.of([name]))
+    return PatternBuckets.of({name: bucket_of([*acls])})
 
 
 LITERALS, PREFIXES = _named("pay", LITERAL), _named("pay", PREFIXED)
@@ -56,9 +56,10 @@ def test_a_sound_index_passes() -> None:
         _index(literals=PREFIXES, prefixed=LITERALS),
         _index(literals=_named("pay", LITERAL, PREFIXED), prefixed=NO_PATTERNS),
         _index(literals=NO_PATTERNS, prefixed=_named("pay", LITERAL, PREFIXED)),
-        _index(literals=PatternBuckets(LITERALS.buckets, SortedNames.of([]))),
+        _index(literals=PatternBuckets(LITERALS.buckets, SortedNames.of([]), None)),
+        _index(literals=PatternBuckets(LITERALS.buckets, LITERALS.names, FewAcls((LITERAL,)))),
         _index(
-            literals=PatternBuckets(Table(), SortedNames.of(["pay"])),
+            literals=PatternBuckets(Table(), SortedNames.of(["pay"]), None),
             blocks=HostBlocks.of([PREFIXED.host]),
             grants=grants_of([PREFIXED]),
         ),
@@ -93,12 +94,14 @@ def test_a_list_that_lacks_a_resource_type_is_found_out() -> None:
     ("part", "whose"),
     [
         (
-            PatternBuckets(Table({"pay": FewAcls((LITERAL, LITERAL))}), SortedNames.of(["pay"])),
+            PatternBuckets(
+                Table({"pay": FewAcls((LITERAL, LITERAL))}), SortedNames.of(["pay"]), None
+            ),
             "a small bucket",
         ),
         (
             PatternBuckets(
-                Table({"pay": bucket_of([LITERAL])}), SortedNames(["a"], [["pay"]], {3: 1})
+                Table({"pay": bucket_of([LITERAL])}), SortedNames(["a"], [["pay"]], {3: 1}), None
             ),
             "the sorted names",
         ),

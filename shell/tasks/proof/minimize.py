@@ -87,7 +87,7 @@ def _is_kept(acl: Acl, keep: KeptAcls) -> bool:
 def _matching(acls: Iterable[Acl], topics: Iterable[str]) -> int:
     index = AclIndex.of(acls)
     return sum(
-        len(bucket)
+        bucket.size
         for name in topics
         for bucket in index.buckets_matching(ResourceType.TOPIC, name)
     )
