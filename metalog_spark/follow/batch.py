@@ -356,7 +356,7 @@ def _alert_row(batch: int, alert: Alert) -> tuple[Any, ...]:
     words = nothing if alert.subject is None else words_of(alert.subject)
     return (
         batch,
-        _time(alert.time_ms),
+        datetime.fromtimestamp(alert.time_ms / 1000, UTC),
         alert.kind,
         alert.severity.name,
         *words,
@@ -364,7 +364,3 @@ def _alert_row(batch: int, alert: Alert) -> tuple[Any, ...]:
         alert.remedy,
         alert.log_offset,
     )
-
-
-def _time(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -108,12 +108,8 @@ def teams_of(teams: Sequence[Team]) -> Column:
     """The names of the teams that a request concerns, as an array."""
     from pyspark.sql import functions as f
 
-    theirs = [f.when(_is_of(team), f.lit(team.name)) for team in teams]
+    theirs = [f.when(reduce(or_, map(_is_owned, team.owns)), f.lit(team.name)) for team in teams]
     return f.array_compact(f.array(*theirs)) if theirs else f.array().cast("array<string>")
-
-
-def _is_of(team: Team) -> Column:
-    return reduce(or_, map(_is_owned, team.owns))
 
 
 def _is_owned(own: Own) -> Column:

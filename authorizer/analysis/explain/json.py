@@ -93,7 +93,7 @@ def to_json(
         "hosts": [
             {
                 "host": each.host,
-                "result": _result(each.allowed),
+                "result": "ALLOWED" if each.allowed else "DENIED",
                 "acl": acl_json(each.acl, id_of),
             }
             for each in explanation.hosts
@@ -103,10 +103,6 @@ def to_json(
 
 def _optional(acl: Acl | None, id_of: IdOf) -> Json | None:
     return None if acl is None else acl_json(acl, id_of)
-
-
-def _result(allowed: bool) -> str:
-    return "ALLOWED" if allowed else "DENIED"
 
 
 def _near_miss(miss: NearMiss, id_of: IdOf) -> Json:

@@ -267,7 +267,7 @@ def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
-        if ":" in word and not _exists(path) and not _is_yaml(path):
+        if ":" in word and not _exists(path) and path.suffix not in (".yaml", ".yml"):
             found.append((word, f"{what} {number}"))
         else:
             found += yaml_texts(path)
@@ -280,7 +280,3 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
-
-
-def _is_yaml(path: Path) -> bool:
-    return path.suffix in (".yaml", ".yml")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
-from metalog.acl import Acl, acl_fields
+from metalog.acl import acl_fields
 from metalog.ids import uuid_text
 from metalog.text.plurals import counted, plural
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
@@ -232,14 +232,10 @@ def _as_json(
         "firstUse": None if uses is None else time_json(uses.first_us),
         "lastUse": time_json(found.last_use(verdict)),
         "matched": verdict.matched,
-        "shadow": _acl_json(verdict.shadow),
+        "shadow": None if verdict.shadow is None else acl_fields(verdict.shadow),
         "canGo": verdict.can_go,
         "severity": severity.name,
         "remedy": remedy,
         "accepted": accepted_json(entry),
         "command": _command(verdict, asked),
     }
-
-
-def _acl_json(acl: Acl | None) -> dict[str, str] | None:
-    return None if acl is None else acl_fields(acl)
