@@ -124,22 +124,17 @@ class ZookeeperStore:
         unread = [] if types else [CorruptLog(_NO_ACLS, file=self._url)]
         folders = [(root, name) for root, names in types.items() for name in names]
         names = session.children([f"{root}/{name}" for root, name in folders])
-        drafts = [
-            f"{root}/{name}"
-            for root, name in folders
-            if root == znodes.KIP11_ROOT and not names.get(f"{root}/{name}")
-        ]
-        places = {path: znodes.draft_resource(path.rpartition("/")[2]) for path in drafts}
+        places: dict[str, Resource] = {}
         for root, type_name in folders:
+            if znodes.resource_at(root, type_name, "") is None:
+                problems.append(
+                    f"{self._url}: left out: {root}/{type_name}, which is not a resource"
+                    " type; Kafka leaves it out too"
+                )
             for name in names.get(f"{root}/{type_name}", ()):
                 resource = znodes.resource_at(root, type_name, name)
-                if resource is None:
-                    problems.append(
-                        f"{self._url}: left out: {root}/{type_name}, which is not a resource"
-                        " type; Kafka leaves it out too"
-                    )
-                    break
-                places[f"{root}/{type_name}/{name}"] = resource
+                if resource is not None:
+                    places[f"{root}/{type_name}/{name}"] = resource
         return places, problems, tuple(LoadDoubt(1, each) for each in unread)
 
     def _users(self) -> tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]]:
@@ -158,8 +153,7 @@ class ZookeeperStore:
         ), ()
 
     def _read(self, data: bytes, path: str, resource: Resource) -> list[AclEntry]:
-        file = f"{self._url}{path}"
-        return znodes.read_acls(data, file, resource, is_draft=znodes.is_draft(path))
+        return znodes.read_acls(data, f"{self._url}{path}", resource)
 
     def _change(self, edits: dict[str, tuple[Resource, Edit]]) -> None:
         for _ in range(_TRIES):

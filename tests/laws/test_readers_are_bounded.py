@@ -276,7 +276,7 @@ READERS: dict[str, tuple[Reader, tuple[Hostile, ...]]] = {
         (numbered("k{}=v\n"), repeated(b"\\\n"), repeated(b"a\\\n"), repeated(b"\\u0041", b"a=")),
     ),
     "ACLs of a znode": (
-        lambda data: znodes.read_acls(data, "a", RESOURCE, is_draft=False),
+        lambda data: znodes.read_acls(data, "a", RESOURCE),
         (repeated(b'"*",', b'{"version":1,"acls":[', b"]}"), *NESTED),
     ),
     "user of a znode": (

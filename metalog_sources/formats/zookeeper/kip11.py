@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from metalog.acl import (
-    WILDCARD_PRINCIPAL,
     Acl,
     Operation,
     PatternType,
@@ -33,19 +32,14 @@ VERSION: Final = 1
 _SINGULAR: Final = {"principals": "principal", "operations": "operation", "hosts": "host"}
 _KEYS: Final = ("principal", "permissionType", "operation", "host", *_SINGULAR)
 _PRINCIPAL_TYPES: Final = {"user:": "User:", "group:": "Group:"}
-_EVERYONE_IN_DRAFT: Final = "*:*"
-_OPERATIONS_IN_DRAFT: Final = {"EDIT": Operation.ALTER.name}
 
 Resource = tuple[ResourceType, str, PatternType]
 
 
-def read_kip11(
-    text: str, file: str, resource: Resource, *, is_draft: bool = False
-) -> list[AclEntry]:
+def read_kip11(text: str, file: str, resource: Resource) -> list[AclEntry]:
     """The ACLs of ``resource``; ``file`` names the node or file in errors.
 
-    ``user:alice`` (KIP-11) and ``User:alice`` (Kafka) are both read as ``User:alice``. In KIP-11's
-    early draft, users have no type, ``*:*`` means everybody, and EDIT means ALTER.
+    ``user:alice`` (KIP-11) and ``User:alice`` (Kafka) are both read as ``User:alice``.
     """
     nodes = list(json_values(text, file))
     if len(nodes) != 1:
@@ -57,13 +51,11 @@ def read_kip11(
     if version != str(VERSION):
         raise fault(found["version"].position, f"version {version} is unknown; write {VERSION}")
     return [
-        entry
-        for node in items_of(found["acls"], "acls")
-        for entry in _read_acl(node, resource, is_draft)
+        entry for node in items_of(found["acls"], "acls") for entry in _read_acl(node, resource)
     ]
 
 
-def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[AclEntry]:
+def _read_acl(node: Node, resource: Resource) -> Iterator[AclEntry]:
     fields = fields_of(node, "an ACL", _KEYS)
     found: dict[str, Node] = {}
     for key, value in fields.items():
@@ -82,21 +74,14 @@ def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[AclEnt
     )
     for principal in texts_of(found["principal"], "principal"):
         for operation in texts_of(found["operation"], "operation"):
-            word = operation.value or ""
-            if is_draft:
-                word = _OPERATIONS_IN_DRAFT.get(word.upper(), word)
-            member = read_word(Operation, word, "operation", operation.position)
+            member = read_word(Operation, operation.value or "", "operation", operation.position)
             for host in texts_of(found["host"], "host"):
-                name, address = principal_of(principal.value or "", is_draft), host.value or ""
+                name, address = _principal_of(principal.value or ""), host.value or ""
                 acl = Acl(*resource, name, address, member, permission)
                 yield checked(AclEntry(acl, position=principal.position))
 
 
-def principal_of(text: str, is_draft: bool) -> str:
-    if is_draft and text == _EVERYONE_IN_DRAFT:
-        return WILDCARD_PRINCIPAL
-    if is_draft and ":" not in text:
-        return f"User:{text}"
+def _principal_of(text: str) -> str:
     for written, prefix in _PRINCIPAL_TYPES.items():
         if text.startswith(written):
             return prefix + text.removeprefix(written)

@@ -1,7 +1,7 @@
 """ACLs and SCRAM users in ZooKeeper, and Kafka's change notifications.
 
-The writer uses the format of Kafka up to 3.9. The reader also accepts the spellings of KIP-11, its
-draft and KIP-290. ``kip11`` handles the JSON of one resource. This module must not know ZooKeeper's
+The writer uses the format of Kafka up to 3.9. The reader also accepts the spellings of KIP-11
+and KIP-290. ``kip11`` handles the JSON of one resource. This module must not know ZooKeeper's
 client.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, ResourceType, camel
+from metalog.acl import Acl, Operation, PatternType, ResourceType, camel
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.text.plurals import counted, plural
@@ -28,12 +28,11 @@ from metalog_sources.formats.zookeeper.kip11 import Resource, read_kip11
 
 LITERAL_ROOT: Final = "/kafka-acl"
 PREFIXED_ROOT: Final = "/kafka-acl-extended/prefixed"
-KIP11_ROOT: Final = "/kafka-acls"
 ROOTS: Final[Mapping[str, PatternType]] = {
     LITERAL_ROOT: PatternType.LITERAL,
     PREFIXED_ROOT: PatternType.PREFIXED,
     "/kafka-extended-acl/prefixed": PatternType.PREFIXED,
-    KIP11_ROOT: PatternType.LITERAL,
+    "/kafka-acls": PatternType.LITERAL,
 }
 """The root nodes, with ``<type>/<name>`` below each; only KIP-290 and KIP-11 have the last two."""
 USERS_ROOT: Final = "/config/users"
@@ -84,20 +83,9 @@ def resource_at(root: str, type_name: str, name: str) -> Resource | None:
     return None if resource_type is None else (resource_type, name, ROOTS[root])
 
 
-def draft_resource(name: str) -> Resource:
-    """The resource of a node of KIP-11's draft, whose name is a topic's or the cluster's."""
-    kind = ResourceType.CLUSTER if name == CLUSTER_NAME else ResourceType.TOPIC
-    return kind, name, PatternType.LITERAL
-
-
-def is_draft(path: str) -> bool:
-    """Whether a node is one of KIP-11's draft, which is directly below KIP-11's root."""
-    return path.rpartition("/")[0] == KIP11_ROOT
-
-
-def read_acls(data: bytes, file: str, resource: Resource, *, is_draft: bool) -> list[AclEntry]:
+def read_acls(data: bytes, file: str, resource: Resource) -> list[AclEntry]:
     """The ACLs in a node; a node without data has none."""
-    return read_kip11(_text(data, file), file, resource, is_draft=is_draft) if data else []
+    return read_kip11(_text(data, file), file, resource) if data else []
 
 
 def event_of(resource: Resource) -> tuple[str, bytes]:

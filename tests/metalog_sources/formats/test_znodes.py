@@ -29,11 +29,6 @@ USER = (
     b'"producer_byte_rate":"1024"}}'
 )
 """The output of ``kafka-configs --add-config SCRAM-SHA-256=[iterations=4096,password=p]``."""
-DRAFT = (
-    b'{"version":1,"acls":[{"principal":"alice","permissionType":"ALLOW","operations":["READ"],'
-    b'"hosts":["*"]},{"principal":"*:*","permissionType":"DENY","operations":["EDIT"],'
-    b'"hosts":["host1"]}]}'
-)
 
 
 def acl(resource: Resource, operation: Operation = Operation.READ) -> Acl:
@@ -64,28 +59,16 @@ def test_a_resource_and_its_path() -> None:
 
 
 def test_a_node_as_kafka_writes_it() -> None:
-    read = [entry.acl for entry in znodes.read_acls(NODE, "zk/n", TOPIC, is_draft=False)]
+    read = [entry.acl for entry in znodes.read_acls(NODE, "zk/n", TOPIC)]
     assert read == [acl(TOPIC, Operation.DESCRIBE), acl(TOPIC, Operation.DESCRIBE_CONFIGS)]
-    assert znodes.read_acls(b"", "zk/n", TOPIC, is_draft=False) == []
+    assert znodes.read_acls(b"", "zk/n", TOPIC) == []
     for data, said in (
         (NODE.replace(b"Describe", b"Descry", 1), "zk/n, line 1, column 84: unknown operation"),
         (NODE[:-5], "zk/n, line 1, column "),
         (b"\xff", "zk/n: not UTF-8"),
         (NODE.replace(b'"version":1', b'"version":2'), "version 2 is unknown"),
     ):
-        assert said in refused(
-            lambda data: znodes.read_acls(data, "zk/n", TOPIC, is_draft=False), data
-        )
-
-
-def test_a_node_of_the_draft() -> None:
-    assert znodes.is_draft("/kafka-acls/t")
-    assert not znodes.is_draft("/kafka-acls/Topic/t")
-    assert znodes.draft_resource("t") == TOPIC
-    assert znodes.draft_resource("kafka-cluster")[0] is ResourceType.CLUSTER
-    alice, everybody = znodes.read_acls(DRAFT, "zk/t", TOPIC, is_draft=True)
-    assert alice.acl == acl(TOPIC)
-    assert everybody.acl == Acl(*TOPIC, "User:*", "host1", Operation.ALTER, PermissionType.DENY)
+        assert said in refused(lambda data: znodes.read_acls(data, "zk/n", TOPIC), data)
 
 
 def test_events_as_kafka_writes_them() -> None:
