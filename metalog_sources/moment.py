@@ -138,11 +138,11 @@ def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         return resolve_moment(moment, log, now_ms=now_ms)
     except _BeforeStart as early:
         start = log.bounds().start
-        ends = [each.end_offset for each in log.snapshots() if each.end_offset >= start]
+        ends = [snapshot.end_offset for snapshot in log.snapshots() if snapshot.end_offset >= start]
         if start > 0 and not ends:
             raise
         offset = min(ends) if start > 0 else 0
-        text = f"offset {offset}, with which the log begins: {early.point} is before that"
+        text = f"offset {offset}, the start of the log: {early.point} is before it"
         return ResolvedMoment(offset, text, ())
 
 
@@ -247,7 +247,9 @@ def _refuse_unreachable(offset: int, moment: str, log: Log) -> None:
     bounds = log.bounds()
     if bases(offset, bounds, log.snapshots()):
         return
-    reachable = [known.end_offset for known in log.snapshots() if known.end_offset > offset]
+    reachable = [
+        snapshot.end_offset for snapshot in log.snapshots() if snapshot.end_offset > offset
+    ]
     earliest = f"offset {min(reachable)}" if reachable else "no state before its end"
     raise _BeforeStart(
         f"{moment} is too early: the log starts at offset {bounds.start}, and the"

@@ -76,19 +76,19 @@ def is_packaged(path: Path) -> bool:
 
 def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:
     """Every name that can be looked up, except for names in unreadable files."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     trusted = _trusted(environ)
     for path in _places(environ, cwd):
         with suppress(OSError, InvalidSource):
             if files.is_file(path) and not _others(path, cwd, trusted, files):
-                found.update(dict.fromkeys(_sources(path, files)))
-    return [*found, *({_DEMO} - found.keys())]
+                names.update(dict.fromkeys(_sources(path, files)))
+    return [*names, *({_DEMO} - names.keys())]
 
 
 def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
-    known: list[str] = []
+    names: list[str] = []
     read: list[str] = []
-    passed: list[str] = []
+    skipped: list[str] = []
     trusted = _trusted(environ)
     for path in _places(environ, cwd):
         if not files.is_file(path):
@@ -96,18 +96,18 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
         others = _others(path, cwd, trusted, files)
         if others:
             whose = ", ".join(map(str, sorted(others)))
-            passed.append(f"{path} is skipped: it belongs to user {whose}, not to you or root")
+            skipped.append(f"{path} is skipped: it belongs to user {whose}, not to you or root")
             continue
         sources = _sources(path, files)
         if name in sources:
-            return _named(sources[name], name, path)._replace(notes=tuple(passed))
-        known.extend(sources)
+            return _named(sources[name], name, path)._replace(notes=tuple(skipped))
+        names.extend(sources)
         read.append(str(path))
     if name == _DEMO:
-        return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(passed))
-    if passed:
-        raise InvalidSource(f"no usable {NAMES_FILE} has @{name}: {'; '.join(passed)}")
-    near = get_close_matches(name, (*known, _DEMO), 1)
+        return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(skipped))
+    if skipped:
+        raise InvalidSource(f"no usable {NAMES_FILE} has @{name}: {'; '.join(skipped)}")
+    near = get_close_matches(name, (*names, _DEMO), 1)
     if not read and near:
         raise InvalidSource(f"no {NAMES_FILE} has @{name}; did you mean @{near[0]}?")
     if not read:
@@ -117,14 +117,14 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
             f"@{name}: there is no {NAMES_FILE} in {cwd.absolute()} or above it{home}; "
             f"write one, with [sources.{name}] and a url"
         )
-    has = f"; it has {', '.join(f'@{each}' for each in known)}" if known else ""
+    has = f"; it has {', '.join(f'@{other}' for other in names)}" if names else ""
     hint = f"; did you mean @{near[0]}?" if near else has
     raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
 
 
 def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
-    here = cwd.absolute()
-    for folder in (here, *here.parents):
+    working = cwd.absolute()
+    for folder in (working, *working.parents):
         yield folder / NAMES_FILE
     if configured := environ.get("XDG_CONFIG_HOME"):
         yield Path(configured) / _USER_FOLDER / NAMES_FILE
@@ -183,7 +183,7 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
         )
     if unknown := sorted(entry.keys() - set(KEYS)):
         near = get_close_matches(unknown[0], KEYS, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(KEYS))}"
+        hint = f"; did you mean {near[0]}?" if near else f"; its keys are {', '.join(sorted(KEYS))}"
         raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
     url = entry.get("url", "")
     if not url or url.startswith("@"):

@@ -1,6 +1,7 @@
 """The state of a SOURCE at one moment, for programs such as tests and reports.
 
-A doubt raises, as in the verbs that decide. This module must not know what the image is used for.
+A doubt raises an error, as in the verbs that decide. This module must not know what the image is
+used for.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def image_at(
     refuse_doubts(replayed.doubts, salvage=None)
     if not replayed.ready:
         raise AuthorizerNotReady(
-            f"{source}: there is no record before offset {replayed.offset}; an authorizer that"
-            " starts there answers nobody"
+            f"{source}: there is no record before offset {replayed.offset}, so an authorizer"
+            " cannot answer there"
         )
     return replayed.image

@@ -256,13 +256,13 @@ class _Replay:
             fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
             self.note_damage(fault, "its readable part")
             return self._loaded(newest, self._left)
-        raise damage or self._nothing_reaches()
+        raise damage or self._no_base()
 
     def _candidates(self) -> list[SnapshotId | None]:
         bounds, snapshots = self._log.bounds(), self._log.snapshots()
-        found = bases(self.limit, bounds, snapshots)
-        is_one_segment = not found and not snapshots and isinstance(self._log, SegmentLog)
-        return [None] if is_one_segment else found
+        candidates = bases(self.limit, bounds, snapshots)
+        is_one_segment = not candidates and not snapshots and isinstance(self._log, SegmentLog)
+        return [None] if is_one_segment else candidates
 
     def _loaded(
         self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
@@ -302,7 +302,7 @@ class _Replay:
             loader.handle(event)
             yield event.end if isinstance(event, Gap) else event.batch.next_offset
 
-    def _nothing_reaches(self) -> CorruptLog:
+    def _no_base(self) -> CorruptLog:
         bounds = self._log.bounds()
         return CorruptLog(
             f"the log begins at offset {bounds.start}, and no snapshot has the earlier records",
@@ -312,7 +312,7 @@ class _Replay:
 
 
 def without_advice(error: MetalogError) -> str:
-    """The text of ``error`` without its advice, for a caller that did something else."""
+    """The text of ``error`` without its advice, for a caller that does not follow the advice."""
     if not isinstance(error, CorruptLog):
         return str(error)
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
@@ -321,7 +321,7 @@ def without_advice(error: MetalogError) -> str:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Completes ``counts``, which a replay began, with the records that it did not read.
+    """Completes ``counts``, which a replay began, with the records that the replay did not read.
 
     These are the records below its snapshot, or those in a snapshot's file. Returns the first
     damage.

@@ -55,7 +55,7 @@ def _of(*kinds: str) -> dict[str, str]:
 _LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topic")
 _STOPPED: Final = {"folder": "a stopped node's folder"}
 
-ANY: Final = SourceKinds(FORMS, "is not known")
+ANY: Final = SourceKinds(FORMS, "is not supported")
 ON_THIS_MACHINE: Final = SourceKinds(
     _of("folder", "folders", "segment", "snapshot", "file", "files"), "is not on this machine"
 )
@@ -67,9 +67,9 @@ ARCHIVED: Final = SourceKinds(
     "cannot prove that records are committed",
 )
 FOLLOWED: Final = SourceKinds(
-    _of(*(kind for kind in _LOG_KINDS if kind != "snapshot")), "is not a log that goes on"
+    _of(*(kind for kind in _LOG_KINDS if kind != "snapshot")), "is not a log that is still written"
 )
-WITH_TOPICS: Final = SourceKinds(_of(*_LOG_KINDS, "cluster"), "knows no topics")
+WITH_TOPICS: Final = SourceKinds(_of(*_LOG_KINDS, "cluster"), "does not list topics")
 ACL_TARGETS: Final = SourceKinds(
     _of("cluster", "zookeeper") | _STOPPED, "cannot be written to", is_target=True
 )

@@ -96,18 +96,18 @@ class FileStore:
     def state(self) -> StoreState:
         if not self._files.is_folder(self._path):
             return self._read(self._path)
-        found = list(_visible_files(self._path, self._files))
-        document = joined(self._read(path).document for path in found if _is_yaml(path))
+        files = list(_visible_files(self._path, self._files))
+        document = joined(self._read(path).document for path in files if _is_yaml(path))
         left_out = tuple(
             f"{path}: left out: of a folder only {' and '.join(YAML_SUFFIXES)} files are read"
-            for path in found
+            for path in files
             if _suffix(path) in SUFFIXES and not _is_yaml(path)
         )
         return StoreState(document, left_out)
 
     def _read(self, path: Path) -> StoreState:
         document, problems, *_ = self._parsed(path)
-        missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
+        missing = tuple(f"{path} is incomplete: {line}" for line in document.missing)
         return StoreState(document._replace(missing=missing) if missing else document, problems)
 
     def _parsed(self, path: Path) -> StoreState:

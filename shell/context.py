@@ -313,7 +313,7 @@ def begin_moment(text: str, log: Log) -> ResolvedMoment:
 
 def _doubt_text(doubt: LoadDoubt) -> str:
     more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
-    return f"offset {doubt.offset}: may not mean what it seems to{more}: {doubt.reason}"
+    return f"offset {doubt.offset}: its meaning is uncertain{more}: {doubt.reason}"
 
 
 def _say_moment(moment: ResolvedMoment, output: Output) -> None:

@@ -181,8 +181,8 @@ def _fault(error: Exception) -> int:
     if os.environ.get("METALOG_DEBUG"):
         raise error
     return _fail(
-        f"this is a fault of metalog, {type(error).__name__}: {error}; "
-        "METALOG_DEBUG=1 shows where, and please report it"
+        f"this is a bug in metalog, {type(error).__name__}: {error}; "
+        "please report it, with the output of METALOG_DEBUG=1"
     )
 
 

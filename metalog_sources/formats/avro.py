@@ -60,8 +60,8 @@ _MOST_TIMES: Final = 20
 """The most that a file may inflate to: this number of bytes, or this multiple of its size."""
 _LONGEST: Final = 200
 _NO_CHECKSUM: Final = (
-    "no checksum of ours in it, as older versions and other tools write it: a changed name"
-    " would not be noticed"
+    "it has no checksum of metalog, like files of older versions and other tools: a changed name"
+    " would stay unnoticed"
 )
 _WRONG_CHECKSUM: Final = (
     "its checksum does not match, so a byte of it was changed; export it again, or write it"
@@ -99,7 +99,7 @@ def write_avro(document: Document) -> bytes:
 
 
 def read_avro(data: bytes, file: str) -> AvroFile:
-    """Read a container of any writer whose records have our fields, and whose schema is flat.
+    """Read a container that any tool wrote, if its schema is flat and has our fields.
 
     With a flat schema, no record becomes larger than its bytes.
     """

@@ -42,7 +42,7 @@ def read_csv(text: str, file: str) -> Document:
     for column in header:
         if column not in COLUMNS:
             raise fault(position, f"unknown column {column!r}; {near(column, COLUMNS)}")
-    missing = [each for each in COLUMNS if each not in header and each != _OPTIONAL]
+    missing = [column for column in COLUMNS if column not in header and column != _OPTIONAL]
     if missing or len(set(header)) < len(header):
         problem = f"no column {missing[0]}" if missing else "a column is repeated"
         raise fault(position, f"{problem}; the first line is {','.join(COLUMNS)}")
@@ -51,7 +51,7 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file without its ``marks``, the lines between rows that say what is missing.
+    """The lines of a file without ``marks``, the lines between rows that name missing parts.
 
     A line inside a row (after a quoted line break) is part of a name, even if it looks like a mark.
     """

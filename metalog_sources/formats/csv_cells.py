@@ -1,8 +1,7 @@
 """Writes cells of CSV that a terminal shows unchanged and a spreadsheet treats as text.
 
-Without this, a name could control a terminal or run a formula. Such a text gets an apostrophe,
-which marks a text in spreadsheets, and JSON's escapes; backslashes are doubled. Different texts
-stay different, and ``csv_text`` restores them.
+A name that could control a terminal or run a formula gets an apostrophe before it, which marks text
+in spreadsheets, and JSON's escapes. Different texts stay different, and ``csv_text`` restores them.
 
 This module must not know what the cells are about.
 """
@@ -20,7 +19,7 @@ _ESCAPED: Final = "'"
 _BEGINNINGS: Final = (*"=+-@\uff1d\uff0b\uff0d\uff20", _ESCAPED)
 """The first characters of formulas, in half and full width, and of escaped cells."""
 _TO_QUOTE: Final = re.compile(r'[",]|^#|^\s|\s$')
-"""Cells that need quotes, also those that look like a comment, which may begin a row."""
+"""Cells that need quotes. A cell that begins with # needs them because it may begin a row."""
 
 
 def csv_row(cells: Iterable[object]) -> str:
@@ -34,7 +33,7 @@ def is_escaped(text: str) -> bool:
 
 
 def csv_text(cell: str) -> str:
-    """The text of ``cell``; any cell that this module does not write is its own text."""
+    """``cell`` without the escapes of this module; any other cell is returned unchanged."""
     if not cell.startswith(_ESCAPED):
         return cell
     quotes = cell[1:].replace('"', '\\"')

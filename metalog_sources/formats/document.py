@@ -38,7 +38,7 @@ class AclNotes(NamedTuple):
 NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
 MOST_ENTRIES: Final = 500_000
-"""The number of ACLs that a file of any size may have."""
+"""Any file may have this many ACLs, however small it is."""
 _BYTES_AN_ENTRY: Final = 4
 
 
@@ -189,4 +189,4 @@ def in_order(entries: Iterable[AclEntry]) -> list[AclEntry]:
 
 
 def users_in_order(users: Iterable[ScramUser]) -> list[ScramUser]:
-    return sorted(users, key=lambda each: (java_order(each.user), each.mechanism))
+    return sorted(users, key=lambda user: (java_order(user.user), user.mechanism))

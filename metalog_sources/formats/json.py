@@ -50,11 +50,11 @@ def read_json(text: str, file: str) -> Document:
     most = most_entries(len(text))
     users: list[ScramUser] = []
     missing: dict[str, None] = {}
-    for each in _values(text, file):
-        if isinstance(each, AclEntry):
-            entries.append(each)
+    for line in _values(text, file):
+        if isinstance(line, AclEntry):
+            entries.append(line)
             continue
-        node, lines = _without_missing(each)
+        node, lines = _without_missing(line)
         missing.update(dict.fromkeys(lines))
         if isinstance(node, Fields) and not node.pairs and lines:
             continue
@@ -63,7 +63,7 @@ def read_json(text: str, file: str) -> Document:
         elif isinstance(node, Fields) and {key.value for key, _ in node.pairs} == _KIP11_KEYS:
             raise fault(
                 node.position,
-                "ACLs as ZooKeeper holds them, which do not say on which resource they are; "
+                "ACLs in ZooKeeper's form, which does not name their resource; "
                 "give zookeeper://HOST:PORT itself, or write them as lines of acls --json",
             )
         else:
@@ -76,7 +76,7 @@ def read_json(text: str, file: str) -> Document:
 
 
 def _without_missing(node: Node) -> tuple[Node, list[str]]:
-    """``node`` without the key ``missing``, and the lines for that key's items."""
+    """``node`` without its key ``missing``, and a line for each missing part."""
     if not isinstance(node, Fields):
         return node, []
     lists = [value for key, value in node.pairs if key.value == _MISSING]
@@ -88,13 +88,13 @@ def _without_missing(node: Node) -> tuple[Node, list[str]]:
 
 
 def _missing_line(node: Node) -> str:
-    found = fields_of(node, "what is missing", None)
+    fields = fields_of(node, "what is missing", None)
     places = [
         f"{lead}{value.value}"
         for key, lead in (("file", ""), ("offset", "offset "))
-        if isinstance(value := found.get(key), Text) and value.value is not None
+        if isinstance(value := fields.get(key), Text) and value.value is not None
     ]
-    reason = text_of(found["reason"], "reason") if "reason" in found else "no reason is given"
+    reason = text_of(fields["reason"], "reason") if "reason" in fields else "no reason is given"
     return f"{', '.join(places)}: {reason}" if places else reason
 
 
@@ -107,7 +107,7 @@ def _values(text: str, file: str) -> Iterator[Node | AclEntry]:
 
 
 def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
-    """The first line of a file, which says what the others lack."""
+    """The first line of a file, which lists the missing parts."""
     return json_line({_MISSING: list(fields)})
 
 

@@ -80,21 +80,21 @@ def is_kafka_user(node: Node) -> bool:
 
 def read_kafka_user(node: Node, size: int) -> Document:
     """Read one resource; ``size`` is the size of the whole file in bytes."""
-    found = fields_of(node, "the resource", None)
-    kind = text_of(found["kind"], "kind")
+    fields = fields_of(node, "the resource", None)
+    kind = text_of(fields["kind"], "kind")
     if kind in _LISTS:
-        items = items_of(found.get("items", node), "items")
+        items = items_of(fields.get("items", node), "items")
         listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
         return Document(tuple(bounded(listed, size)))
-    if kind != KIND or not text_of(found["apiVersion"], "apiVersion").startswith(_GROUP):
+    if kind != KIND or not text_of(fields["apiVersion"], "apiVersion").startswith(_GROUP):
         raise fault(
-            found["kind"].position, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read"
+            fields["kind"].position, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read"
         )
-    metadata = fields_of(_required(found, "metadata", node), "metadata", None)
-    name = text_of(_required(metadata, "name", found["metadata"]), "metadata.name")
-    spec = fields_of(found["spec"], "spec", None) if _is_given(found, "spec") else {}
+    metadata = fields_of(_required(fields, "metadata", node), "metadata", None)
+    name = text_of(_required(metadata, "name", fields["metadata"]), "metadata.name")
+    spec = fields_of(fields["spec"], "spec", None) if _has_value(fields, "spec") else {}
     principal = f"User:{_COMMON_NAME if _is_tls(spec) else ''}{name}"
-    if not _is_given(spec, "authorization"):
+    if not _has_value(spec, "authorization"):
         return Document()
     authorization = fields_of(spec["authorization"], "spec.authorization", ("type", "acls"))
     type_ = text_of(_required(authorization, "type", spec["authorization"]), "type")
@@ -107,7 +107,7 @@ def read_kafka_user(node: Node, size: int) -> Document:
 
 
 def _is_tls(spec: dict[str, Node]) -> bool:
-    if not _is_given(spec, "authentication"):
+    if not _has_value(spec, "authentication"):
         return False
     node = spec["authentication"]
     authentication = fields_of(node, "spec.authentication", None)
@@ -120,8 +120,8 @@ def _is_tls(spec: dict[str, Node]) -> bool:
 
 
 def _read_acl(node: Node, principal: str) -> list[AclEntry]:
-    found = fields_of(node, "an ACL", _ACL_KEYS)
-    resource_node = _required(found, "resource", node)
+    fields = fields_of(node, "an ACL", _ACL_KEYS)
+    resource_node = _required(fields, "resource", node)
     resource = fields_of(resource_node, "resource", _RESOURCE_KEYS)
     resource_type = _choice(_required(resource, "type", resource_node), "type", _TYPES)
     if resource_type is ResourceType.CLUSTER:
@@ -134,14 +134,14 @@ def _read_acl(node: Node, principal: str) -> list[AclEntry]:
             if pattern_type is None
             else _choice(pattern_type, "patternType", _PATTERNS)
         )
-    if "operation" in found and "operations" in found:
+    if "operation" in fields and "operations" in fields:
         raise fault(node.position, "operation and operations mean the same; keep operations")
-    operations = found.get("operations") or _required(found, "operation", node)
-    host = text_of(found["host"], "host") if "host" in found else WILDCARD
+    operations = fields.get("operations") or _required(fields, "operation", node)
+    host = text_of(fields["host"], "host") if "host" in fields else WILDCARD
     permission = PermissionType.ALLOW
-    if "type" in found:
-        text = text_of(found["type"], "type")
-        permission = read_word(PermissionType, text, "type", found["type"].position)
+    if "type" in fields:
+        text = text_of(fields["type"], "type")
+        permission = read_word(PermissionType, text, "type", fields["type"].position)
     read = [
         read_word(Operation, text.value or "", "operation", text.position)
         for text in texts_of(operations, "operations")
@@ -164,22 +164,22 @@ def _choice(node: Node, what: str, choices: dict[str, T]) -> T:
     return choices[text]
 
 
-def _is_given(found: dict[str, Node], key: str) -> bool:
-    node = found.get(key)
+def _has_value(fields: dict[str, Node], key: str) -> bool:
+    node = fields.get(key)
     return node is not None and not (isinstance(node, Text) and node.value is None)
 
 
-def _required(found: dict[str, Node], key: str, within: Node) -> Node:
-    if key not in found:
+def _required(fields: dict[str, Node], key: str, within: Node) -> Node:
+    if key not in fields:
         raise fault(within.position, f"there is no {key}")
-    return found[key]
+    return fields[key]
 
 
 class StrimziExport(NamedTuple):
     """The exported resources, and the parts that were left out.
 
     ``left_out`` are the ACLs that a KafkaUser cannot express, each with the reason. ``users`` are
-    such SCRAM users. ``authenticated`` is the number of exported users with a SCRAM login.
+    SCRAM users, likewise. ``authenticated`` is the number of exported users with a SCRAM login.
     """
 
     text: str
@@ -206,7 +206,7 @@ def write_strimzi(
     for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
         rules[principal] = regrouped([*of_principal], len(kept))
     scram = _scram_users(document)
-    unsaid = _unsaid_users(document)
+    unsaid = _inexpressible_users(document)
     logins = {f"User:{user}" for user in scram - unsaid.keys()}
     lead = _lead(version, cluster)
     resources = [
@@ -222,14 +222,14 @@ def has_resources(document: Document) -> bool:
     """Whether ``document`` has an ACL or a user that a KafkaUser can express."""
     if any(why_not(acl) is None for acl in document.acls):
         return True
-    return bool(_scram_users(document) - _unsaid_users(document).keys())
+    return bool(_scram_users(document) - _inexpressible_users(document).keys())
 
 
 def _scram_users(document: Document) -> set[str]:
     return {user.user for user in document.users if user.mechanism is _MECHANISM}
 
 
-def _unsaid_users(document: Document) -> dict[str, str]:
+def _inexpressible_users(document: Document) -> dict[str, str]:
     """The SCRAM users that a KafkaUser cannot express, each with the reason."""
     scram = _scram_users(document)
     users = sorted({user.user for user in document.users})

@@ -26,12 +26,12 @@ from metalog_sources.formats.strimzi import is_kafka_user, read_kafka_user
 
 def read_yaml(text: str, file: str) -> Document:
     """Read our documents and Strimzi's KafkaUser resources; a file may have both."""
-    size, found, parts = len(text), 0, []
+    size, entries, parts = len(text), 0, []
     for node in yaml_documents(text, file):
         read = read_kafka_user if is_kafka_user(node) else read_document
         parts.append(read(node, size))
-        found += len(parts[-1].entries) + len(parts[-1].owns)
-        if found > most_entries(size):
+        entries += len(parts[-1].entries) + len(parts[-1].owns)
+        if entries > most_entries(size):
             raise fault(node.position, f"the file expands to more than {most_entries(size):,} ACLs")
     return joined(parts)
 
@@ -61,7 +61,7 @@ def user_fields(user: ScramUser) -> dict[str, str | int]:
         "iterations": iterations,
     }
     if salt:
-        secrets = (b64encode(each).decode() for each in (salt, stored, server))
+        secrets = (b64encode(secret).decode() for secret in (salt, stored, server))
         fields |= dict(zip(SECRET_KEYS, secrets, strict=True))
     return fields
 
@@ -91,4 +91,4 @@ def _mapping(pairs: Iterable[tuple[str, str | int | Sequence[str]]]) -> Iterator
             yield f"{lead}{key}: [{', '.join(value)}]"
         else:
             yield f"{lead}{key}:"
-            yield from (f"      - {scalar(each)}" for each in value)
+            yield from (f"      - {scalar(item)}" for item in value)

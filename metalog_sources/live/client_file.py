@@ -31,7 +31,7 @@ def wire_settings(
 ) -> ClientSettings:
     """Our own client's settings; the defaults without a file."""
     return _translated(
-        path, files, lambda found: settings_of(found, request_timeout_s=request_timeout_s)
+        path, files, lambda keys: settings_of(keys, request_timeout_s=request_timeout_s)
     )
 
 

@@ -84,7 +84,7 @@ class ClusterStore:
         return self._client.is_at_controllers
 
     def state(self) -> StoreState:
-        """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
+        """All ACLs and the names of all SCRAM users; a cluster never returns credentials."""
         described = self._described(ANY_ACL)
         return self._state(described.acls, self._users(None), self._unread(described.unread))
 
@@ -93,19 +93,21 @@ class ClusterStore:
     ) -> StoreState:
         """The ACLs for the resources of ``patterns``; for ``principals`` also their ACLs on other
         resources, and their credentials."""
-        found: dict[Acl, None] = {}
+        acls: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
             described = self._described(AclFilter(pattern))
-            found.update(dict.fromkeys(described.acls))
+            acls.update(dict.fromkeys(described.acls))
             unread.update(described.unread)
         for principal in principals:
             others = self._described(AclFilter(entry=AccessControlEntryFilter(principal))).acls
-            found.update(
-                (acl, None) for acl in others if not any(each.matches(acl) for each in patterns)
+            acls.update(
+                (acl, None)
+                for acl in others
+                if not any(pattern.matches(acl) for pattern in patterns)
             )
-        users = [each.removeprefix(_USER_TYPE) for each in principals if _is_user(each)]
-        return self._state(found, self._users(users) if users else ((), ()), self._unread(unread))
+        users = [name.removeprefix(_USER_TYPE) for name in principals if _is_user(name)]
+        return self._state(acls, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
         """Why a broker older than KIP-373 or KIP-939, by its announced versions, does not know
@@ -125,7 +127,7 @@ class ClusterStore:
         """The Kafka of the cluster, by the supported and the finalized metadata.version that a node
         announces."""
         return self._call(
-            "tell which Kafka it is",
+            "find out its Kafka version",
             lambda: creator_of_cluster(
                 self._client.supported_level(METADATA_VERSION),
                 self._client.finalized_level(METADATA_VERSION),
@@ -143,7 +145,7 @@ class ClusterStore:
         self._check(what, acls, self._call(what, lambda: self._client.delete_acls(acls)))
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
-        """The iterations of each credential; refused to a caller who may not change them."""
+        """The iterations of each credential; an error if the caller may not change them."""
         what = "change SCRAM users"
         allowed = self._call(what, self._client.authorized_operations)
         if allowed is not None and Operation.ALTER not in allowed:
@@ -210,12 +212,12 @@ class ClusterStore:
             self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
         except InvalidSource as error:
             return (), (LoadDoubt(1, CorruptLog(str(error))),)
-        found = (
+        users = (
             ScramUser(user, mechanism, ScramCredential(b"", b"", b"", iterations))
             for user, credentials in sorted(described.users.items())
             for mechanism, iterations in credentials.items()
         )
-        return tuple(found), ()
+        return tuple(users), ()
 
     def _state(
         self,
@@ -241,7 +243,7 @@ class ClusterStore:
         failed = first_failure(outcomes)
         if not failed.is_failure:
             return
-        done = sum(not each.is_failure for each in outcomes)
+        done = sum(not outcome.is_failure for outcome in outcomes)
         acl = acls[outcomes.index(failed)]
         about = "" if done == 0 else f" ({acl.principal} on {acl.resource_name})"
         message = f"{self.url}: cannot {what}: {self._why(failed, Operation.ALTER)}{about}"
@@ -258,7 +260,7 @@ class ClusterStore:
         if outcome.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return self._may_not(needed)
         if outcome.code == ErrorCode.SECURITY_DISABLED:
-            return f"{outcome}; without an authorizer everything is allowed to everybody there"
+            return f"{outcome}; without an authorizer everybody may do everything there"
         return str(outcome)
 
     def _may_not(self, needed: Operation) -> str:

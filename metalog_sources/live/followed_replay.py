@@ -19,8 +19,10 @@ class LiveReplay:
         """``loader`` is the loader that produced ``replayed``."""
         self._replayed = replayed
         self._loader = loader
-        known = set(map(id, (each.fault for each in loader.doubts.values())))
-        self._other_doubts = [each for each in replayed.doubts if id(each.fault) not in known]
+        loader_faults = set(map(id, (doubt.fault for doubt in loader.doubts.values())))
+        self._other_doubts = [
+            doubt for doubt in replayed.doubts if id(doubt.fault) not in loader_faults
+        ]
 
     def __call__(self) -> Replayed:
         log, loader = self._replayed.source.log, self._loader

@@ -1,9 +1,9 @@
 """``zookeeper://HOST:PORT``: reads the ACLs and SCRAM users of a Kafka up to 3.9, and writes its
 ACLs.
 
-It reads in one pass, and reads again what Kafka's change events name meanwhile. It writes as
-Kafka's AclAuthorizer does: a node for each resource, changed only if nobody else has changed it,
-and an event for the brokers. This module must not know the wanted ACLs.
+It reads in one pass, and then reads again the nodes that changed meanwhile, by Kafka's change
+events. It writes as Kafka's AclAuthorizer does: a node for each resource, if nobody else has
+changed the node, and an event for the brokers. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class ZookeeperStore:
     caller: str | None = None
 
     def __init__(self, url: str) -> None:
-        found = _FORM.fullmatch(url.removeprefix(SCHEME))
-        if found is None:
+        match = _FORM.fullmatch(url.removeprefix(SCHEME))
+        if match is None:
             raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT][/CHROOT]")
-        self._session = ZooKeeperSession(url, found["hosts"] + found["chroot"])
+        self._session = ZooKeeperSession(url, match["hosts"] + match["chroot"])
         self._url = url
         self._elsewhere: dict[Resource, list[str]] | None = None
 
     def state(self) -> StoreState:
-        """All ACLs and SCRAM users, each node as of when it was last read."""
+        """All ACLs and SCRAM users, each node as it was at its last read."""
         try:
             return self._state()
         finally:
@@ -113,7 +113,9 @@ class ZookeeperStore:
         """The nodes with ACLs that ``events`` name."""
         nodes = self._session.nodes(events)
         resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
-        return {znodes.path_of(each): each for each in resources if each is not None}
+        return {
+            znodes.path_of(resource): resource for resource in resources if resource is not None
+        }
 
     def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
         """The path of every node that may have ACLs; lines about nodes that Kafka ignores; and a
@@ -135,7 +137,7 @@ class ZookeeperStore:
                 resource = znodes.resource_at(root, type_name, name)
                 if resource is not None:
                     places[f"{root}/{type_name}/{name}"] = resource
-        return places, problems, tuple(LoadDoubt(1, each) for each in unread)
+        return places, problems, tuple(LoadDoubt(1, fault) for fault in unread)
 
     def _users(self) -> tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]]:
         """The SCRAM users, or why they cannot be read."""
@@ -192,16 +194,16 @@ def _without(removed: set[Acl], stored: set[Acl]) -> set[Acl]:
 
 
 def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
-    found: dict[Resource, set[Acl]] = {}
+    acls_of: dict[Resource, set[Acl]] = {}
     for acl in acls:
-        found.setdefault((acl.resource_type, acl.resource_name, acl.pattern_type), set()).add(acl)
-    return found
+        acls_of.setdefault((acl.resource_type, acl.resource_name, acl.pattern_type), set()).add(acl)
+    return acls_of
 
 
 def _elsewhere(places: dict[str, Resource]) -> dict[Resource, list[str]]:
     """Other paths, from older spellings, that hold ACLs of the resource."""
-    found: dict[Resource, list[str]] = {}
+    paths_of: dict[Resource, list[str]] = {}
     for path, resource in places.items():
         if path != znodes.path_of(resource):
-            found.setdefault(resource, []).append(path)
-    return found
+            paths_of.setdefault(resource, []).append(path)
+    return paths_of

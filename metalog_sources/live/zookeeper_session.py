@@ -62,17 +62,17 @@ class ZooKeeperSession:
 
     def children(self, paths: Sequence[str]) -> dict[str, list[str]]:
         """The sorted children of each existing node of ``paths``."""
-        found = self._each("list", paths, lambda client, path: client.get_children_async(path))
-        return {path: sorted(names) for path, names in found.items()}
+        answers = self._answers("list", paths, lambda client, path: client.get_children_async(path))
+        return {path: sorted(names) for path, names in answers.items()}
 
     def nodes(self, paths: Sequence[str]) -> dict[str, Znode]:
         """Each existing node of ``paths``."""
-        found = self._each("read", paths, lambda client, path: client.get_async(path))
-        return {path: Znode(data or b"", stat.version) for path, (data, stat) in found.items()}
+        answers = self._answers("read", paths, lambda client, path: client.get_async(path))
+        return {path: Znode(data or b"", stat.version) for path, (data, stat) in answers.items()}
 
     def sync(self) -> None:
         """Make later reads see all writes of other clients up to now."""
-        with self._saying("read", "/") as client:
+        with self._one_line_errors("read", "/") as client:
             client.sync_async("/").get(timeout=ANSWER_S)
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
@@ -80,10 +80,10 @@ class ZooKeeperSession:
         acls = self._acls_above({above for write in writes for above in _above(write)})
         stale = []
         for part in _parts(writes):
-            with self._saying("write", part[0].path) as client:
+            with self._one_line_errors("write", part[0].path) as client:
                 sent = [_transaction(client, write, acls) for write in part]
             for write, result in zip(part, sent, strict=True):
-                with self._saying("write", write.path):
+                with self._one_line_errors("write", write.path):
                     if not self._is_done(result.get(timeout=ANSWER_S)):
                         stale.append(write)
         return stale
@@ -95,35 +95,35 @@ class ZooKeeperSession:
             client.stop()
             client.close()
 
-    def _each(
+    def _answers(
         self, what: str, paths: Sequence[str], ask: Callable[[Any, str], Any]
     ) -> dict[str, Any]:
-        found = {}
+        answers = {}
         for part in _parts(paths):
-            with self._saying(what, part[0]) as client:
+            with self._one_line_errors(what, part[0]) as client:
                 requests = [ask(client, path) for path in part]
             for path, answer in zip(part, requests, strict=True):
-                with self._saying(what, path):
+                with self._one_line_errors(what, path):
                     try:
-                        found[path] = answer.get(timeout=ANSWER_S)
+                        answers[path] = answer.get(timeout=ANSWER_S)
                     except faults.NoNodeError:
                         continue
-        return found
+        return answers
 
     def _acls_above(self, paths: Iterable[str]) -> dict[str, Any]:
         """The ZooKeeper ACL of the parent of each of ``paths``; creates missing parents."""
         for path in sorted(set(paths) - self._node_acls.keys()):
-            self._node_acls[path] = self._acl_made_sure(path)
+            self._node_acls[path] = self._acl_of_created(path)
         return self._node_acls
 
-    def _acl_made_sure(self, path: str) -> Any:
-        with self._saying("write", path) as client:
+    def _acl_of_created(self, path: str) -> Any:
+        with self._one_line_errors("write", path) as client:
             try:
                 return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
             except faults.NoNodeError:
                 pass
-        above = self._acl_made_sure(path.rpartition("/")[0] or "/")
-        with self._saying("write", path) as client:
+        above = self._acl_of_created(path.rpartition("/")[0] or "/")
+        with self._one_line_errors("write", path) as client:
             with suppress(faults.NodeExistsError):
                 client.create_async(path, acl=above).get(timeout=ANSWER_S)
             return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
@@ -143,7 +143,7 @@ class ZooKeeperSession:
     def _connected(self) -> Any:
         if self._client is None:
             until = monotonic() + CONNECT_S
-            self._check_anybody_listens()
+            self._check_reachable()
             client: Any = KazooClient(self._hosts, timeout=CONNECT_S, logger=_quiet)
             started = client.start_async()
             started.wait(timeout=max(0, until - monotonic()))
@@ -159,7 +159,7 @@ class ZooKeeperSession:
                 raise InvalidSource(f"{self.url}: ZooKeeper has no node {client.chroot}")
         return self._client
 
-    def _check_anybody_listens(self) -> None:
+    def _check_reachable(self) -> None:
         """Raise if no address answers: kazoo retries until its timeout, and does not say why."""
         hosts = self._hosts.partition("/")[0]
         try:
@@ -168,7 +168,7 @@ class ZooKeeperSession:
             raise InvalidSource(f"{self.url}: {error}; is it ZooKeeper's?") from None
 
     @contextmanager
-    def _saying(self, what: str, path: str) -> Iterator[Any]:
+    def _one_line_errors(self, what: str, path: str) -> Iterator[Any]:
         """kazoo's client; its exceptions in the block become one line."""
         try:
             yield self._connected()

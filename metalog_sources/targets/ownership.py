@@ -14,7 +14,7 @@ from metalog_sources.formats.document import AclEntry, Claim, Document, Own, is_
 
 
 class Outside(NamedTuple):
-    """An ACL in a file that does not own it; ``owner`` is the place where another file does."""
+    """An ACL in a file that does not own it; ``owner`` is another file's claim that covers it."""
 
     entry: AclEntry
     owner: Claim | None
@@ -23,21 +23,21 @@ class Outside(NamedTuple):
 class Overlap(NamedTuple):
     """ACLs that two files own: ``--prune`` with one file alone removes those of the other."""
 
-    one: Claim
-    other: Claim
+    first: Claim
+    second: Claim
 
 
 def added_outside(document: Document) -> list[Outside]:
     """The entries of each file that its own ``owns`` do not cover, in order."""
     owns = _by_file(document.claims)
-    found = []
+    outside = []
     for entry in document.entries:
         mine = owns.get(entry.position.file) if entry.position is not None else None
         if mine is None or is_owned(entry.acl, [claim.own for claim in mine]):
             continue
-        owner = next((each for each in document.claims if each.own.covers(entry.acl)), None)
-        found.append(Outside(entry, owner))
-    return found
+        owner = next((claim for claim in document.claims if claim.own.covers(entry.acl)), None)
+        outside.append(Outside(entry, owner))
+    return outside
 
 
 def owned_twice(document: Document) -> list[Overlap]:
@@ -47,9 +47,9 @@ def owned_twice(document: Document) -> list[Overlap]:
     """
     position = {claim: number for number, claim in enumerate(document.claims)}
     first: dict[Claim, Claim] = {}
-    for one, other in _candidates(document.claims):
-        early, late = sorted((one, other), key=position.__getitem__)
-        if one.position.file != other.position.file and one.own.overlaps(other.own):
+    for claim, other in _candidates(document.claims):
+        early, late = sorted((claim, other), key=position.__getitem__)
+        if claim.position.file != other.position.file and claim.own.overlaps(other.own):
             first[late] = min(first.get(late, early), early, key=position.__getitem__)
     return [Overlap(first[claim], claim) for claim in document.claims if claim in first]
 
@@ -80,8 +80,8 @@ def outside_text(owner: Claim | None) -> str:
 def overlap_text(overlap: Overlap) -> str:
     """The reason for an ``Overlap``, as a clause about the second file's claim."""
     return (
-        f"{own_text(overlap.one.own)} are owned by {overlap.one.position} too, and either file, "
-        "pruned alone, removes the other's ACLs"
+        f"{own_text(overlap.first.own)} are owned by {overlap.first.position} too, and either "
+        "file, pruned alone, removes the other's ACLs"
     )
 
 
@@ -95,7 +95,7 @@ def own_text(own: Own) -> str:
 
 
 def _by_file(claims: Collection[Claim]) -> dict[str, list[Claim]]:
-    found: dict[str, list[Claim]] = {}
+    owns_of_file: dict[str, list[Claim]] = {}
     for claim in claims:
-        found.setdefault(claim.position.file, []).append(claim)
-    return found
+        owns_of_file.setdefault(claim.position.file, []).append(claim)
+    return owns_of_file

@@ -112,11 +112,11 @@ def _in_phases(steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
     """The steps in groups that may be applied together, in order; no group is empty."""
-    found = [
+    groups = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
     ]
-    return [phase for phase in found if phase]
+    return [phase for phase in groups if phase]
 
 
 def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
@@ -131,8 +131,8 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """A proof that a plan lets nobody do more than ``claims`` state (texts in YAML; no claim means
-    nothing more). It compared ``cells`` of the target's ACLs before and after."""
+    """A proof that a plan lets nobody do more than ``claims`` state (texts in YAML; without a
+    claim, nothing more). It compared ``cells`` of the target's ACLs before and after."""
 
     claims: tuple[str, ...]
     cells: int
@@ -243,33 +243,33 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
             f"a saved plan of version {version}, but this metalog reads version {VERSION}; make a "
             "new one with metalog plan --save",
         )
-    found = fields_of(node, "a saved plan", (*_SAVED_KEYS, "proof"))
+    fields = fields_of(node, "a saved plan", (*_SAVED_KEYS, "proof"))
     for key in _SAVED_KEYS:
-        if key not in found:
+        if key not in fields:
             raise fault(node.position, f"a saved plan has no {key}")
     return SavedPlan(
-        text_of(found["target"], "target"),
-        tuple(text_of(each, "superUsers") for each in items_of(found["superUsers"], "superUsers")),
-        _read_boolean(found["allowEveryone"], "allowEveryone"),
-        text_of(found["kafkaVersion"], "kafkaVersion"),
-        tuple(map(_read_own, items_of(found["owns"], "owns"))),
-        tuple(map(_read_acl, items_of(found["before"], "before"))),
-        tuple(map(_read_step, items_of(found["steps"], "steps"))),
-        _read_proof(found["proof"]) if "proof" in found else None,
+        text_of(fields["target"], "target"),
+        tuple(text_of(user, "superUsers") for user in items_of(fields["superUsers"], "superUsers")),
+        _read_boolean(fields["allowEveryone"], "allowEveryone"),
+        text_of(fields["kafkaVersion"], "kafkaVersion"),
+        tuple(map(_read_own, items_of(fields["owns"], "owns"))),
+        tuple(map(_read_acl, items_of(fields["before"], "before"))),
+        tuple(map(_read_step, items_of(fields["steps"], "steps"))),
+        _read_proof(fields["proof"]) if "proof" in fields else None,
     )
 
 
 def _read_proof(node: Node) -> PlanProof:
-    found = fields_of(node, "a proof", None)
-    if found.keys() != {*_PROOF_KEYS}:
+    fields = fields_of(node, "a proof", None)
+    if fields.keys() != {*_PROOF_KEYS}:
         raise fault(
             node.position,
             "a proof of another version of metalog; make a new plan with metalog plan --save",
         )
-    cells = whole_number(text_of(found["cells"], "cells"))
+    cells = whole_number(text_of(fields["cells"], "cells"))
     if cells is None:
-        raise fault(found["cells"].position, "cells must be a whole number")
-    claims = tuple(text_of(each, "onlyGain") for each in items_of(found["onlyGain"], "onlyGain"))
+        raise fault(fields["cells"].position, "cells must be a whole number")
+    claims = tuple(text_of(claim, "onlyGain") for claim in items_of(fields["onlyGain"], "onlyGain"))
     return PlanProof(claims, cells)
 
 
@@ -289,11 +289,11 @@ def _read_own(node: Node) -> Own:
 
 def _read_acl(node: Node) -> Acl:
     """An ACL that the target had; Kafka might refuse to create it."""
-    found = fields_of(node, "an ACL", ACL_KEYS)
+    fields = fields_of(node, "an ACL", ACL_KEYS)
     for key in ACL_KEYS:
-        if key not in found:
+        if key not in fields:
             raise fault(node.position, f"an ACL has no {key}")
-    words = {key: text_of(found[key], key) for key in ACL_KEYS}
+    words = {key: text_of(fields[key], key) for key in ACL_KEYS}
     try:
         return Acl(
             ResourceType[words["resourceType"]],
@@ -309,12 +309,12 @@ def _read_acl(node: Node) -> Acl:
 
 
 def _read_step(node: Node) -> PlanStep:
-    found = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
-    if "change" not in found:
+    fields = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
+    if "change" not in fields:
         raise fault(node.position, "a step has no change")
-    change = text_of(found["change"], "change")
+    change = text_of(fields["change"], "change")
     if change not in (ChangeKind.ADD.value, ChangeKind.REMOVE.value):
-        raise fault(found["change"].position, f"a change is add or remove, not {change!r}")
+        raise fault(fields["change"].position, f"a change is add or remove, not {change!r}")
     entries = read_rule(node, ignored=("change",))
     if len(entries) != 1:
         raise fault(node.position, "a step is one ACL, without lists")

@@ -146,7 +146,7 @@ def refused_steps(
     For a SOURCE that is not a target, these are the ACLs that Kafka itself refuses. ``current`` are
     its ACLs, ``features`` those of its log.
     """
-    found = []
+    refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
     added = [step.acl.host for step in steps if step.change is ChangeKind.ADD]
     has_odd_host = any(not host or "/" in host for host in added)
@@ -156,8 +156,8 @@ def refused_steps(
         if why is None and step.change is ChangeKind.ADD:
             why = why_not(step.acl, creator).message or full.get(_resource_of(step.acl))
         if why is not None:
-            found.append((step, why))
-    return found
+            refused.append((step, why))
+    return refused
 
 
 def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
@@ -170,7 +170,7 @@ def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
 def _full(
     target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
-    """The resources that get too many ACLs at their peak: removals come last."""
+    """The resources that have too many ACLs before the removals, which come last."""
     by_resource: dict[_Resource, set[Acl]] = {
         _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }

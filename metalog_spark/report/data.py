@@ -230,7 +230,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     if uses.can_go or not uses.unknown:
         left = f"; of {uses.unknown:,} that is unknown" if uses.unknown else ""
         return (
-            f"{used}; {uses.can_go:,} can go without changing one of {answers}"
+            f"{used}; {uses.can_go:,} can go without changing any of {answers}"
             f" {plural(traffic.requests, 'answer')}{left}."
         )
     return (

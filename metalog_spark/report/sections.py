@@ -25,7 +25,7 @@ _SIGHTS: Final = {
 _REASONS: Final = {
     "YOUNGER": "younger than the window, or of unknown age",
     "GAP": "its requests fall into a gap of the log",
-    "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
+    "AMBIGUOUS": "ambiguous lines, or half lines, may be its uses",
     "WAITS": "requests that wait, or are not counted yet, may be its uses",
     "DISAGREES": "brokers decided differently",
     "WAS_SUPER": "its user was a super user then",

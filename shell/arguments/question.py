@@ -40,7 +40,7 @@ def add_question(parser: ArgumentParser) -> None:
         "question",
         nargs="*",
         metavar="QUESTION",
-        help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - for one from stdin",
+        help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - to read it from stdin",
     )
     parsed_question.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
     parsed_question.add_argument("--operation", metavar="NAME", help="in any case")
@@ -113,7 +113,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
 def parsed_question(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
 ) -> ParsedQuestion:
-    """The question in these words, with the host as Java writes it."""
+    """The question about these texts, with the host as Java writes it."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
         refuse_half_pairs(text)
@@ -187,7 +187,7 @@ def text_of(line: bytes) -> str:
     """The line's text.
 
     Raises:
-        InvalidRequest: a name in it would be read as a different name.
+        InvalidRequest: the line is not UTF-8, so a name could be misread.
     """
     try:
         return line.decode("utf-8")

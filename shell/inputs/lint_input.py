@@ -94,7 +94,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     outside = added_outside(document)
-    twice = [(each.other.position, overlap_text(each)) for each in owned_twice(document)]
+    twice = [(overlap.second.position, overlap_text(overlap)) for overlap in owned_twice(document)]
     subject = LintSubject(
         tuple(entry.acl for entry in entries),
         config,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
-_ALL_THE_SAME = "--allow-lockout does it all the same"
+_ANYWAY = "--allow-lockout does it anyway"
 
 
 class Deletion(NamedTuple):
@@ -65,13 +65,11 @@ def refuse_lost_login(
     if caller_of(source, arguments) == f"User:{user}":
         by = getattr(target, "caller_mechanism", None)
         if deletion.is_whole or by in {each.mechanism_name for each in deletion.mechanisms}:
-            raise InvalidRequest(
-                f"this removes the login of {shown(user)}, the caller; {_ALL_THE_SAME}"
-            )
+            raise InvalidRequest(f"this removes the login of {shown(user)}, the caller; {_ANYWAY}")
     if deletion.is_whole and _is_last(source, target, deletion, arguments, output):
         raise InvalidRequest(
             f"{shown(user)} is the last SCRAM user that may alter ACLs; name --super-users if "
-            f"others log in, or {_ALL_THE_SAME}"
+            f"others log in, or {_ANYWAY}"
         )
 
 
@@ -88,7 +86,7 @@ def _is_last(
         acls = _cluster_acls(target, arguments, output)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"{error}; so it is unknown whether anybody could alter ACLs, {_ALL_THE_SAME}"
+            f"{error}; so it is unknown whether anybody could alter ACLs; {_ANYWAY}"
         ) from None
     config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
     could = who_may_alter(acls, config, [f"User:{user}" for user in deletion.users])

@@ -68,8 +68,7 @@ def configure(parser: ArgumentParser) -> None:
         "shell",
         choices=(*_WRITERS, NAMES),
         metavar="SHELL",
-        help="bash, zsh or fish; names prints each @NAME of metalog.toml for the shell's "
-        "completion",
+        help="bash, zsh or fish; names lists each @NAME of metalog.toml for the shell's completion",
     )
     parser.add_argument("asked", nargs="*", help=SUPPRESS)
 

@@ -80,7 +80,9 @@ def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -
     if remedy is not None:
         section("to allow", checklist_remedy_lines(remedy, queries, output), output)
     elif is_denied:
-        section("to allow", ["kafka-acls has no commands that make all of it pass"], output)
+        section(
+            "to allow", ["kafka-acls has no commands that make the whole checklist pass"], output
+        )
 
 
 def _explain(asked: ParsedQuestion, queries: Queries, arguments: Namespace, output: Output) -> None:
@@ -130,7 +132,7 @@ def _explain_many(
             continue
         times = "once" if group.times == 1 else counted(group.times, "time")
         then = changed_since(group.asked, explanation.trace.allowed)
-        said = f"--- asked {times}, first in line {group.line}" + (f"; {then}" if then else "")
+        said = f"--- {times}, first in line {group.line}" + (f"; {then}" if then else "")
         output.line(output.paint(said, "faint"))
         _print(explanation, queries, arguments, output)
         output.line()

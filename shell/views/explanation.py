@@ -70,7 +70,7 @@ _NEAR: Final = {
     NearMissKind.PREFIX_ONE_OFF: "its prefix is one character off",
     NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * does not reach a longer name that begins with *",
     NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside its block {acl_host}: in the other "
-    "half of the next larger one",
+    "half of the next larger block",
     NearMissKind.HOST_RANGE: "its host is a range; Kafka compares it as text, so it matches nobody",
     NearMissKind.HOST_NAME: "its host is not an IP address, so it matches nobody",
     NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",

@@ -83,7 +83,7 @@ def _type_change_text(change: TypeChange) -> str:
     who = _principal_text(change.session.principal if change.session.is_named else None)
     where = change.session.clients.host
     may = "may" if change.allowed else "may no longer"
-    said = f"{who} {may} {operation.name} some {kind.name.lower()}, for which InitProducerId asks"
+    said = f"{who} {may} {operation.name} some {kind.name.lower()}, which InitProducerId checks"
     return said if where is None else f"{said}, from {shown(where)}"
 
 

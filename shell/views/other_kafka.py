@@ -45,7 +45,7 @@ def say_other_answers(questions: Iterable[Question], queries: Queries, output: O
     here, there = turned[0]
     which = there.result.value
     if len(listed) > 1:
-        which = f"{counted(len(turned), 'question')} otherwise, the first of them {which}"
+        which = f"{counted(len(turned), 'question')} differently, the first of them {which}"
     kafka = queries.context.config.kafka
     _say(kafka, f"would answer {which}{_because(kafka, there.acl, here.acl)}", output)
 
@@ -53,7 +53,7 @@ def say_other_answers(questions: Iterable[Question], queries: Queries, output: O
 def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Output) -> None:
     """Print one line that the result differs under the version other than ``kafka``. ``acls`` are
     the deciding ACLs."""
-    _say(kafka, f"would answer otherwise{_because(kafka, *acls)}", output)
+    _say(kafka, f"would answer differently{_because(kafka, *acls)}", output)
 
 
 def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Output) -> None:

@@ -153,10 +153,10 @@ def closing_text(proof: ClaimOutcome) -> str:
                 f"a super user may do everything: exclude {SUPER_USERS} in the claim, or take it"
                 " out of super.users"
             )
-        return "no ACL that kafka-acls can create ends it"
+        return "no ACL that kafka-acls can create fixes it"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
     parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []
-    said = f"to end it, {' and '.join(parts)}"
+    said = f"to fix it, {' and '.join(parts)}"
     if change.takes_more:
         said += ", which changes more than the claim is about"
     elif rule == DEFAULT_ALLOW:

@@ -105,7 +105,7 @@ def test_kafka_starts_closed_on_what_we_formatted(
         admin = client(kafka, "admin", "admin-secret", "SCRAM-SHA-256")
         assert outcome(admin, "admins") == "created"
         again = run("format", "--config", kafka.config)
-        refusals = "already formatted", "nothing says who votes"
+        refusals = "already formatted", "no voters are configured"
         assert any(refusal in again.stderr for refusal in refusals), again.stderr
     listed = run("acls", kafka.log_dir, "--json").stdout.splitlines()
     permissions = [json.loads(line)["permissionType"] for line in listed]

@@ -57,5 +57,5 @@ def test_a_cluster_without_an_authorizer_is_not_one_without_acls(
     assert printed.out == ""
     assert printed.err.splitlines()[-1] == (
         f"metalog: {url}: cannot list ACLs: SECURITY_DISABLED: No Authorizer is configured on "
-        "the broker; without an authorizer everything is allowed to everybody there"
+        "the broker; without an authorizer everybody may do everything there"
     )

@@ -236,7 +236,7 @@ def test_a_range_that_would_begin_before_the_log_begins_with_it(moment: Moment) 
     trimmed = DirectoryLog(kafka_case("trimmed-4.3").log_dir)
     begin = resolve_begin(moment, trimmed, now_ms=FAR)
     assert begin.offset == 723
-    assert "offset 723, with which the log begins" in begin.description
+    assert "offset 723, the start of the log" in begin.description
     if not isinstance(moment, AtOffset):
         assert resolve_begin(moment, young, now_ms=FAR).offset == 0
 

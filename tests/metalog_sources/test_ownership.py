@@ -92,4 +92,4 @@ def test_the_claims_of_two_files_as_if_all_were_compared_with_all(
         if one.position.file != other.position.file and one.own.overlaps(other.own):
             expected.setdefault(other, one)
     found = owned_twice(Document(claims=claims))
-    assert {each.other: each.one for each in found} == expected
+    assert {each.second: each.first for each in found} == expected

@@ -92,9 +92,9 @@ def adding(*acls: Acl) -> list[PlanStep]:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"resource_name": "a/b"}, "holds no name with a slash"),
+        ({"resource_name": "a/b"}, "stores no name with a slash"),
         ({"resource_name": ".."}, "no node of ZooKeeper can have that name"),
-        ({"operation": Operation.TWO_PHASE_COMMIT}, "knows TWO_PHASE_COMMIT"),
+        ({"operation": Operation.TWO_PHASE_COMMIT}, "has TWO_PHASE_COMMIT"),
         ({"principal": f"User:{'x' * 32_763}"}, "has 32,768 bytes in UTF-8"),
         ({"resource_name": ""}, "Invalid empty resource name"),
     ],

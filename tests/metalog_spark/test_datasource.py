@@ -432,7 +432,9 @@ def test_a_snapshot_is_no_stream() -> None:
     [source] = kafka_case("trimmed-4.3").metadata_dir.glob(f"{723:020d}-*.checkpoint")
     with pytest.raises(InvalidRequest, match=f"^{source}: a snapshot does not grow"):
         stream(source).initialOffset()
-    with pytest.raises(InvalidSource, match=f"^{source}: is not a log that goes on; give "):
+    with pytest.raises(
+        InvalidSource, match=f"^{source}: is not a log that is still written; give "
+    ):
         FollowedLog(str(source)).unproven()
 
 

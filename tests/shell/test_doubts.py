@@ -338,7 +338,7 @@ def test_a_salvaged_file_is_a_source_with_a_doubt(format: str, world: World, run
     question = ("User:a", "Read", "topic:t")
     done = run("can", target, *question)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{target} is not whole: {source}" in done.stderr
+    assert f"{target} is incomplete: {source}" in done.stderr
     assert ", offset 3: " in done.stderr
     assert run("plan", world.plain, target).returncode == 2
     assert run("can", target, *question, "--salvage").returncode == 0

@@ -151,7 +151,7 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path, run: Run) 
 @pytest.mark.parametrize(
     ("changes", "options", "why"),
     [
-        ({}, [], "nothing says who votes"),
+        ({}, [], "no voters are configured"),
         ({"controller_quorum_voters": "7@h:1"}, ["--standalone"], "has controller.quorum.voters"),
         (
             {"controller_quorum_voters": "7@h:1"},

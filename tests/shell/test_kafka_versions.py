@@ -200,7 +200,7 @@ def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
     questions.write_text(json.dumps(asked | {"resourceName": "pay", "host": "10.2.0.1"}) + "\n")
     held, wanted = tmp_path / "held.yaml", tmp_path / "wanted.yaml"
     by_block = (
-        "Kafka 4.4 would answer otherwise, by ALLOW User:app READ on topic pay from 10.0.0.0/8"
+        "Kafka 4.4 would answer differently, by ALLOW User:app READ on topic pay from 10.0.0.0/8"
     )
     for before, after, options, said in (
         ("", block, (), by_block),
@@ -221,7 +221,11 @@ def test_a_plan_says_where_the_other_kafka_makes_something_else_of_it(
             done = run_here(capsys, "plan", held, wanted, *options, *kafka)
             assert done.returncode == 0, done.stderr
             is_warned = bool(said) and not kafka
-            assert ("would answer otherwise" in done.stderr) is is_warned, (before, after, options)
+            assert ("would answer differently" in done.stderr) is is_warned, (
+                before,
+                after,
+                options,
+            )
             assert said in done.stderr or not is_warned
     log = formatted(tmp_path / "node")
     wanted.write_text(block)

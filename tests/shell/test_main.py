@@ -135,7 +135,7 @@ def test_a_fault_of_ours_is_no_answer_rather_than_no(
 
     monkeypatch.setattr("shell.verbs.look.users.run", fail)
     assert main(["users", LOG_DIR]) == 2
-    assert "a fault of metalog, ZeroDivisionError" in capsys.readouterr().err
+    assert "a bug in metalog, ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_an_interrupt_is_silent(
@@ -274,5 +274,5 @@ def test_a_number_of_thousands_of_digits_is_a_mistake_and_is_not_repeated(
     assert main(command) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "fault of metalog" not in said
+    assert "bug in metalog" not in said
     assert len(said) < 500

@@ -52,7 +52,7 @@ def test_a_file_of_acls_knows_no_topics(run: Run, tmp_path: Path) -> None:
     (tmp_path / "acls.yaml").write_text("acls: []\n")
     done = run("topics", tmp_path / "acls.yaml")
     assert done.returncode == 2
-    assert "knows no topics; give a metadata.log.dir" in done.stderr
+    assert "does not list topics; give a metadata.log.dir" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ class Week:
             return
         files = joined(each.file for each in self.teams)
         named = {each.entry.acl for each in added_outside(files) if each.owner is not None}
-        twice = [(each.one.own, each.other.own) for each in owned_twice(files)]
+        twice = [(each.first.own, each.second.own) for each in owned_twice(files)]
         assert all(
             acl in named or any(one.covers(acl) and other.covers(acl) for one, other in twice)
             for acl in undone

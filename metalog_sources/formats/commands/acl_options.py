@@ -188,18 +188,18 @@ def _pattern_type(options: CommandOptions) -> PatternType:
 def _resources(options: CommandOptions) -> list[ResourcePatternFilter]:
     """The resources; as in kafka-acls, the cluster is left out if the pattern is not literal."""
     pattern_type = _pattern_type(options)
-    found = []
+    resources = []
     for option, resource_type in RESOURCES.items():
         if resource_type is not ResourceType.CLUSTER:
-            found += [
+            resources += [
                 ResourcePatternFilter(resource_type, name, pattern_type)
                 for name in options.of(option)
             ]
         elif pattern_type is PatternType.LITERAL and (
             options.has("--cluster") or options.has("--idempotent")
         ):
-            found.append(_CLUSTER)
-    return list(dict.fromkeys(found))
+            resources.append(_CLUSTER)
+    return list(dict.fromkeys(resources))
 
 
 def _entries(
@@ -216,14 +216,14 @@ def _entries(
         texts = options.of("--operation") or [camel(Operation.ALL)]
         operations = [read_word(Operation, text, "operation", None) for text in texts]
         return dict.fromkeys(resources, _for(options, operations))
-    found = {}
+    entries = {}
     for resource in resources:
-        wanted = [each for role in roles for each in role.get(resource.resource_type, ())]
+        wanted = [operation for role in roles for operation in role.get(resource.resource_type, ())]
         if wanted:
-            found[resource] = _for(options, wanted)
+            entries[resource] = _for(options, wanted)
     if options.has("--idempotent"):
-        found[_CLUSTER] = _for(options, [Operation.IDEMPOTENT_WRITE])
-    return found
+        entries[_CLUSTER] = _for(options, [Operation.IDEMPOTENT_WRITE])
+    return entries
 
 
 def _for(

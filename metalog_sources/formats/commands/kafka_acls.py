@@ -78,9 +78,9 @@ def _read_options(
             if text is None:
                 raise fault(position, f"{option} has no value")
             if option in VALUED and variables & {word, text}:
-                raise fault(position, f"{option} has a variable, {text}; write what it stands for")
+                raise fault(position, f"{option} has a variable, {text}; write its value")
             values.setdefault(option, []).append(text)
         else:
-            known = (*VALUED, *FLAGS, AclAction.ADD.value, *CONNECTING)
-            raise fault(position, f"unknown option {option!r}; {near(option, known)}")
+            options = (*VALUED, *FLAGS, AclAction.ADD.value, *CONNECTING)
+            raise fault(position, f"unknown option {option!r}; {near(option, options)}")
     return CommandOptions(values, flags)

@@ -24,7 +24,7 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused inside and outside quotes; the last would join text that bash then expands."""
+"""Refused inside and outside quotes; after the last, bash joins lines and expands the result."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
@@ -88,11 +88,11 @@ class _Splitter:
         return Command(words, frozenset(variables), position or self._position())
 
     def _skip_blanks(self) -> None:
-        if found := _BLANKS.match(self._text, self._at):
-            self._at = found.end()
+        if match := _BLANKS.match(self._text, self._at):
+            self._at = match.end()
 
     def _word(self) -> str:
-        """The word at the present position, which must be one; other text is refused."""
+        """The word at the present position; raises if there is none, or if bash would change it."""
         parts: list[str] = []
         start = self._at
         while mark := self._text[self._at : self._at + 1]:
@@ -158,10 +158,10 @@ class _Splitter:
 
     def _dollar(self) -> str:
         """A variable, unchanged, or a dollar sign that does not begin one."""
-        if found := _VARIABLE.match(self._text, self._at):
+        if match := _VARIABLE.match(self._text, self._at):
             self._has_variable = True
-            self._at = found.end()
-            return found[0]
+            self._at = match.end()
+            return match[0]
         if self._text.startswith(_UNREAD_DOLLARS, self._at):
             raise self._not_read("$")
         self._at += 1
@@ -170,9 +170,9 @@ class _Splitter:
     def _ansi(self) -> str:
         parts: list[bytes] = []
         at = self._at + 2
-        while found := _ANSI.match(self._text, at):
-            at = found.end()
-            parts.append(self._ansi_bytes(found))
+        while match := _ANSI.match(self._text, at):
+            at = match.end()
+            parts.append(self._ansi_bytes(match))
         if self._text[at : at + 1] != "'":
             raise self._unclosed()
         position, self._at = self._position(), at + 1
@@ -181,27 +181,27 @@ class _Splitter:
         except UnicodeDecodeError:
             raise fault(position, "the escapes in $'…' are not UTF-8") from None
 
-    def _ansi_bytes(self, found: re.Match[str]) -> bytes:
-        if found["text"]:
-            return found["text"].encode("utf-8", "replace")
-        code = found["u"] or found["U"]
-        number = int(code or found["hex"] or "0", 16) or int(found["octal"] or "0", 8)
-        if found["one"]:
-            escaped = found["one"]
+    def _ansi_bytes(self, match: re.Match[str]) -> bytes:
+        if match["text"]:
+            return match["text"].encode("utf-8", "replace")
+        code = match["u"] or match["U"]
+        number = int(code or match["hex"] or "0", 16) or int(match["octal"] or "0", 8)
+        if match["one"]:
+            escaped = match["one"]
             return (_ONE.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
-        if not number & (-1 if code else 0xFF) or number > 0x10FFFF or found["unread"]:
-            position = self._lines.position(found.start())
-            raise fault(position, f"{found[0]} is not supported in $'…'; write the character")
+        if not number & (-1 if code else 0xFF) or number > 0x10FFFF or match["unread"]:
+            position = self._lines.position(match.start())
+            raise fault(position, f"{match[0]} is not supported in $'…'; write the character")
         return chr(number).encode("utf-8", "surrogatepass") if code else bytes([number & 0xFF])
 
     def _not_read(self, mark: str) -> InvalidRequest:
         why = f"{mark} is not supported; {_ONE_A_LINE}"
         if mark == "\r":
-            why = "a carriage return, which bash reads as part of the word; save it with LF alone"
+            why = "a carriage return, which bash reads as part of the word; use LF line ends"
         elif mark in _FILE_NAMES:
-            why = f"bash may put names of files for a {mark} without quotes; write '{mark}'"
+            why = f"bash may replace a {mark} without quotes by file names; write '{mark}'"
         elif mark in "{~":
-            why = f"bash expands a {mark} without quotes; write what it stands for, or '{mark}'"
+            why = f"bash expands a {mark} without quotes; write the expanded text, or '{mark}'"
         return fault(self._position(), why)
 
     def _unclosed(self) -> InvalidRequest:

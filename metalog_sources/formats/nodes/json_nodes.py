@@ -34,8 +34,8 @@ def json_values_or(
 ) -> Iterator[Node | Short]:
     """As ``json_values``, with a fast path for objects whose values are all texts.
 
-    Such an object becomes the result of ``shortcut``. If this is None, the object becomes nodes,
-    which have positions.
+    Such an object becomes the result of ``shortcut``. If ``shortcut`` returns None, the object
+    becomes nodes with positions.
     """
     reader = _Reader(text, file)
     while reader.offset < len(text):
@@ -51,10 +51,10 @@ def json_values_or(
 
 def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
     """The pairs as a dict; None if a key is repeated or a value is not text."""
-    found = dict(pairs)
-    if len(found) != len(pairs) or not all(type(value) is str for value in found.values()):
+    values = dict(pairs)
+    if len(values) != len(pairs) or not all(type(value) is str for value in values.values()):
         return None
-    return found
+    return values
 
 
 def _number(text: str) -> None:

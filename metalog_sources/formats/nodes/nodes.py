@@ -57,9 +57,9 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
 
 def near(word: str, known: Collection[str], what: str = "one of") -> str:
     """``did you mean …?``, or the list of valid words."""
-    folded = {each.casefold(): each for each in known}
-    found = get_close_matches(word.casefold(), folded, 1, 0.6)
-    return f"did you mean {folded[found[0]]}?" if found else f"it is {what} {', '.join(known)}"
+    folded = {known_word.casefold(): known_word for known_word in known}
+    matches = get_close_matches(word.casefold(), folded, 1, 0.6)
+    return f"did you mean {folded[matches[0]]}?" if matches else f"it is {what} {', '.join(known)}"
 
 
 def text_of(node: Node, what: str) -> str:
@@ -89,7 +89,7 @@ def items_of(node: Node, what: str) -> Sequence[Node]:
         return node.items
     if isinstance(node, Text) and node.value is None:
         return ()
-    raise fault(node.position, f"{what} is not a list; write each of them with a dash, or in [ ]")
+    raise fault(node.position, f"{what} is not a list; write each item with a dash, or in [ ]")
 
 
 def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
@@ -97,12 +97,12 @@ def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str,
     if not isinstance(node, Fields):
         examples = f", such as {', '.join(known)}" if known else ""
         raise fault(node.position, f"{what} is not a mapping; write keys and values{examples}")
-    found: dict[str, Node] = {}
+    values: dict[str, Node] = {}
     for key, value in node.pairs:
         name = text_of(key, "a key")
         if known is not None and name not in known:
             raise fault(key.position, f"unknown key {name!r} in {what}; {near(name, known)}")
-        if name in found:
+        if name in values:
             raise fault(key.position, f"the key {name!r} is repeated in {what}")
-        found[name] = value
-    return found
+        values[name] = value
+    return values

@@ -37,8 +37,8 @@ class RegroupedRule(NamedTuple):
 
 
 def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> list[RegroupedRule]:
-    """Rules that are equivalent to ``entries``, for a file with ``file_acls`` ACLs (by default
-    these).
+    """Rules that are equivalent to ``entries``, for a file with ``file_acls`` ACLs (default:
+    the number of ``entries``).
 
     For a large file only names are grouped, because the reader limits the ACLs per byte.
     """

@@ -73,12 +73,12 @@ def read_document(node: Node, size: int) -> Document:
     """
     if isinstance(node, Items):
         return Document(tuple(bounded(_entries(node), size)))
-    found = fields_of(node, "the file", DOCUMENT_KEYS)
-    owns = items_of(found["owns"], "owns") if "owns" in found else ()
-    users = items_of(found["users"], "users") if "users" in found else ()
+    fields = fields_of(node, "the file", DOCUMENT_KEYS)
+    owns = items_of(fields["owns"], "owns") if "owns" in fields else ()
+    users = items_of(fields["users"], "users") if "users" in fields else ()
     claims = _claims(owns, size)
     return Document(
-        tuple(bounded(_entries(found["acls"]), size)) if "acls" in found else (),
+        tuple(bounded(_entries(fields["acls"]), size)) if "acls" in fields else (),
         tuple(claim.own for claim in claims),
         tuple(map(read_user, users)),
         claims=claims,
@@ -95,8 +95,8 @@ def _claims(nodes: Sequence[Node], size: int) -> tuple[Claim, ...]:
 
 
 def _entries(node: Node) -> Iterator[AclEntry]:
-    for each in items_of(node, "acls"):
-        yield from read_rule(each)
+    for item in items_of(node, "acls"):
+        yield from read_rule(item)
 
 
 class FileRule(NamedTuple):
@@ -113,45 +113,45 @@ class FileRule(NamedTuple):
 
 def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
     """All ACLs of one rule; keys in ``ignored`` are allowed and have no effect."""
-    found = fields_of(node, "an ACL", (*ACL_KEYS, *NOTE_KEYS, *ignored))
-    types = _words(ResourceType, found, "resourceType", node)
+    fields = fields_of(node, "an ACL", (*ACL_KEYS, *NOTE_KEYS, *ignored))
+    types = _words(ResourceType, fields, "resourceType", node)
     names = None if set(types) == {ResourceType.CLUSTER} else node
     rule = FileRule(
         types,
-        _texts(found, "resourceName", names, CLUSTER_NAME),
-        _words(PatternType, found, "patternType", None, PatternType.LITERAL),
-        _texts(found, "principal", node),
-        _texts(found, "host", None, WILDCARD),
-        _words(Operation, found, "operation", node),
-        _words(PermissionType, found, "permissionType", None, PermissionType.ALLOW),
+        _texts(fields, "resourceName", names, CLUSTER_NAME),
+        _words(PatternType, fields, "patternType", None, PatternType.LITERAL),
+        _texts(fields, "principal", node),
+        _texts(fields, "host", None, WILDCARD),
+        _words(Operation, fields, "operation", node),
+        _words(PermissionType, fields, "permissionType", None, PermissionType.ALLOW),
     )
-    return expanded(rule, _notes(found), node.position)
+    return expanded(rule, _notes(fields), node.position)
 
 
-def plain_entry(found: dict[str, str], position: FilePosition) -> AclEntry | None:
+def plain_entry(fields: dict[str, str], position: FilePosition) -> AclEntry | None:
     """The ACL in an object that an export wrote: all fields, with Kafka's names.
 
     None for any other object, which ``read_rule`` reads and checks.
     """
-    if not _FULL <= found.keys() <= _PLAIN_KEYS:
+    if not _FULL <= fields.keys() <= _PLAIN_KEYS:
         return None
     try:
         acl = Acl(
-            ResourceType[found["resourceType"]],
-            found["resourceName"],
-            PatternType[found["patternType"]],
-            found["principal"],
-            found["host"],
-            Operation[found["operation"]],
-            PermissionType[found["permissionType"]],
+            ResourceType[fields["resourceType"]],
+            fields["resourceName"],
+            PatternType[fields["patternType"]],
+            fields["principal"],
+            fields["host"],
+            Operation[fields["operation"]],
+            PermissionType[fields["permissionType"]],
         )
     except KeyError:
         return None
-    if why_not(acl) or any(map(has_half_pair, found.values())):
+    if why_not(acl) or any(map(has_half_pair, fields.values())):
         return None
-    if len(found) == len(ACL_KEYS):
+    if len(fields) == len(ACL_KEYS):
         return AclEntry(acl, position=position)
-    return AclEntry(acl, AclNotes(*(found.get(key) for key in NOTE_KEYS)), position)
+    return AclEntry(acl, AclNotes(*(fields.get(key) for key in NOTE_KEYS)), position)
 
 
 def expanded(rule: FileRule, notes: AclNotes, position: FilePosition) -> list[AclEntry]:
@@ -169,26 +169,26 @@ def checked(entry: AclEntry) -> AclEntry:
 
 
 def read_own(node: Node) -> list[Own]:
-    found = fields_of(node, "owns", OWN_KEYS)
-    if not found:
+    fields = fields_of(node, "owns", OWN_KEYS)
+    if not fields:
         raise fault(node.position, f"owns nothing; name one of {', '.join(OWN_KEYS)}")
     types = [ResourceType.ANY]
-    if "resourceType" in found and not _is_any(found["resourceType"]):
-        types = _words(ResourceType, found, "resourceType", node)
+    if "resourceType" in fields and not _is_any(fields["resourceType"]):
+        types = _words(ResourceType, fields, "resourceType", node)
     names: list[str | None] = [None]
-    if "resourceName" in found:
-        names = [*_texts(found, "resourceName", node)]
+    if "resourceName" in fields:
+        names = [*_texts(fields, "resourceName", node)]
         if "" in names:
-            position = found["resourceName"].position
+            position = fields["resourceName"].position
             raise fault(position, "resourceName is empty; leave it out to own ACLs of any name")
-    elif "patternType" in found:
+    elif "patternType" in fields:
         raise fault(
-            found["patternType"].position, "patternType without a resourceName owns nothing"
+            fields["patternType"].position, "patternType without a resourceName owns nothing"
         )
     principals: list[str | None] = [None]
-    if "principal" in found:
-        principals = [*_texts(found, "principal", node)]
-    patterns = _words(PatternType, found, "patternType", None, PatternType.LITERAL)
+    if "principal" in fields:
+        principals = [*_texts(fields, "principal", node)]
+    patterns = _words(PatternType, fields, "patternType", None, PatternType.LITERAL)
     if len(types) * len(names) * len(principals) * len(patterns) > MAX_ACLS_OF_A_RULE:
         raise fault(node.position, f"owns more than {MAX_ACLS_OF_A_RULE:,} patterns; split it")
     return [Own(*values) for values in product(types, names, patterns, principals)]
@@ -211,24 +211,26 @@ def _is_any(node: Node) -> bool:
 
 def read_user(node: Node) -> ScramUser:
     """Read a line of ``users --json``, with a credential if the export includes it."""
-    found = fields_of(node, "a user", USER_KEYS)
+    fields = fields_of(node, "a user", USER_KEYS)
     for key in USER_KEYS[:3]:
-        if key not in found:
+        if key not in fields:
             raise fault(node.position, f"a user has no {key}")
     mechanism = read_word(
-        ScramMechanism, text_of(found["mechanism"], "mechanism"), "mechanism", node.position
+        ScramMechanism, text_of(fields["mechanism"], "mechanism"), "mechanism", node.position
     )
-    written = text_of(found["iterations"], "iterations")
+    written = text_of(fields["iterations"], "iterations")
     iterations = whole_number(written)
     if iterations is None:
-        raise fault(found["iterations"].position, f"iterations is not a number: {written!r}")
-    present = [key for key in SECRET_KEYS if key in found]
+        raise fault(fields["iterations"].position, f"iterations is not a number: {written!r}")
+    present = [key for key in SECRET_KEYS if key in fields]
     if present and len(present) < len(SECRET_KEYS):
         raise fault(node.position, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
-    salt, stored, server = (_bytes(found[key], key) if key in found else b"" for key in SECRET_KEYS)
-    user = text_of(found["user"], "user")
+    salt, stored, server = (
+        _bytes(fields[key], key) if key in fields else b"" for key in SECRET_KEYS
+    )
+    user = text_of(fields["user"], "user")
     if problem := name_problem(user):
-        raise fault(found["user"].position, problem)
+        raise fault(fields["user"].position, problem)
     return ScramUser(user, mechanism, ScramCredential(salt, stored, server, iterations))
 
 
@@ -245,37 +247,37 @@ def _bytes(node: Node, key: str) -> bytes:
 
 
 def _texts(
-    found: dict[str, Node], key: str, required_by: Node | None, default: str = ""
+    fields: dict[str, Node], key: str, required_by: Node | None, default: str = ""
 ) -> list[str]:
-    if key not in found:
+    if key not in fields:
         if required_by is not None:
             raise fault(required_by.position, f"an ACL has no {key}")
         return [default]
-    return [text.value or "" for text in texts_of(found[key], key)]
+    return [text.value or "" for text in texts_of(fields[key], key)]
 
 
 def _words(
     kind: type[Word],
-    found: dict[str, Node],
+    fields: dict[str, Node],
     key: str,
     required_by: Node | None,
     default: Word | None = None,
 ) -> list[Word]:
-    if key not in found:
+    if key not in fields:
         if required_by is not None or default is None:
             raise fault(
                 None if required_by is None else required_by.position, f"an ACL has no {key}"
             )
         return [default]
     return [
-        read_word(kind, text.value or "", key, text.position) for text in texts_of(found[key], key)
+        read_word(kind, text.value or "", key, text.position) for text in texts_of(fields[key], key)
     ]
 
 
-def _notes(found: dict[str, Node]) -> AclNotes:
-    notes = AclNotes(*(text_of(found[key], key) if key in found else None for key in NOTE_KEYS))
+def _notes(fields: dict[str, Node]) -> AclNotes:
+    notes = AclNotes(*(text_of(fields[key], key) if key in fields else None for key in NOTE_KEYS))
     if notes.expires is not None and not _is_moment(notes.expires):
-        position = found["expires"].position
+        position = fields["expires"].position
         raise fault(position, f"expires is not a date: {notes.expires!r}; write it as 2026-12-31")
     return notes
 

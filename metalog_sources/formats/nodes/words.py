@@ -21,10 +21,10 @@ def read_word(
     kind: type[Word], text: str, what: str, position: FilePosition | None, *, filter: bool = False
 ) -> Word:
     """The member of ``kind`` that ``text`` names; with ``filter``, also a filter's members."""
-    known = _known(kind, filter)
-    code = known.get(text)
+    members = _known(kind, filter)
+    code = members.get(text)
     if code is None:
-        code = known.get(_folded(text))
+        code = members.get(_folded(text))
     if code is None:
         raise fault(position, f"unknown {what} {text!r}; {near(text, _names(kind, filter))}")
     return kind(code)

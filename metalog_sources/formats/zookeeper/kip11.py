@@ -44,38 +44,38 @@ def read_kip11(text: str, file: str, resource: Resource) -> list[AclEntry]:
     nodes = list(json_values(text, file))
     if len(nodes) != 1:
         raise InvalidRequest(f"{file}: {counted(len(nodes), 'JSON value')} where one is expected")
-    found = fields_of(nodes[0], "the ACLs of a resource", ("version", "acls"))
-    if "version" not in found or "acls" not in found:
+    fields = fields_of(nodes[0], "the ACLs of a resource", ("version", "acls"))
+    if "version" not in fields or "acls" not in fields:
         raise fault(nodes[0].position, "the ACLs of a resource have a version and acls")
-    version = text_of(found["version"], "version")
+    version = text_of(fields["version"], "version")
     if version != str(VERSION):
-        raise fault(found["version"].position, f"version {version} is unknown; write {VERSION}")
+        raise fault(fields["version"].position, f"version {version} is unknown; write {VERSION}")
     return [
-        entry for node in items_of(found["acls"], "acls") for entry in _read_acl(node, resource)
+        entry for node in items_of(fields["acls"], "acls") for entry in _read_acl(node, resource)
     ]
 
 
 def _read_acl(node: Node, resource: Resource) -> Iterator[AclEntry]:
-    fields = fields_of(node, "an ACL", _KEYS)
-    found: dict[str, Node] = {}
-    for key, value in fields.items():
+    written = fields_of(node, "an ACL", _KEYS)
+    fields: dict[str, Node] = {}
+    for key, value in written.items():
         singular = _SINGULAR.get(key, key)
-        if singular in found:
+        if singular in fields:
             raise fault(value.position, f"{singular} and {key} mean the same; keep one")
-        found[singular] = value
+        fields[singular] = value
     for key in ("principal", "permissionType", "operation", "host"):
-        if key not in found:
+        if key not in fields:
             raise fault(node.position, f"an ACL has no {key}")
     permission = read_word(
         PermissionType,
-        text_of(found["permissionType"], "permissionType"),
+        text_of(fields["permissionType"], "permissionType"),
         "permissionType",
-        found["permissionType"].position,
+        fields["permissionType"].position,
     )
-    for principal in texts_of(found["principal"], "principal"):
-        for operation in texts_of(found["operation"], "operation"):
+    for principal in texts_of(fields["principal"], "principal"):
+        for operation in texts_of(fields["operation"], "operation"):
             member = read_word(Operation, operation.value or "", "operation", operation.position)
-            for host in texts_of(found["host"], "host"):
+            for host in texts_of(fields["host"], "host"):
                 name, address = _principal_of(principal.value or ""), host.value or ""
                 acl = Acl(*resource, name, address, member, permission)
                 yield checked(AclEntry(acl, position=principal.position))

@@ -59,11 +59,11 @@ def why_not(acl: Acl) -> str | None:
     """Why Kafka up to 3.9 could not store ``acl`` in ZooKeeper, or None."""
     name = acl.resource_name
     if "/" in name:
-        return "Kafka's AclAuthorizer holds no name with a slash, which would be a path"
+        return "Kafka's AclAuthorizer stores no name with a slash, since a slash separates znodes"
     if name in (".", "..") or _NO_NAME.search(name):
         return "no node of ZooKeeper can have that name"
     if acl.operation is Operation.TWO_PHASE_COMMIT:
-        return "no Kafka that runs on ZooKeeper knows TWO_PHASE_COMMIT"
+        return "no Kafka version with ZooKeeper has TWO_PHASE_COMMIT"
     return None
 
 
@@ -110,13 +110,13 @@ def read_event(data: bytes, file: str) -> Resource | None:
             raise InvalidRequest(f"{file}: not a change of ACLs: it has no colon")
         return resource_at(LITERAL_ROOT, kind, name)
     node = _only_value(text, file)
-    found = fields_of(node, "a change of ACLs", None)
+    fields = fields_of(node, "a change of ACLs", None)
     for key in _EVENT_KEYS:
-        if key not in found:
+        if key not in fields:
             raise fault(node.position, f"a change of ACLs has no {key}")
-    kind, name = (text_of(found[key], key) for key in _EVENT_KEYS[1:3])
+    kind, name = (text_of(fields[key], key) for key in _EVENT_KEYS[1:3])
     pattern = read_word(
-        PatternType, text_of(found["patternType"], "patternType"), "patternType", node.position
+        PatternType, text_of(fields["patternType"], "patternType"), "patternType", node.position
     )
     return resource_at(_WRITTEN_ROOTS[pattern], kind, name)
 
@@ -130,10 +130,10 @@ def read_user(data: bytes, file: str, user: str) -> Iterator[ScramUser]:
     """The credentials in a user's node, which may also have quotas."""
     if not data:
         return
-    found = fields_of(_only_value(_text(data, file), file), "a user's settings", None)
-    if "config" not in found:
+    fields = fields_of(_only_value(_text(data, file), file), "a user's settings", None)
+    if "config" not in fields:
         return
-    for name, value in fields_of(found["config"], "config", None).items():
+    for name, value in fields_of(fields["config"], "config", None).items():
         mechanism = _MECHANISMS.get(name)
         if mechanism is not None:
             yield ScramUser(
@@ -153,10 +153,10 @@ class _Parts(NamedTuple):
 
 def _credential(text: str, name: str, position: FilePosition) -> ScramCredential:
     """Parse ``salt=…,stored_key=…,server_key=…,iterations=…``; no error shows any part of it."""
-    found = dict(part.partition("=")[::2] for part in text.split(","))
-    if sorted(found) != sorted(_CREDENTIAL_KEYS):
+    values = dict(part.partition("=")[::2] for part in text.split(","))
+    if sorted(values) != sorted(_CREDENTIAL_KEYS):
         raise fault(position, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")
-    parts = _Parts(**found)
+    parts = _Parts(**values)
     iterations = whole_number(parts.iterations)
     if iterations is None:
         raise fault(position, f"{name}: its iterations are not a number")

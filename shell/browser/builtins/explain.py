@@ -56,7 +56,7 @@ def explain_command(
         try:
             asked = parse(_parser(), [globs.unescaped(word) for word in words])
             if _STDIN in (*asked.question, asked.audit, asked.requests):
-                raise InvalidRequest("- is stdin, which has the lines of this shell")
+                raise InvalidRequest("- cannot be used here: stdin is this shell's own input")
             both = Namespace(**{**vars(arguments), **vars(asked)})
             session.failed |= explain(both, queries_for, output) != 0
         except MetalogError as problem:
@@ -73,9 +73,9 @@ def explain_command(
         manual=(
             "QUESTION is PRINCIPAL OPERATION TYPE:NAME [--host ADDRESS], or an audit line of Kafka",
             "in quotes, as in: explain User:app Write topic:payments --host 10.0.0.7. It takes the",
-            "options of metalog explain that ask something: --consumer, --producer, --audit FILE",
-            "and so on. What the log does not hold is given to metalog shell: --config,",
-            "--super-users, --allow-everyone and --kafka.",
+            "question options of metalog explain: --consumer, --producer, --audit FILE and so on.",
+            "The broker's configuration is an option of metalog shell: --config, --super-users,",
+            "--allow-everyone and --kafka.",
         ),
         run=run,
         least=1,
@@ -88,7 +88,7 @@ def _parser() -> ArgumentParser:
     """The parser of questions, built only when ``explain`` is used."""
     from shell.views.explaining import add_explaining
 
-    parser = plain_parser("explain", "man explain shows how to ask")
+    parser = plain_parser("explain", "man explain shows the form of a question")
     add_explaining(parser)
     return parser
 

@@ -9,7 +9,7 @@ from shell.browser.session import Builtin, ShellSession
 
 _ON_PATHS: Final = (
     "PATH may contain * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
-    "take them as they are: 'User:*'. In a name, %2F stands for a slash, and other characters",
+    "make them plain characters: 'User:*'. In a name, %2F stands for a slash, and other characters",
     "that would break a path or a terminal are written as percent codes too.",
 )
 

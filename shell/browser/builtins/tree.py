@@ -21,7 +21,7 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
         at = globs.index(_DEPTH_OPTION)
         text = "".join(globs[at + 1 : at + 2])
         if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) == 0:
-            session.complain(f"tree: {_DEPTH_OPTION} takes how many levels to show, 1 or more")
+            session.complain(f"tree: {_DEPTH_OPTION} needs a number of levels, 1 or more")
             return
         depth = int(text)
         del globs[at : at + 2]
@@ -49,8 +49,8 @@ TREE = Builtin(
     synopsis="tree [-L DEPTH] [PATH...]",
     summary="show directories and the contents of their files as a tree",
     manual=(
-        "With -L, DEPTH levels of names are shown, and how many lie in each directory below",
-        "them. Each file takes one line: an ACL is a sentence here, and cat has its JSON.",
+        "With -L, the tree has DEPTH levels, and counts the names in each directory below them.",
+        "Each file is one line: an ACL is a sentence here, and cat prints its JSON.",
     ),
     run=_run,
 )

@@ -117,7 +117,7 @@ def findings_of(
         if entry.acl in added:
             yield PlanFinding(outside_text(owner), entry.acl, entry.position)
     for overlap in owned_twice(wanted):
-        yield PlanFinding(overlap_text(overlap), None, overlap.other.position)
+        yield PlanFinding(overlap_text(overlap), None, overlap.second.position)
     for step in steps:
         if why := _never_asked(step):
             yield PlanFinding(why, step.acl)

@@ -58,11 +58,8 @@ def lockout_text(
     lost = lockout(before, after, config, caller)
     if lost is None:
         return None
-    advice = "name --super-users if there are some, or " if lost == EVERYONE else ""
-    return (
-        f"this takes from {lost} the right to alter ACLs; {advice}--allow-lockout does it all "
-        "the same"
-    )
+    advice = "name --super-users if there are any, or " if lost == EVERYONE else ""
+    return f"this takes from {lost} the right to alter ACLs; {advice}--allow-lockout does it anyway"
 
 
 def who_may_alter(

@@ -89,7 +89,9 @@ def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | Non
     told, given = cluster_id_of(source), arguments.cluster_id
     if told is not None:
         if given not in (None, told):
-            raise InvalidSource(f"{source.text}: of cluster {told}, not {given}")
+            raise InvalidSource(
+                f"{source.text}: the log is of cluster {told}, but --cluster-id is {given}"
+            )
         return told
     known: str | None = given or archived_cluster(target, LOCAL_FILES)
     if source.kind == "quorum":
@@ -97,7 +99,7 @@ def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | Non
 
         if known is None:
             raise InvalidSource(
-                f"{source.text}: its controllers tell the cluster's id only to clients with"
+                f"{source.text}: its controllers send the cluster's id only to clients with"
                 " ALTER on the cluster; give --cluster-id, so that no other cluster's log is added"
             )
         if isinstance(source.log, QuorumLog):

@@ -234,8 +234,8 @@ def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controll
     wanted = "--standalone" if arguments.standalone else "--initial-controllers"
     if config.has_static_voters and (arguments.standalone or arguments.initial_controllers):
         raise InvalidRequest(
-            f"{arguments.config} has controller.quorum.voters; {wanted} wants"
-            " controller.quorum.bootstrap.servers in its place"
+            f"{arguments.config} has controller.quorum.voters; {wanted} needs"
+            " controller.quorum.bootstrap.servers instead"
         )
     if arguments.initial_controllers is not None:
         return parse_controllers(
@@ -246,7 +246,7 @@ def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controll
     is_open = config.controller is not None and not config.has_static_voters
     if is_open and not arguments.no_initial_controllers:
         raise InvalidRequest(
-            "nothing says who votes: set controller.quorum.voters, or give --standalone for a"
+            "no voters are configured: set controller.quorum.voters, or give --standalone for a"
             " quorum of this node alone, --initial-controllers for one of several, or"
             " --no-initial-controllers for a node that joins one"
         )

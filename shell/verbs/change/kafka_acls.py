@@ -75,10 +75,10 @@ or not in full."""
 _VALUED: Final = {
     "who": (
         ("--allow-principal", "PRINCIPAL", "Type:name; User:* is everybody"),
-        ("--deny-principal", "PRINCIPAL", "for whom a DENY is added or removed"),
-        ("--allow-host", "HOST", "from where, for --allow-principal (default: *)"),
-        ("--deny-host", "HOST", "from where, for --deny-principal (default: *)"),
-        ("--principal", "PRINCIPAL", "with --list: only this one's"),
+        ("--deny-principal", "PRINCIPAL", "the principal of a DENY to add or remove"),
+        ("--allow-host", "HOST", "the host of --allow-principal (default: *)"),
+        ("--deny-host", "HOST", "the host of --deny-principal (default: *)"),
+        ("--principal", "PRINCIPAL", "with --list: only the ACLs of this principal"),
     ),
     "may do what": (
         ("--operation", "OPERATION", "Read, Write, DescribeConfigs, … (default: All)"),
@@ -93,15 +93,15 @@ _VALUED: Final = {
             "--resource-pattern-type",
             "TYPE",
             "literal (default) or prefixed; to list and remove also any (the same name) or match"
-            " (all that reach the name)",
+            " (all that match the name)",
         ),
     ),
 }
 _FLAGS: Final = {
     "do one of": (
-        ("--list", "show ACLs: all, or those on the resources given"),
+        ("--list", "list all ACLs, or only those on the resources below"),
         ("--add", "add ACLs"),
-        ("--remove", "remove ACLs: those given, or without a principal all on the resources"),
+        ("--remove", "remove these ACLs; without a principal, all ACLs on the resources below"),
     ),
     "may do what": (
         ("--producer", "every permission of a producer to --topic"),

@@ -101,7 +101,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _check(arguments: Namespace) -> None:
     if arguments.given or arguments.rest:
         raise InvalidRequest(
-            "a password cannot be an argument, where others can see it; leave it out to be asked,"
+            "a password cannot be an argument, where others can see it; leave it out for a prompt,"
             " or give --password-file"
         )
     if not arguments.user:

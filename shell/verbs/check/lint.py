@@ -73,7 +73,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--for",
         metavar="VERSION",
-        help="instead of the checks: which decisions change if Kafka 4.4 (or 4.3) decides",
+        help="instead of the checks, print the decisions that change under Kafka 4.4 (or 4.3)",
     )
     group.add_argument(
         "--audit",
@@ -143,7 +143,7 @@ def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, outp
     if level is not None and level >= FIRST_OF_4_4:
         output.note(
             f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
-            "so there is no way back"
+            "so a downgrade is impossible"
         )
     if arguments.audit is None:
         return 0

@@ -39,10 +39,10 @@ EPILOG: Final = """\
 metalog plan cluster://broker:9092 acls/ --command-config admin.properties
 metalog plan /var/kafka/metadata acls/ --audit kafka-authorizer.log   what it would break
 metalog plan @prod acls/ --prune --save plan.json
-metalog apply @prod plan.json                                         no more than that
+metalog apply @prod plan.json                                         exactly these changes
 
 --no-new-access refuses a plan if anybody could do anything more, --only-gain if anybody could do
-more than is stated.
+more than CLAIM allows.
 Exit code: 0 a plan; 1 changes (--exit-code) or broken requests (--fail-on-broken); 2 no plan,
 or one that apply would refuse."""
 _SHOWN: Final = 20

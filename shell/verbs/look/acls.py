@@ -38,7 +38,7 @@ FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
 EPILOG: Final = """\
 With a name and no --resource-pattern-type only its LITERAL ACLs are listed, as by kafka-acls;
-match lists every ACL that reaches the name. Repeat an option to list either."""
+match lists every ACL that matches the name. A repeated option lists the ACLs of each value."""
 
 
 def configure(parser: ArgumentParser) -> None:

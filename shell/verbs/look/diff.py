@@ -166,7 +166,8 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
         markdown_of_meaning(found, output)
     else:
         raise InvalidRequest(
-            "--meaning has no commands; leave it out to get the commands that turn A into B"
+            "-o commands does not work with --meaning; leave out --meaning to get the commands "
+            "that turn A into B"
         )
     return 1 if arguments.exit_code and not found.is_none else 0
 

@@ -39,7 +39,7 @@ For a snapshot (.checkpoint) it prints the records with their positions in the f
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, kinds=LOGS)
     parser.add_argument_group("output").add_argument(
-        "--show-secrets", action="store_true", help="salts, keys and passwords in text, too"
+        "--show-secrets", action="store_true", help="show salts, keys and passwords in text, too"
     )
 
 

@@ -61,7 +61,7 @@ metalog history SOURCE --principal User:billing           the changes of one pri
 metalog history SOURCE User:billing Read topic:payments   when the decision changed, and why
 metalog history /var/kafka/metadata --follow              each change as it is written
 
---at N beside a change is the state with the change; --at N-1 is the state before it. A
+--at N, printed with a change, is the state after it; --at N-1 is the state before it. A
 principal, an operation and a resource together are a question; fewer of them are filters, and
 a resource selects every ACL that matches it. --follow prints the oldest first, and starts now
 or at --from. A --from before the log's start means its start."""
@@ -220,7 +220,7 @@ def _following(within: _Question, output: Output) -> Iterator[list[Change]]:
     output.flush()
 
     def tell(fault: Exception) -> None:
-        output.warn(f"{fault}; it is tried again")
+        output.warn(f"{fault}; trying again")
 
     for group in follow(within.replayed, tell, salvage=within.salvages):
         yield group

@@ -63,7 +63,9 @@ def configure(parser: ArgumentParser) -> None:
         "--topic", action="append", metavar="NAME", help="only this topic (default: all)"
     )
     shows.add_argument(
-        "--describe", action="store_true", help="the ACLs of each, and who may read and write it"
+        "--describe",
+        action="store_true",
+        help="add the ACLs of each topic, and who may read and write it",
     )
     add_config(parser)
 

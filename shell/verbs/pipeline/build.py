@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="audit logs: files, folders with all in them, patterns in quotes, a Parquet table of "
+        help="audit logs: files, folders, patterns in quotes, a Parquet table of "
         "lines or requests, or any table that Spark reads as table:NAME",
     )
     group.add_argument(
@@ -92,8 +92,8 @@ def configure(parser: ArgumentParser) -> None:
     lines.add_argument(
         "--broker-from",
         metavar="REGEX",
-        help="finds the broker's name in a file's path (default: the name of the folder that a "
-        "kafka-authorizer.log is in, or of another file, up to its first dot)",
+        help="finds the broker's name in a file's path (default: the folder of a "
+        "kafka-authorizer.log; for any other file its name up to the first dot)",
     )
     log = parser.add_argument_group("how the log is read")
     log.add_argument(
@@ -117,17 +117,19 @@ def _add_brokers(parser: ArgumentParser) -> None:
         help="their server.properties, from a moment on; repeatable",
     )
     brokers.add_argument(
-        "--super-users", metavar="USERS", help="super.users all the time, separated by semicolons"
+        "--super-users",
+        metavar="USERS",
+        help="super.users of the whole history, separated by semicolons",
     )
     brokers.add_argument(
         "--allow-everyone",
         action=BooleanOptionalAction,
-        help="allow.everyone.if.no.acl.found all the time",
+        help="allow.everyone.if.no.acl.found of the whole history",
     )
     brokers.add_argument(
         "--kafka",
         metavar="VERSION",
-        help="decide as Kafka 4.3 or 4.4 all the time (default: 4.4 from metadata.version 32 on)",
+        help="decide as Kafka 4.3 or 4.4 throughout (default: 4.4 from metadata.version 32 on)",
     )
 
 
@@ -356,7 +358,7 @@ def _say_left_out(told: FilesRead, damages: Sequence[str], output: Output) -> bo
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:
             if _log_of(each.file) not in spoke:
-                problems.append(f"{each.file}: empty: it says nothing about its broker")
+                problems.append(f"{each.file}: empty, so it has no request of its broker")
         elif (none := each.empty_text()) is not None:
             problems.append(none)
     for problem in problems:

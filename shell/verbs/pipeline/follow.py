@@ -42,7 +42,7 @@ EPILOG: Final = """\
 metalog pipeline follow --log quorum://c1:9093 --audit /logs/rotated --out /data/now \\
     --config server.properties                        until Ctrl-C, alerts as they come
 metalog pipeline follow --log quorum://c1:9093 --audit topic://b1:9092/audit --out /data/now
-metalog pipeline follow … --once                      what there is now, from cron
+metalog pipeline follow … --once                      the lines that are there now, from cron
 
 Each line counts once, even if the process is killed; start it again with the same DIR. A file is
 read whole when it appears, so move finished files there and do not rename them. A record of the
@@ -88,13 +88,15 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--audit-config",
         metavar="FILE",
-        help="the same for the audit topic, where its cluster is another",
+        help="the same for the audit topic, if it is in another cluster",
     )
     group.add_argument(
         "--uncommitted", action="store_true", help="use records not proven to be committed, too"
     )
     pace = parser.add_argument_group("timing and alerts")
-    pace.add_argument("--once", action="store_true", help="process what is there, then stop")
+    pace.add_argument(
+        "--once", action="store_true", help="process the lines that are there, then stop"
+    )
     pace.add_argument(
         "--every",
         type=at_least(1, "--every"),

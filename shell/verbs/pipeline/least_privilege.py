@@ -189,8 +189,8 @@ def _print(
         output.line(f"Requests of {shown(each.principal)}: {_command(each, asked)}")
     output.line()
     output.prose(
-        "has, needs: its ALLOWs today and in the least set. may, did, left: pairs of a known name "
-        "and an operation that it may today, that it did, and that the least set leaves it."
+        "has, needs: its ALLOWs today, and in the least set. may, did, left: pairs of a known name "
+        "and an operation that are allowed today, that it used, and that stay allowed."
     )
     if arguments.principal is not None:
         output.line()
@@ -215,7 +215,7 @@ def _proof_text(found: LeastSet) -> str:
         for number, what in (
             (proof.by_super_users, "of super users, who need no ACL"),
             (proof.revoked, "that today's ACLs do not allow any more"),
-            (proof.inexpressible, "that the default allowed and no ACL can say"),
+            (proof.inexpressible, "that the default rule allowed and no ACL can express"),
         )
         if number
     ]

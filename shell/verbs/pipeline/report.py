@@ -40,7 +40,7 @@ metalog pipeline report DIR                                writes report.html
 metalog pipeline report DIR --owners owners.yaml           and report-TEAM.html for each team
 metalog pipeline report DIR --compare STAGING            with differences from another cluster
 metalog pipeline report DIR --accepted accepted.yaml       with findings that somebody accepted
-metalog pipeline report DIR --section exposure -o csv      prints one of its tables, whole
+metalog pipeline report DIR --section exposure -o csv      prints one table with all rows
 
 A page is one file of at most 5 MB that loads nothing, so it can be mailed and archived.
 owners.yaml names each team's principals and resources, in the syntax of owns in a file of ACLs:
@@ -75,8 +75,8 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--since",
         metavar="FILE",
-        help="list the changes since the report with these findings (default: those beside the "
-        "page, of the last report that was written there)",
+        help="list the changes since an earlier report, from its file of findings (default: the "
+        "last report in the same folder)",
     )
     group.add_argument(
         "--compare", metavar="DIR2", help="show the differences from the folder of another cluster"
@@ -85,7 +85,7 @@ def configure(parser: ArgumentParser) -> None:
         "--section",
         choices=SECTIONS,
         metavar="TABLE",
-        help=f"write no page, print this table of it with all rows: {', '.join(SECTIONS)}",
+        help=f"print one table with all rows instead of a page: {', '.join(SECTIONS)}",
     )
     add_tolerance(group)
     add_spark(parser)

@@ -53,7 +53,7 @@ metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to re
 
 An ACL is used if it decided a request, and shadowed if others decided every request that it
 matches. All ACLs that can go may go at once: no decision of the window changes. An ACL is never
-called unused if that cannot be known: it is younger than the window, hours lack allowed lines
+called unused if its use is uncertain: it is younger than the window, hours lack allowed lines
 (Kafka logs them at DEBUG only), the metadata log has gaps, or only controllers log its
 operation (CREATE, DELETE, ALTER, …) and their logs are missing.
 
@@ -62,16 +62,16 @@ operation (CREATE, DELETE, ALTER, …) and their logs are missing.
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20
 _WHY: Final = {
-    "YOUNGER": "it was not in force all the time, as far as is known",
+    "YOUNGER": "it may not have been in force for the whole window",
     "GAP": "it may have decided requests in a gap of the metadata log",
-    "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
+    "AMBIGUOUS": "ambiguous lines, or half lines, may be its uses",
     "WAITS": "requests that wait for the log, or are not counted yet, may be its uses",
     "DISAGREES": "brokers decided differently from the log",
     "WAS_SUPER": "its principal was a super user then and is not one any more",
     "SHADOW_GONE": "the ACL that decided instead is gone",
-    "COVERAGE": "hours without the lines that would show it",
+    "COVERAGE": "some hours lack the lines that would show its use",
     "CONTROLLER": "only controllers log its operation, and their log is missing for some hours",
-    "UNLOGGED": "an idempotent producer may start by it, which leaves no audit line",
+    "UNLOGGED": "an idempotent producer may need it, which leaves no audit line",
     "OPENS": "with allow.everyone.if.no.acl.found, resources without ACLs are open",
 }
 """Why a grant's use is unknown, by the name of the ``Reason``."""
@@ -135,7 +135,7 @@ def _print(
     output.prose(
         f"{totals.used:,} of {counted(totals.grants, 'grant')}"
         f" {plural(totals.used, 'was', 'were')} used; "
-        f"{totals.can_go - len(accepted):,}{more} can go without changing one of "
+        f"{totals.can_go - len(accepted):,}{more} can go without changing any of "
         f"{counted(totals.requests, 'answer')}{unknown}."
     )
     why = {id(each): [accepted_text(entry)] for each, entry in accepted}

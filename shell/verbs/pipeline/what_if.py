@@ -60,13 +60,14 @@ metalog pipeline what-if DIR acls/ --from -30d          requests that git would 
 metalog plan @prod acls/ --prune --save plan.json
 metalog pipeline what-if DIR plan.json                  requests that the plan would break
 metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
-metalog pipeline what-if DIR acls/ --prove              and what no request would have shown
+metalog pipeline what-if DIR acls/ --prove              also changes that no request shows
 
 The comparison is with the ACLs at the end of the history, so changes within the window do not
 count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
 as metalog apply --prune does. -o commands prints the ACLs that would keep today's decisions.
 
-Exit code: 0 no decision changes, 1 some change, or may change unseen, 2 no answer."""
+Exit code: 0 no decision changes, 1 some change, or may change without an audit line,
+2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
 _ANSWERS: Final = {"DENIED": "denied that are allowed", "ALLOWED": "allowed that are denied"}
@@ -90,7 +91,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--prove",
         action="store_true",
-        help="list the whole change, also what no request of the window shows: with proof",
+        help="prove and list every change of a decision, also for requests that nobody made",
     )
     group.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)

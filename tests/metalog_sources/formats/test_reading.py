@@ -159,8 +159,7 @@ MISTAKES = {
     "owns: [{resourceType: Topic, patternType: prefixed}]": (
         "a, line 1, column 43: patternType without a resourceName owns nothing"
     ),
-    "acls: yes": "a, line 1, column 7: acls is not a list; write each of them with a dash, "
-    "or in [ ]",
+    "acls: yes": "a, line 1, column 7: acls is not a list; write each item with a dash, or in [ ]",
     "text": (
         "a, line 1, column 1: the file is not a mapping; write keys and values, "
         "such as owns, acls, users"
@@ -264,7 +263,7 @@ def test_json_lines() -> None:
 
 def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
     """KIP-11's JSON does not name its resource: the node's path does."""
-    with pytest.raises(InvalidRequest, match="do not say on which resource they are; give zookee"):
+    with pytest.raises(InvalidRequest, match="does not name their resource; give zookee"):
         read_json('{"version": 1, "acls": []}', "a")
 
 
@@ -281,7 +280,7 @@ def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
         (LINE.replace('"t"', '"t'), "this is not JSON: "),
         (LINE[:-1], "a, line 1, column 92: this is not JSON: , or } is missing"),
         ("[" * 40, "nested more than 32 deep"),
-        ('{"version":1,"acls":[]}', "ACLs as ZooKeeper holds them"),
+        ('{"version":1,"acls":[]}', "ACLs in ZooKeeper's form"),
     ],
 )
 def test_a_mistake_in_json(text: str, said: str | None) -> None:

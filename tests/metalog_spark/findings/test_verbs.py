@@ -61,7 +61,7 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
     assert done.returncode == 1
     first, *rest = done.stdout.splitlines()
     assert first == (
-        "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; the use of 1 "
+        "2 of 8 grants were used; 5 can go without changing any of 1,528 answers; the use of 1 "
         "more is unknown."
     )
     assert "Another ACL decided every matching request (1)" in rest

@@ -120,7 +120,7 @@ def sentence(page: ReadPage) -> str:
 def test_the_first_screen(whole: ReadPage) -> None:
     assert "prod" in whole.all("bdi")
     assert (
-        sentence(whole) == "2 of 3 grants were used; 1 can go without changing one of 138 answers."
+        sentence(whole) == "2 of 3 grants were used; 1 can go without changing any of 138 answers."
     )
     assert (
         "1,002 audit lines could not be read, and each may be a use. 1 request came after the "

@@ -90,7 +90,7 @@ def test_commands_print(session, line, printed):
         ("pwd x", "usage: pwd\n"),
         ("cd /image/text", "cd: /image/text: not a directory\n"),
         ("cd /*", "cd: /*: matches 2 paths; name one\n"),
-        ("tree -L x /", "tree: -L takes how many levels to show, 1 or more\n"),
+        ("tree -L x /", "tree: -L needs a number of levels, 1 or more\n"),
         ("history x", "history: x: not a number of lines\n"),
         ("lss", "lss: no such command; did you mean ls?\n"),
         ("frobnicate", "frobnicate: no such command; help lists the commands\n"),
