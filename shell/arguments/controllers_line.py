@@ -30,7 +30,7 @@ def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
     from metalog.records.messages.voters_record import Endpoint
     from snapshot.formatting import Controller
 
-    found = {}
+    controllers = {}
     for part in text.split(","):
         match = _FORM.fullmatch(part.strip())
         if match is None or int(match["port"]) > _MAX_PORT:
@@ -42,8 +42,8 @@ def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
         except ValueError as error:
             raise InvalidRequest(f"--initial-controllers: {error}") from None
         node_id, host = int(match["id"]), match["six"] or match["host"]
-        if node_id in found:
+        if node_id in controllers:
             raise InvalidRequest(f"--initial-controllers: node {node_id} is listed twice")
         endpoint = Endpoint(listener, client_host(host), int(match["port"]))
-        found[node_id] = Controller(node_id, endpoint, directory_id)
-    return tuple(found.values())
+        controllers[node_id] = Controller(node_id, endpoint, directory_id)
+    return tuple(controllers.values())

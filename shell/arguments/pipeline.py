@@ -160,8 +160,8 @@ def is_here(arguments: Namespace, path: str) -> bool:
     from metalog_spark.session import LOCAL, is_local
     from metalog_spark.store.table_store import placed
 
-    told = [each for each in arguments.spark_conf if not each.startswith(_HOW)]
-    is_elsewhere = arguments.remote or told or not is_local(arguments.master or LOCAL)
+    other_settings = [setting for setting in arguments.spark_conf if not setting.startswith(_HOW)]
+    is_elsewhere = arguments.remote or other_settings or not is_local(arguments.master or LOCAL)
     return not is_elsewhere and SET_UP.isdisjoint(os.environ) and placed(path).startswith("/")
 
 
@@ -173,9 +173,9 @@ def _running() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
-def _settings(given: list[str]) -> Mapping[str, str]:
+def _settings(lines: list[str]) -> Mapping[str, str]:
     settings = {}
-    for text in given:
+    for text in lines:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise InvalidRequest(f"--spark-conf {text}: write it as KEY=VALUE")

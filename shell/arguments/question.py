@@ -206,8 +206,8 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
     about any host.
     """
     for key in request.keys() - set(_REQUEST_KEYS):
-        if (known := _KEYS_IN_LOWER_CASE.get(key.lower())) is not None:
-            raise InvalidRequest(f"unknown key {key!r}: write {known}")
+        if (right_key := _KEYS_IN_LOWER_CASE.get(key.lower())) is not None:
+            raise InvalidRequest(f"unknown key {key!r}: write {right_key}")
     for key in ("principal", "operation", "resourceType"):
         if not isinstance(request.get(key), str):
             raise InvalidRequest(f"no {key}" if key not in request else f"{key} is not a string")

@@ -43,28 +43,28 @@ def parse_scram_line(text: str) -> ScramLine:
     if not equals or mechanism is None:
         raise InvalidRequest(
             "a SCRAM credential begins with one of "
-            + ", ".join(f"{each}=[" for each in _MECHANISMS)
+            + ", ".join(f"{mechanism_name}=[" for mechanism_name in _MECHANISMS)
         )
     if not (components.startswith("[") and components.endswith("]")):
         raise InvalidRequest(f"after {name}= write [name=…,password=…]")
-    found = _components(components[1:-1])
-    user = found.get("name")
+    values = _components(components[1:-1])
+    user = values.get("name")
     if not user:
         raise InvalidRequest(f"a {name} credential without a name=")
-    salt = _decoded(found, "salt", user)
-    salted = _decoded(found, "saltedpassword", user)
-    password = found.get("password")
+    salt = _decoded(values, "salt", user)
+    salted = _decoded(values, "saltedpassword", user)
+    password = values.get("password")
     if (password is None) == (salted is None):
         raise InvalidRequest(f"user {user}: give one of password= and saltedpassword=")
     if not password and not salted:
         raise InvalidRequest(f"user {user}: the password is empty")
     if salted is not None and salt is None:
         raise InvalidRequest(f"user {user}: saltedpassword= needs its salt=")
-    return ScramLine(mechanism, user, _iterations(found, user), salt, password, salted)
+    return ScramLine(mechanism, user, _iterations(values, user), salt, password, salted)
 
 
 def _components(text: str) -> dict[str, str]:
-    found = {}
+    values = {}
     for component in text.split(","):
         key, equals, value = component.partition("=")
         if not equals or key not in _KEYS:
@@ -72,19 +72,19 @@ def _components(text: str) -> dict[str, str]:
                 f"a SCRAM credential has {', '.join(_KEYS)}, each as KEY=VALUE without a comma"
             )
         quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
-        found[key] = value[1:-1] if quoted else value
-    return found
+        values[key] = value[1:-1] if quoted else value
+    return values
 
 
-def _decoded(found: dict[str, str], key: str, user: str) -> bytes | None:
+def _decoded(values: dict[str, str], key: str, user: str) -> bytes | None:
     try:
-        return b64decode(found[key], validate=True) if key in found else None
+        return b64decode(values[key], validate=True) if key in values else None
     except ValueError:
         raise InvalidRequest(f"user {user}: {key}= is not base64") from None
 
 
-def _iterations(found: dict[str, str], user: str) -> int:
-    text = found.get("iterations", str(MIN_ITERATIONS))
+def _iterations(values: dict[str, str], user: str) -> int:
+    text = values.get("iterations", str(MIN_ITERATIONS))
     iterations = whole_number(text) or 0
     if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(

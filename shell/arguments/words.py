@@ -25,18 +25,18 @@ def folded(text: str) -> str:
 def parse_word(kind: type[Word], text: str, what: str, *, filter: bool = False) -> Word:
     """The member of ``kind`` that ``text`` names. Members for filters (ANY, MATCH) are accepted
     only with ``filter``."""
-    known = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
-    found = known.get(folded(text))
-    if found is None:
+    members = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
+    member = members.get(folded(text))
+    if member is None:
         from authorizer.analysis.explain.names import nearest_name
 
-        near = nearest_name(folded(text), known.keys())
+        near = nearest_name(folded(text), members.keys())
         raise InvalidRequest(
-            f"unknown {what} {text!r}; did you mean {camel(known[near])}?"
+            f"unknown {what} {text!r}; did you mean {camel(members[near])}?"
             if near is not None
-            else f"unknown {what} {text!r}; it is one of {', '.join(map(camel, known.values()))}"
+            else f"unknown {what} {text!r}; it is one of {', '.join(map(camel, members.values()))}"
         )
-    return found
+    return member
 
 
 def parse_operation(text: str) -> Operation:

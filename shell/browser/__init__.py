@@ -43,7 +43,7 @@ def run(
         return root_directory(newest.image, show_secrets=show_secrets)
 
     root = root_directory(replayed.image, show_secrets=show_secrets)
-    commands = dict(sorted((BUILTINS | {each.name: each for each in more}).items()))
+    commands = dict(sorted((BUILTINS | {command.name: command for command in more}).items()))
     session = ShellSession(root, commands, output, refresh=None if live is None else newest_root)
     if arguments:
         session.run_words(arguments)

@@ -59,13 +59,13 @@ def _few(matching: list[str], prefix: str) -> list[str]:
 
 def _paths(session: ShellSession, glob: str, start: int) -> Iterator[CompletionCandidate]:
     above, slash, last = glob.rpartition("/")
-    found = next(expand(session.root, session.working, above + slash), None)
-    if found is None or not isinstance(found.node, Directory):
+    match = next(expand(session.root, session.working, above + slash), None)
+    if match is None or not isinstance(match.node, Directory):
         return
     prefix = globs.unescaped(last)
-    matching = [name for name in map(names.written, found.node.names) if name.startswith(prefix)]
+    matching = [name for name in map(names.written, match.node.names) if name.startswith(prefix)]
     for written in _few(matching, prefix):
-        node = found.node.child(names.read(written))
+        node = match.node.child(names.read(written))
         end = "/" if isinstance(node, Directory) else "" if node is None else " "
         text = quoting.typed(above + slash + globs.literal(written))
         yield CompletionCandidate(start, text + end, written)

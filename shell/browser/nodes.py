@@ -65,9 +65,9 @@ def fixed(children: Mapping[str, Callable[[], Node]]) -> Directory:
 
 def listing(entries: Callable[[], Mapping[str, Entry]], node: Callable[[Entry], Node]) -> Directory:
     """A directory of the names in ``entries``, which is called once."""
-    known = cache(entries)
+    cached_entries = cache(entries)
 
     def child(name: str) -> Node | None:
-        return node(known()[name]) if name in known() else None
+        return node(cached_entries()[name]) if name in cached_entries() else None
 
-    return Directory(lambda: known(), child)
+    return Directory(lambda: cached_entries(), child)

@@ -51,16 +51,16 @@ def expand(root: Directory, working: Path, glob: str) -> Iterator[PathMatch]:
     return _walk(PathMatch((), root), components(glob, working))
 
 
-def _walk(found: PathMatch, remaining: list[str]) -> Iterator[PathMatch]:
+def _walk(match: PathMatch, remaining: list[str]) -> Iterator[PathMatch]:
     if not remaining:
-        yield found
+        yield match
         return
-    if not isinstance(found.node, Directory):
+    if not isinstance(match.node, Directory):
         return
-    for name in _matching(found.node, remaining[0]):
-        node = found.node.child(name)
+    for name in _matching(match.node, remaining[0]):
+        node = match.node.child(name)
         if node is not None:
-            yield from _walk(PathMatch((*found.path, name), node), remaining[1:])
+            yield from _walk(PathMatch((*match.path, name), node), remaining[1:])
 
 
 def _matching(directory: Directory, glob: str) -> list[str]:

@@ -83,13 +83,13 @@ class ShellSession:
 
     def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
         """The nodes that match ``glob``. If none matches, report an error of ``command``."""
-        found = expand(self.root, self.working, glob)
-        first = next(found, None)
+        matches = expand(self.root, self.working, glob)
+        first = next(matches, None)
         if first is None:
             self.complain(f"{command}: {glob}: no such file or directory")
         else:
             yield first
-            yield from found
+            yield from matches
 
     def run_line(self, line: str) -> None:
         """Run a line as typed; an empty one does nothing."""

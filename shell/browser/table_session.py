@@ -97,10 +97,10 @@ class TableQuestions:
         except OSError as error:
             self.complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
         except Exception as error:
-            said = self._ask.error_text(error)
-            if said is None:
+            message = self._ask.error_text(error)
+            if message is None:
                 raise
-            self.complain(said)
+            self.complain(message)
         finally:
             self.output.end_progress()
 
@@ -131,15 +131,15 @@ class TableQuestions:
     def _show(self, query: str) -> None:
         self._ask.renew()
         with self.output.busy("asking Spark"):
-            found = self._ask.sql(query, _LONGEST)
-        rows = found.rows[:_LONGEST]
+            answer = self._ask.sql(query, _LONGEST)
+        rows = answer.rows[:_LONGEST]
         if self.output.is_text:
-            titles: list[Cell | str] = [Cell(shown(name), "faint") for name in found.columns]
+            titles: list[Cell | str] = [Cell(shown(name), "faint") for name in answer.columns]
             cells = ([_cell(value) for value in row] for row in rows)
             self.output.aligned([titles, *cells])
         else:
-            self.output.records(found.columns, ([_plain(value) for value in row] for row in rows))
-        if len(found.rows) > _LONGEST:
+            self.output.records(answer.columns, ([_plain(value) for value in row] for row in rows))
+        if len(answer.rows) > _LONGEST:
             first = counted(_LONGEST, "row")
             self.output.note(f"only the first {first} are shown; LIMIT and ORDER BY choose others")
 
@@ -169,8 +169,8 @@ class TableQuestions:
 
     def complete(self, line: str) -> Iterator[CompletionCandidate]:
         """Candidates for the last word: a verb, its option, or a name in SQL."""
-        found = _LAST_WORD.search(line)
-        start = 0 if found is None else found.start()
+        match = _LAST_WORD.search(line)
+        start = 0 if match is None else match.start()
         last, before = line[start:], line[:start].split()
         for name in self._candidates(before, last):
             yield CompletionCandidate(start, f"{name} ", name)
@@ -194,7 +194,7 @@ def _cell(value: object) -> str:
 def _plain(value: Any) -> Any:
     """The value as JSON writes it."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -62,7 +62,9 @@ def check(checklist: Checklist, queries: Queries) -> list[ChecklistLine]:
 def _answered(
     need: PermissionNeed, apis: tuple[str, ...], checklist: Checklist, queries: Queries
 ) -> ChecklistLine:
-    possible = [each for each in need.one_of if each.resource_type in checklist.named]
+    possible = [
+        permission for permission in need.one_of if permission.resource_type in checklist.named
+    ]
     denied: list[Permission] = []
     for permission in possible:
         question, decision = _ask(permission, checklist, queries)
@@ -76,8 +78,8 @@ def _answered(
         apis,
         need.when,
         not need.optional,
-        tuple(each for each in denied if each is not permission),
-        tuple(each for each in need.one_of if each not in possible),
+        tuple(other for other in denied if other is not permission),
+        tuple(permission for permission in need.one_of if permission not in possible),
     )
 
 

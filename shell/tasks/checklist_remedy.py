@@ -32,8 +32,8 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
             before = frozenset(queries.acls)
             add = tuple(acl for acl in acls if acl not in before)
             remove = tuple(acl for acl in dict.fromkeys(queries.acls) if acl not in acls)
-            found = Remedy(remove, add, (), shuts_out, powers=tuple(powers))
-            return found if add or remove else None
+            whole = Remedy(remove, add, (), shuts_out, powers=tuple(powers))
+            return whole if add or remove else None
         missing.sort(key=_weakest_last)
         remedy = _remedy_of(missing[0], checklist, queries, tuple(acls))
         if remedy is None:
@@ -57,13 +57,15 @@ def _remedy_of(
     line: ChecklistLine, checklist: Checklist, queries: Queries, acls: tuple[Acl, ...]
 ) -> Remedy | None:
     """The smallest change that meets the need; if possible, one that makes nobody a super user."""
-    found = [
+    remedies = [
         remedy
         for question in _alternatives(line, checklist)
         for remedy in explain(acls, queries.context.config, question).remedies
         if remedy.mends is None and remedy.use is None and remedy.commands is not None
     ]
-    return min(found, key=lambda each: (bool(each.powers), each.ends_default), default=None)
+    return min(
+        remedies, key=lambda remedy: (bool(remedy.powers), remedy.ends_default), default=None
+    )
 
 
 def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Question]:

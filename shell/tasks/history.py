@@ -57,7 +57,7 @@ class ChangeHistory(NamedTuple):
 
     @property
     def of_acls(self) -> Iterator[TimelineChange]:
-        return (each for each in self.changes if isinstance(each, TimelineChange))
+        return (change for change in self.changes if isinstance(change, TimelineChange))
 
 
 def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | None:
@@ -125,8 +125,8 @@ def _records(
         loader.handle(event)
     doubts = replayed.doubts
     if base != replayed.snapshot:
-        found = [*loader.doubts.values(), *doubts]
-        doubts = tuple({(each.fault.file, each.offset): each for each in found}.values())
+        all_doubts = [*loader.doubts.values(), *doubts]
+        doubts = tuple({(doubt.fault.file, doubt.offset): doubt for doubt in all_doubts}.values())
     return chain(notes.records(start), noted.records(noted_from, notes.time_ms)), doubts
 
 
@@ -146,10 +146,10 @@ def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | No
     """
     bounds = replayed.bounds
     reaching = [
-        each for each in replayed.snapshots if bounds.start <= each.end_offset <= replayed.offset
+        base for base in replayed.snapshots if bounds.start <= base.end_offset <= replayed.offset
     ]
     bases = [None, *reaching] if bounds.start == 0 else [*reaching]
-    before = [each for each in bases if first is not None and _end_of(each) <= first]
+    before = [base for base in bases if first is not None and _end_of(base) <= first]
     return [*sorted(before, key=_end_of, reverse=True), *bases[len(before) :]]
 
 

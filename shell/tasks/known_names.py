@@ -47,8 +47,8 @@ def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) ->
     image = replay_source(
         opened, tolerant=True, salvage=True, selection=_NAMED, progress=give_up
     ).image
-    found = {name for name in _names(image, kind) if name.startswith(prefix)}
-    return sorted(name for name in found if _PLAIN.fullmatch(name))[:MOST]
+    names = {name for name in _names(image, kind) if name.startswith(prefix)}
+    return sorted(name for name in names if _PLAIN.fullmatch(name))[:MOST]
 
 
 def _names(image: MetadataImage, kind: str) -> Iterator[str]:

@@ -33,16 +33,16 @@ def for_questions(
     """The part of ``source`` that decides ``questions``, and that shows whether the names in
     ``pointed_out`` are known. The whole source if that is less work."""
     resources: dict[ResourcePatternFilter, None] = {}
-    principals = dict.fromkeys(each.principal for each in pointed_out)
-    for each in questions:
-        kind, name = each.resource_type, each.resource_name
+    principals = dict.fromkeys(question.principal for question in pointed_out)
+    for question in questions:
+        kind, name = question.resource_type, question.resource_name
         resources[ResourcePatternFilter(kind, name, PatternType.MATCH)] = None
         if len(resources) + len(principals) > MOST_REQUESTS:
             return source
 
     def is_enough(state: StoreState) -> bool:
         image = image_of(state.document)
-        return not any(unknown_names(each, image, super_users) for each in pointed_out)
+        return not any(unknown_names(question, image, super_users) for question in pointed_out)
 
     return _narrowed(source, tuple(resources), tuple(principals), is_enough)
 

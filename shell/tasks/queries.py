@@ -205,8 +205,8 @@ class Queries:
         return next(iter(self.image.acls.ids(acl)), None)
 
     def ids(self, acls: Iterable[Acl]) -> dict[Acl, str]:
-        found = {acl: self.id_of(acl) for acl in acls}
-        return {acl: uuid_text(uuid) for acl, uuid in found.items() if uuid is not None}
+        id_of_acl = {acl: self.id_of(acl) for acl in acls}
+        return {acl: uuid_text(uuid) for acl, uuid in id_of_acl.items() if uuid is not None}
 
     def unknown(self, question: Question) -> list[Unknown]:
         """Names of the question that do not occur in the source."""

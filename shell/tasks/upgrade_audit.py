@@ -23,13 +23,13 @@ def turned_requests(
     from authorizer.engine.index import AclIndex
 
     listed = list(groups)
-    asked = [group.asked.question for group in listed]
+    questions = [group.asked.question for group in listed]
     columns = RequestColumns(
-        [each.principal for each in asked],
-        [each.host or "" for each in asked],
-        [each.operation.name for each in asked],
-        [each.resource_type.name for each in asked],
-        [each.resource_name for each in asked],
+        [question.principal for question in questions],
+        [question.host or "" for question in questions],
+        [question.operation.name for question in questions],
+        [question.resource_type.name for question in questions],
+        [question.resource_name for question in questions],
     )
     index, config = AclIndex.of(subject.acls), subject.config
     before, after = (

@@ -49,15 +49,15 @@ class AcceptedFindings:
         """The open findings, and the accepted findings, each with the matching entry that ends
         last."""
         left, accepted = [], []
-        for each in findings:
-            found = words(each)
-            matching = [entry for entry in self.entries if entry.covers(found)]
+        for finding in findings:
+            row = words(finding)
+            matching = [entry for entry in self.entries if entry.covers(row)]
             self._matched.update(entry.position for entry in matching)
             last = max(matching, key=lambda entry: entry.until, default=None)
             if last is None or last.until < self.today:
-                left.append(each)
+                left.append(finding)
             else:
-                accepted.append((each, last))
+                accepted.append((finding, last))
         return left, accepted
 
     def match(self, entries: Iterable[Accepted]) -> None:

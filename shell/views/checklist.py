@@ -39,9 +39,9 @@ def answer_checklist(
     say_other_answers((line.question for line in lines if not line.any_name), queries, output)
     missing = [line for line in lines if line.required and not line.decision.result]
     if output.is_text:
-        who = output.paint(shown(checklist.principal), "strong")
+        principal = output.paint(shown(checklist.principal), "strong")
         host = "a host that no ACL names" if checklist.host is None else shown(checklist.host)
-        output.line(f"{who}, as {checklist.title}, from {host}")
+        output.line(f"{principal}, as {checklist.title}, from {host}")
         output.aligned((_row(line) for line in lines), indent="  ")
         if checklist.note:
             output.line(f"  {checklist.note}")
@@ -58,8 +58,10 @@ def _row(line: ChecklistLine) -> list[Cell | str]:
     )
     why = decision.rule if decision.acl is None else sentence(decision.acl)
     if not decision.result:
-        why += "".join(f"; {_permission_text(each)} is denied too" for each in line.denied)
-        why += "".join(f"; {_permission_text(each)} would do" for each in line.unasked)
+        why += "".join(
+            f"; {_permission_text(permission)} is denied too" for permission in line.denied
+        )
+        why += "".join(f"; {_permission_text(permission)} would do" for permission in line.unasked)
     return [
         result_cell(bool(decision.result)),
         f"{question.operation.name} on {on}",

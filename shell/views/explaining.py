@@ -57,8 +57,8 @@ def explain(
         checklist = read_checklist(arguments)
         _explain_checklist(checklist, queries_for(()), output)
         return 0
-    asked = read_question(arguments)
-    _explain(asked, queries_for(asked.lines), arguments, output)
+    question = read_question(arguments)
+    _explain(question, queries_for(question.lines), arguments, output)
     return 0
 
 
@@ -69,12 +69,12 @@ def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -
 
     remedy = checklist_remedy(checklist, queries)
     if not output.is_text:
-        said = (
+        lines = (
             None
             if remedy is None
             else remedy_json(remedy, queries.id_of, queries.command_target.as_json)
         )
-        answer_checklist(checklist, queries, output, {"remedy": said})
+        answer_checklist(checklist, queries, output, {"remedy": lines})
         return
     is_denied = answer_checklist(checklist, queries, output)
     if remedy is not None:
@@ -85,16 +85,18 @@ def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -
         )
 
 
-def _explain(asked: ParsedQuestion, queries: Queries, arguments: Namespace, output: Output) -> None:
-    explanation = queries.explain(asked.question, request=asked.request)
+def _explain(
+    question: ParsedQuestion, queries: Queries, arguments: Namespace, output: Output
+) -> None:
+    explanation = queries.explain(question.question, request=question.request)
     point_out(
-        asked,
+        question,
         explanation.unknown,
         explanation.trace.allowed,
         output,
         may_go_back=queries.may_go_back,
     )
-    say_other_answer(asked.question, queries, output)
+    say_other_answer(question.question, queries, output)
     if output.format == "json":
         from authorizer.analysis.explain.json import to_json
 
@@ -102,7 +104,7 @@ def _explain(asked: ParsedQuestion, queries: Queries, arguments: Namespace, outp
             to_json(explanation, queries.id_of, queries.command_target.as_json)
             | queries.extent_json()
         )
-        output.record(record | {"unknown": [each.as_json() for each in explanation.unknown]})
+        output.record(record | {"unknown": [name.as_json() for name in explanation.unknown]})
     else:
         _print(explanation, queries, arguments, output)
 
@@ -116,13 +118,13 @@ def _explain_many(
 ) -> int:
     from authorizer.analysis.explain.json import to_json
 
-    asked: list[Question] = []
+    questions: list[Question] = []
     for group in groups:
         explanation = queries.explain(
             group.asked.question, is_alone=False, request=group.asked.request
         )
         if queries.of_other_kafka is not None:
-            asked.append(group.asked.question)
+            questions.append(group.asked.question)
         if output.format == "json":
             record = (
                 to_json(explanation, queries.id_of, queries.command_target.as_json)
@@ -132,11 +134,11 @@ def _explain_many(
             continue
         times = "once" if group.times == 1 else counted(group.times, "time")
         then = changed_since(group.asked, explanation.trace.allowed)
-        said = f"--- {times}, first in line {group.line}" + (f"; {then}" if then else "")
-        output.line(output.paint(said, "faint"))
+        header = f"--- {times}, first in line {group.line}" + (f"; {then}" if then else "")
+        output.line(output.paint(header, "faint"))
         _print(explanation, queries, arguments, output)
         output.line()
-    say_other_answers(asked, queries, output)
+    say_other_answers(questions, queries, output)
     return 2 if many.bad else 0
 
 
@@ -166,10 +168,10 @@ def _checklists(question: Question, queries: Queries, arguments: Namespace) -> l
         "--super-users": arguments.super_users,
         "--kafka": arguments.kafka,
     }
-    given = [
+    shown_options = [
         f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
         for option, value in options.items()
         if value is not None and not is_descriptor(Path(value))
     ]
     words = f"metalog explain {quoted(queries.source.text)} {quoted(question.principal)}"
-    return [f"{words} {kind} {' '.join(given)}" for kind in ("--consumer", "--producer")]
+    return [f"{words} {kind} {' '.join(shown_options)}" for kind in ("--consumer", "--producer")]

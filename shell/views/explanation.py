@@ -144,16 +144,16 @@ def point_out(
         )
     if asked.moment is not None and may_go_back:
         output.note(f"for the state at the time of the line: --at {asked.moment}")
-    for each in unknown:
-        output.note(str(each))
+    for name in unknown:
+        output.note(str(name))
 
 
 def headline(question: Question, allowed: bool, output: Output) -> str:
     """The answer and the question in one line."""
     answer = output.paint(*result_cell(allowed))
-    who = output.paint(shown(question.principal), "strong")
+    principal = output.paint(shown(question.principal), "strong")
     what = f"{question.operation.name} on {resource_text(question)}"
-    return f"{answer}  {who}  {output.paint(what, 'strong')}  from {asked_from(question)}"
+    return f"{answer}  {principal}  {output.paint(what, 'strong')}  from {asked_from(question)}"
 
 
 def asked_from(question: Question) -> str:
@@ -173,8 +173,8 @@ def because(question: Question, traced: Trace) -> str:
         return f"This ACL matches: {sentence(decision.acl)}."
     count = len(traced.candidates)
     if count == 0:
-        said = f"allow.everyone.if.no.acl.found is {str(traced.allowed).lower()}"
-        return f"No ACL reaches {resource_text(question)}, and {said} ({decision.rule})."
+        default = f"allow.everyone.if.no.acl.found is {str(traced.allowed).lower()}"
+        return f"No ACL reaches {resource_text(question)}, and {default} ({decision.rule})."
     reach = "One ACL reaches" if count == 1 else counted(count, "ACL reaches", "ACLs reach")
     match = plural(count, "it does not match", "none of them matches")
     return f"{reach} {resource_text(question)}, and {match} ({decision.rule})."
@@ -223,7 +223,7 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
     resource = resource_text(explanation.question)
     section("considered", [f"the ACLs that reach {resource}{order}:"], output)
     digits = len(str(len(candidates)))
-    rows = ([f"{number:>{digits}}", *_candidate_cells(each)] for number, each in kept)
+    rows = ([f"{number:>{digits}}", *_candidate_cells(candidate)] for number, candidate in kept)
     output.aligned(rows, indent="  ")
     left_out = len(candidates) - len(kept)
     if left_out:
@@ -261,7 +261,9 @@ def _standing(candidate: Candidate) -> Cell:
         return Cell("matches, but the DENY overrides it")
     if candidate.standing is Standing.ALSO_MATCHES:
         return Cell("matches too")
-    return Cell("other " + ", ".join(_PARTS[each] for each in candidate.mismatches), "warn")
+    return Cell(
+        "other " + ", ".join(_PARTS[attribute] for attribute in candidate.mismatches), "warn"
+    )
 
 
 def _hosts(explanation: Explanation, output: Output) -> None:
@@ -326,8 +328,8 @@ def _since(explanation: Explanation, queries: Queries, output: Output) -> None:
     did = "added" if since.cause is Cause.ADDED else "removed"
     time = queries.time_of(since.offset)
     when = f"--at {since.at}" + (f", {time}" if time else "")
-    said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
-    section("since", [*said, f"  --at {since.at - 1} shows the state before"], output)
+    lines = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
+    section("since", [*lines, f"  --at {since.at - 1} shows the state before"], output)
 
 
 def _remedies(
@@ -338,8 +340,8 @@ def _remedies(
     checklists: Sequence[str],
 ) -> None:
     if not explanation.remedies and not explanation.trace.allowed:
-        said = "no narrow change helps: ask about one principal and one operation"
-        section("to allow", [said], output)
+        advice = "no narrow change helps: ask about one principal and one operation"
+        section("to allow", [advice], output)
     elif explanation.remedies:
         label = "to deny" if explanation.trace.allowed else "to allow"
         remedies, question = explanation.remedies, explanation.question

@@ -51,18 +51,18 @@ class ExportOmissions:
         """Print one warning if ACLs or users are missing, else one note."""
         lacking = [
             f"{counted(names.total(), what)} ({_some(names)}): {why}"
-            for what, found in (("ACL", self._acls), ("SCRAM user", self._users))
-            for why, names in found.items()
+            for what, names_by_reason in (("ACL", self._acls), ("SCRAM user", self._users))
+            for why, names in names_by_reason.items()
         ]
         parts = [f"{', '.join(self._parts)}: {output.format} cannot hold it"]
         left_out = [*lacking, *(parts if self._parts else ())]
-        said = [f"left out: {'; '.join(left_out)}"] if left_out else []
-        if said or self._advice:
-            (output.warn if lacking else output.note)("; ".join([*said, *self._advice]))
+        remarks = [f"left out: {'; '.join(left_out)}"] if left_out else []
+        if remarks or self._advice:
+            (output.warn if lacking else output.note)("; ".join([*remarks, *self._advice]))
 
 
 def _some(names: Counter[str]) -> str:
     ordered = sorted(names)
-    said = ", ".join(map(shown, ordered[:_NAMED]))
+    text = ", ".join(map(shown, ordered[:_NAMED]))
     more = len(ordered) - _NAMED
-    return said if more <= 0 else f"{said} and {more:,} more"
+    return text if more <= 0 else f"{text} and {more:,} more"

@@ -25,15 +25,15 @@ _HOSTS_SHOWN: Final = 3
 
 
 def print_holders(
-    question: Question, found: WhoCan, super_users: Sequence[str], output: Output
+    question: Question, answer: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """Print one line for each principal ``found``, and that ``super_users`` may do everything."""
-    *named, everyone = found.holders
-    may = [each for each in named if each.may and each._replace(principal=None) != everyone]
+    """Print one line for each principal in ``answer``, and the super users."""
+    *named, everyone = answer.holders
+    may = [holder for holder in named if holder.may and holder._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
     what = output.paint(f"{question.operation.name} on {resource_text(question)}", "strong")
     where = "" if question.host is None else f" from {shown(question.host)}"
-    if found.by_default:
+    if answer.by_default:
         output.line(f"Everyone may {what}{where}: no ACL matches it (DefaultAllow).")
     elif may:
         output.line(f"{what}{where} is allowed to")
@@ -42,7 +42,7 @@ def print_holders(
     else:
         but = " but super users" if super_users else ""
         output.line(f"Nobody{but} may {what}{where}.")
-    denied = [holder for holder in found.holders if holder.is_overridden]
+    denied = [holder for holder in answer.holders if holder.is_overridden]
     if denied:
         output.line("denied, though an ALLOW matches")
         output.aligned((_denied_row(holder) for holder in denied), indent="  ")
@@ -52,12 +52,12 @@ def print_holders(
 
 def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
     """Rows of a principal, the hosts from which it may do the operation, and the deciding ACLs."""
-    who = Cell(_who(holder), "strong")
+    principal = Cell(_who(holder), "strong")
     if holder.allowed:
         denied = _hosts(holder.hosts)
         where = f"from any host but {denied}" if denied else "from any host"
         by = Cell("" if holder.acl is None else sentence(holder.acl), "faint")
-        yield [who, where, by] if question.host is None else [who, by]
+        yield [principal, where, by] if question.host is None else [principal, by]
         return
     by_acl: dict[Acl, list[HostAnswer]] = {}
     for answer in holder.hosts:
@@ -66,7 +66,7 @@ def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
     for acl, answers in by_acl.items():
         denied = _hosts(answer for answer in holder.hosts if not answer.allowed)
         where = f"from {_hosts(answers)}{f' but {denied}' if denied else ''}"
-        yield [who, where, Cell(sentence(acl), "faint")]
+        yield [principal, where, Cell(sentence(acl), "faint")]
 
 
 def _denied_row(holder: Holder) -> list[Cell | str]:
@@ -85,8 +85,8 @@ def _who(holder: Holder) -> str:
 def _hosts(answers: Iterable[HostAnswer]) -> str:
     listed = list(answers)
     more = len(listed) - _HOSTS_SHOWN
-    said = ", ".join(shown(answer.host) for answer in listed[:_HOSTS_SHOWN])
-    return f"{said} and {more:,} more" if more > 0 else said
+    text = ", ".join(shown(answer.host) for answer in listed[:_HOSTS_SHOWN])
+    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:

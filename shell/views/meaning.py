@@ -47,16 +47,16 @@ _STILL: Final = {
 
 def change_text(change: AccessChange) -> str:
     """``User:b may READ topics that begin with pay-, but not topic pay-eu``."""
-    operations = joined([each.name for each in change.operations], "and")
+    operations = joined([operation.name for operation in change.operations], "and")
     names = pattern_text(change.kind, change.pattern)
     where = "" if change.host is None else f" from {shown(change.host)}"
-    who = joined([_principal_text(each) for each in change.principals], "and")
+    subject = joined([_principal_text(principal) for principal in change.principals], "and")
     if change.change is AccessTurn.KEEPS:
         may = "still may" if change.after else "still may not"
-        return f"{who} {may} {operations} {names}{where}"
+        return f"{subject} {may} {operations} {names}{where}"
     may = "may" if change.after else "may no longer"
     exceptions = _exceptions_text(change)
-    return ", ".join([f"{who} {may} {operations} {names}{where}", *exceptions])
+    return ", ".join([f"{subject} {may} {operations} {names}{where}", *exceptions])
 
 
 def _exceptions_text(change: AccessChange) -> list[str]:
@@ -80,11 +80,11 @@ def _principal_text(principal: str | None) -> str:
 
 def _type_change_text(change: TypeChange) -> str:
     operation, kind = BY_TYPE
-    who = _principal_text(change.session.principal if change.session.is_named else None)
+    subject = _principal_text(change.session.principal if change.session.is_named else None)
     where = change.session.clients.host
     may = "may" if change.allowed else "may no longer"
-    said = f"{who} {may} {operation.name} some {kind.name.lower()}, which InitProducerId checks"
-    return said if where is None else f"{said}, from {shown(where)}"
+    text = f"{subject} {may} {operation.name} some {kind.name.lower()}, which InitProducerId checks"
+    return text if where is None else f"{text}, from {shown(where)}"
 
 
 def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
@@ -105,21 +105,21 @@ def print_changes(found: Meaning, output: Output) -> None:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
         what = f"{question.operation.name} {resource_text(question)}"
-        asked = f"{shown(question.principal)} {what} from {asked_from(question)}"
-        output.line(f"  {output.paint(f'such as {asked}', 'faint')}")
+        witness = f"{shown(question.principal)} {what} from {asked_from(question)}"
+        output.line(f"  {output.paint(f'such as {witness}', 'faint')}")
     _print_by_type(found, output)
 
 
 def _print_by_type(found: Meaning, output: Output) -> None:
-    for each in found.by_type:
-        sign = _SIGNS[AccessTurn.GAINS if each.allowed else AccessTurn.LOSES]
-        output.aligned([[sign, _type_change_text(each)]])
+    for change in found.by_type:
+        sign = _SIGNS[AccessTurn.GAINS if change.allowed else AccessTurn.LOSES]
+        output.aligned([[sign, _type_change_text(change)]])
 
 
 def markdown_of_meaning(found: Meaning, output: Output) -> None:
     output.line(f"**metalog diff --meaning**: {meaning_summary(found)}")
-    lines = [f"{_SIGNS[each.change].text} {change_text(each)}" for each in found.changes]
-    lines += [_type_change_text(each) for each in found.by_type]
+    lines = [f"{_SIGNS[change.change].text} {change_text(change)}" for change in found.changes]
+    lines += [_type_change_text(change) for change in found.by_type]
     if lines:
         output.line()
     for line in lines:
@@ -139,9 +139,9 @@ def meaning_summary(found: Meaning) -> str:
     counts[AccessTurn.GAINS] += sum(each.allowed for each in found.by_type)
     counts[AccessTurn.LOSES] += sum(not each.allowed for each in found.by_type)
     gains, losses = counts[AccessTurn.GAINS], counts[AccessTurn.LOSES]
-    said = [counted(gains, "gain")] if gains else []
-    said += [counted(losses, "loss", "losses")] if losses else []
-    return f"{' and '.join(said)} ({cells})."
+    parts = [counted(gains, "gain")] if gains else []
+    parts += [counted(losses, "loss", "losses")] if losses else []
+    return f"{' and '.join(parts)} ({cells})."
 
 
 def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dict[str, Any]]:

@@ -37,17 +37,17 @@ def say_other_answers(questions: Iterable[Question], queries: Queries, output: O
     listed = list(questions)
     turned: list[tuple[Decision, Decision]] = []
     for question in listed:
-        here, there = queries.decide(question), other.decide(question)
-        if here.result is not there.result:
-            turned.append((here, there))
+        decision, other_decision = queries.decide(question), other.decide(question)
+        if decision.result is not other_decision.result:
+            turned.append((decision, other_decision))
     if not turned:
         return
-    here, there = turned[0]
-    which = there.result.value
+    decision, other_decision = turned[0]
+    which = other_decision.result.value
     if len(listed) > 1:
         which = f"{counted(len(turned), 'question')} differently, the first of them {which}"
     kafka = queries.context.config.kafka
-    _say(kafka, f"would answer {which}{_because(kafka, there.acl, here.acl)}", output)
+    _say(kafka, f"would answer {which}{_because(kafka, other_decision.acl, decision.acl)}", output)
 
 
 def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Output) -> None:

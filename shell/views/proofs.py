@@ -45,26 +45,26 @@ def claim_text(stated: StatedClaim) -> str:
     is_all = stated.principals.is_excluded
     kind = stated.kind
     if kind is ClaimKind.ONLY:
-        who = f"only {joined(listed, 'and')} may"
+        subject = f"only {joined(listed, 'and')} may"
     elif kind is ClaimKind.ALLOW:
         others = f"everybody but {joined(listed, 'and')}" if listed else "everybody"
-        who = f"{others if is_all else joined(listed, 'and')} may"
+        subject = f"{others if is_all else joined(listed, 'and')} may"
     elif is_all:
-        who = f"nobody but {joined(listed, 'and')} may" if listed else "nobody may"
+        subject = f"nobody but {joined(listed, 'and')} may" if listed else "nobody may"
     else:
-        who = f"{joined(listed, 'and')} may not"
+        subject = f"{joined(listed, 'and')} may not"
     is_any = Operation.ALL in stated.operations
-    operations = joined([each.name for each in stated.operations], "or")
+    operations = joined([operation.name for operation in stated.operations], "or")
     operations = "do anything on" if is_any else operations
     resources = _resources_text(stated)
-    return f"{who} {operations} {resources}{_hosts_text(stated.hosts)}"
+    return f"{subject} {operations} {resources}{_hosts_text(stated.hosts)}"
 
 
 def _resources_text(stated: StatedClaim) -> str:
-    excluded = joined([pattern_text(*each) for each in stated.excluded], "and")
-    if len(stated.resources) > 1 and all(not each.name for _, each in stated.resources[:2]):
+    excluded = joined([pattern_text(*pattern) for pattern in stated.excluded], "and")
+    if len(stated.resources) > 1 and all(not pattern.name for _, pattern in stated.resources[:2]):
         return f"anything but {excluded}" if excluded else "any resource"
-    return joined([pattern_text(*each) for each in stated.resources], "or")
+    return joined([pattern_text(*pattern) for pattern in stated.resources], "or")
 
 
 def pattern_text(kind: ResourceType, pattern: NamePattern) -> str:
@@ -156,12 +156,12 @@ def closing_text(proof: ClaimOutcome) -> str:
         return "no ACL that kafka-acls can create fixes it"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
     parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []
-    said = f"to fix it, {' and '.join(parts)}"
+    text = f"to fix it, {' and '.join(parts)}"
     if change.takes_more:
-        said += ", which changes more than the claim is about"
+        text += ", which changes more than the claim is about"
     elif rule == DEFAULT_ALLOW:
-        said += ", the first on these names, or end allow.everyone.if.no.acl.found"
-    return said
+        text += ", the first on these names, or end allow.everyone.if.no.acl.found"
+    return text
 
 
 def closing_commands(change: Closing | None) -> list[str]:
@@ -194,7 +194,7 @@ def explain_command(question: Question, arguments: Namespace) -> str:
             words += [option, quoted(value)]
     if arguments.allow_everyone is not None:
         words.append("--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone")
-    words += [f"--{each}" for each in ("committed", "salvage") if getattr(arguments, each, False)]
+    words += [f"--{flag}" for flag in ("committed", "salvage") if getattr(arguments, flag, False)]
     return " ".join(words)
 
 
@@ -223,17 +223,17 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
 def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
     """Warn of claims about unknown principals. Such claims are trivially proven, and most often
     misspelled."""
-    asked: dict[str, StatedClaim] = {}
+    claim_of: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):
-            asked.setdefault(principal, stated)
-    said: set[Unknown] = set()
-    for principal, stated in list(asked.items())[:_MOST_LOOKED_UP]:
+            claim_of.setdefault(principal, stated)
+    reported: set[Unknown] = set()
+    for principal, stated in list(claim_of.items())[:_MOST_LOOKED_UP]:
         kind, pattern = stated.resources[0]
         question = Question(principal, Operation.READ, kind, pattern.name)
         for unknown in queries.unknown(question):
-            if unknown.what == "principal" and unknown not in said:
-                said.add(unknown)
+            if unknown.what == "principal" and unknown not in reported:
+                reported.add(unknown)
                 output.note(f"{stated.position}: {unknown}")
 
 
@@ -243,10 +243,10 @@ def say_other_proofs(proved: list[ClaimOutcome], queries: Queries, output: Outpu
     other = queries.of_other_kafka
     if other is None:
         return
-    there = proofs((each.stated for each in proved), other)
+    other_proofs = proofs((outcome.stated for outcome in proved), other)
     turned = [
         proof
-        for proof, elsewhere in zip(proved, there, strict=True)
+        for proof, elsewhere in zip(proved, other_proofs, strict=True)
         if proof.result.is_proven is not elsewhere.result.is_proven
     ]
     if turned:

@@ -59,7 +59,9 @@ def remedy_lines(
     for number, remedy in enumerate(shown_ones):
         if checklists and remedy.use is None and number and shown_ones[number - 1].use is not None:
             yield "every permission that a consumer or a producer needs, in one set of commands:"
-            yield from (CommandLine(f"  {output.paint(each, 'strong')}") for each in checklists)
+            yield from (
+                CommandLine(f"  {output.paint(command, 'strong')}") for command in checklists
+            )
         yield f"{_change_text(remedy)}{_caution(remedy, question)}"
         for power in remedy.powers:
             yield f"  beware: {power}"
@@ -113,8 +115,8 @@ def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:
         patterns = {_pattern_words(acl) for acl in acls if not _is_exact(acl)}
         return f"reaches {' and '.join(sorted(patterns))}"
     if attribute is Attribute.PRINCIPAL:
-        who = {shown(acl.principal) for acl in acls} - {shown(question.principal)}
-        return f"is about {' and '.join(sorted(who))}"
+        principals = {shown(acl.principal) for acl in acls} - {shown(question.principal)}
+        return f"is about {' and '.join(sorted(principals))}"
     if attribute is Attribute.OPERATION:
         what = {acl.operation.name for acl in acls} - {question.operation.name}
         return f"is about {' and '.join(sorted(what))}"

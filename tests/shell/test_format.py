@@ -156,7 +156,7 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path, run: Run) 
         (
             {"controller_quorum_voters": "7@h:1"},
             ["-I", f"7@h:1:{DIRECTORY}"],
-            "--initial-controllers wants controller.quorum.bootstrap.servers",
+            "--initial-controllers needs controller.quorum.bootstrap.servers",
         ),
         ({"process_roles": "broker"}, ["--standalone"], "is not a controller's"),
         ({"process_roles": ""}, [], "no process.roles"),

@@ -114,7 +114,7 @@ def _is_except(node: Text) -> bool:
 
 def _texts(node: Node | None) -> list[str]:
     nodes = node.items if isinstance(node, Items) else [node]
-    return [each.value for each in nodes if isinstance(each, Text) and each.value is not None]
+    return [node.value for node in nodes if isinstance(node, Text) and node.value is not None]
 
 
 def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> StatedClaim:
@@ -184,10 +184,10 @@ def _unquoted(node: Text, what: str) -> Node:
     _, line, column = node.position
     lead = "\n" * (line - 1) + " " * (column - 1)
     text = (node.value or "").replace(_EXCEPT, _EXCEPT_TAG.ljust(len(_EXCEPT)), 1)
-    found = list(yaml_documents(lead + text, node.position.file, {_EXCEPT_TAG: _EXCEPT}))
-    if len(found) != 1:
+    documents = list(yaml_documents(lead + text, node.position.file, {_EXCEPT_TAG: _EXCEPT}))
+    if len(documents) != 1:
         raise fault(node.position, wrong)
-    return found[0]
+    return documents[0]
 
 
 def _principal(text: Text) -> str:
@@ -208,8 +208,8 @@ def _host(text: Text) -> str:
         return host
     address = java_text(host)
     if address is None:
-        said = "is neither an address nor a CIDR block such as 10.0.0.0/8"
-        raise fault(text.position, f"host {host!r} {said}")
+        problem = "is neither an address nor a CIDR block such as 10.0.0.0/8"
+        raise fault(text.position, f"host {host!r} {problem}")
     return address
 
 
@@ -221,9 +221,9 @@ def _operation(text: Text) -> Operation:
 
 
 def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> None:
-    known = sorted(SUPPORTED_OPERATIONS.get(kind, ()))
-    if operation is not Operation.ALL and operation not in known:
-        listed = ", ".join(map(camel, known))
+    supported = sorted(SUPPORTED_OPERATIONS.get(kind, ()))
+    if operation is not Operation.ALL and operation not in supported:
+        listed = ", ".join(map(camel, supported))
         raise fault(
             text.position,
             f"Kafka never checks {operation.name} on a {kind.name}, but {listed}",
@@ -247,31 +247,31 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
         return kind, pattern
     is_literal = stem == name
     if stem and not can_be_named(kind, stem if is_literal else f"{stem}x"):
-        said = "be called" if is_literal else "have a name that begins with"
-        raise fault(text.position, f"no {kind.name.lower()} can {said} {stem!r}")
+        relation = "be called" if is_literal else "have a name that begins with"
+        raise fault(text.position, f"no {kind.name.lower()} can {relation} {stem!r}")
     return kind, NamePattern(stem, is_literal)
 
 
 def read_claims(words: Sequence[str]) -> list[StatedClaim]:
     """The claims of a command's arguments."""
     texts = claim_texts(words, "claim")
-    found = [claim for text, file in texts for claim in claims_of(text, file)]
-    if not found:
+    claims = [claim for text, file in texts for claim in claims_of(text, file)]
+    if not claims:
         raise InvalidRequest(f"{', '.join(words)}: claims nothing; {FORM}")
-    return found
+    return claims
 
 
 def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
     """YAML texts with their names. Each of ``words`` is a file, a folder of files, or YAML
     itself."""
-    found: list[tuple[str, str]] = []
+    named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
         if ":" in word and not _exists(path) and path.suffix not in (".yaml", ".yml"):
-            found.append((word, f"{what} {number}"))
+            named_texts.append((word, f"{what} {number}"))
         else:
-            found += yaml_texts(path)
-    return found
+            named_texts += yaml_texts(path)
+    return named_texts
 
 
 def _exists(path: Path) -> bool:

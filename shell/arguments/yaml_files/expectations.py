@@ -64,17 +64,17 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
     Raises:
         InvalidRequest: an entry is invalid; the message names file and line.
     """
-    found = [
-        each
+    expectations = [
+        expectation
         for path in paths
         for text, file in yaml_texts(Path(path))
-        for each in expectations_of(text, file)
+        for expectation in expectations_of(text, file)
     ]
-    if not found:
+    if not expectations:
         raise InvalidRequest(
             f"{', '.join(paths)}: expects nothing; write entries under allow: or deny:"
         )
-    return found
+    return expectations
 
 
 def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:
@@ -92,29 +92,31 @@ def _expected(text: str, file: str) -> Iterator[Expected | StatedClaim]:
         for word, entries in sections.items():
             for entry in entries_of(entries, word):
                 if word in _RESULTS:
-                    found = fields_of(entry, "an expectation", KEYS)
-                    if not is_claim(found):
-                        yield from _of_entry(found, entry.position, word)
+                    fields = fields_of(entry, "an expectation", KEYS)
+                    if not is_claim(fields):
+                        yield from _of_entry(fields, entry.position, word)
                         continue
-                found = fields_of(entry, "a claim", claim_keys(word))
-                yield claim_of(word, found, entry.position)
+                fields = fields_of(entry, "a claim", claim_keys(word))
+                yield claim_of(word, fields, entry.position)
 
 
-def _of_entry(found: Mapping[str, Node], position: FilePosition, result: str) -> Iterator[Expected]:
+def _of_entry(
+    fields: Mapping[str, Node], position: FilePosition, result: str
+) -> Iterator[Expected]:
     """One expectation for each combination of the entry's lists."""
     for key in ("principal", "operation", "resource"):
-        if key not in found:
+        if key not in fields:
             raise fault(position, f"an expectation has no {key}")
-    rule = text_of(found["rule"], "rule") if "rule" in found else None
+    rule = text_of(fields["rule"], "rule") if "rule" in fields else None
     if rule is not None and rule not in RULES[result]:
         raise fault(
-            found["rule"].position, f"no rule {rule!r} of {result}; {near(rule, RULES[result])}"
+            fields["rule"].position, f"no rule {rule!r} of {result}; {near(rule, RULES[result])}"
         )
-    comment = text_of(found["comment"], "comment") if "comment" in found else None
-    principals = _each(found["principal"], "principal", lambda text: str(parse_principal(text)))
-    operations = _each(found["operation"], "operation", parse_operation)
-    resources = _each(found["resource"], "resource", parse_resource)
-    hosts = _each(found["host"], "host", as_java_writes) if "host" in found else [None]
+    comment = text_of(fields["comment"], "comment") if "comment" in fields else None
+    principals = _each(fields["principal"], "principal", lambda text: str(parse_principal(text)))
+    operations = _each(fields["operation"], "operation", parse_operation)
+    resources = _each(fields["resource"], "resource", parse_resource)
+    hosts = _each(fields["host"], "host", as_java_writes) if "host" in fields else [None]
     lists = principals, resources, operations, hosts
     if prod(map(len, lists)) > MAX_ACLS_OF_A_RULE:
         raise fault(

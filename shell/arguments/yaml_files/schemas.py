@@ -53,16 +53,18 @@ _PRINCIPAL: Final = {
 
 def _any_case(word: str) -> str:
     """A pattern that matches ``word`` in any case, with or without separators, as readers do."""
-    letters = (f"[{each.upper()}{each.lower()}]" if each.isalpha() else each for each in word)
+    letters = (
+        f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else letter for letter in word
+    )
     return "[_-]*".join(letters)
 
 
 def _word(kind: type[IntEnum], *more: str) -> Schema:
-    known = words_for(kind)
-    pattern = "|".join(_any_case(word.replace("_", "")) for word in (*known, *more))
-    offered = [camel(kind[word]) for word in known] + [each.capitalize() for each in more]
-    said = f"Unknown word. It is one of {', '.join(offered)}."
-    return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _SAID: said}
+    names = words_for(kind)
+    pattern = "|".join(_any_case(word.replace("_", "")) for word in (*names, *more))
+    offered = [camel(kind[word]) for word in names] + [each.capitalize() for each in more]
+    message = f"Unknown word. It is one of {', '.join(offered)}."
+    return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _SAID: message}
 
 
 def _some(item: Schema) -> Schema:
@@ -73,15 +75,15 @@ def _some(item: Schema) -> Schema:
 
 
 def _mapping(
-    known: Collection[str], values: Mapping[str, Schema], required: Collection[str] = ()
+    keys: Collection[str], values: Mapping[str, Schema], required: Collection[str] = ()
 ) -> Schema:
-    """A mapping with the keys ``known``. A key that is not in ``values`` has a text as its
+    """A mapping with the keys ``keys``. A key that is not in ``values`` has a text as its
     value."""
     return {
         "type": "object",
-        "properties": {key: values.get(key, _TEXT) for key in known},
+        "properties": {key: values.get(key, _TEXT) for key in keys},
         "additionalProperties": False,
-        "errorMessage": f"This is a mapping with the keys {', '.join(known)}, and no others.",
+        "errorMessage": f"This is a mapping with the keys {', '.join(keys)}, and no others.",
         # A separate part, so that an editor names the missing key.
         "allOf": [{"required": list(required)}],
     }
@@ -151,10 +153,10 @@ def _expectations() -> Schema:
         "pattern": f"^(({types}):|{_any_case('cluster')}$|any)",
         _SAID: "A resource has a type and a name, such as topic:orders.",
     }
-    who = _some(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
+    principals = _some(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
     values = {
-        "principal": who,
-        "principals": who,
+        "principal": principals,
+        "principals": principals,
         "operation": _some(_word(Operation)),
         "resource": _some(resource),
         "host": _some(_TEXT),
@@ -175,17 +177,17 @@ def _owners() -> Schema:
 
 def _accepted() -> Schema:
     """An accepted finding: its section decides which other keys it may have."""
-    given = ("section", "reason", "until")
+    common_keys = ("section", "reason", "until")
     sections = []
     for section, fields in FIELDS.items():
-        entry = _mapping((*given, *fields), {"until": _WHOLE_DAY}, given) | {
-            "minProperties": len(given) + 1
+        entry = _mapping((*common_keys, *fields), {"until": _WHOLE_DAY}, common_keys) | {
+            "minProperties": len(common_keys) + 1
         }
         is_it = {"properties": {"section": {"const": section}}}
         sections.append({"if": is_it, "then": entry})
     entry = {
         "type": "object",
-        "required": list(given),
+        "required": list(common_keys),
         "properties": {"section": {"enum": list(FIELDS)}, "reason": _TEXT | {"pattern": r"\S"}},
         "allOf": sections,
     }

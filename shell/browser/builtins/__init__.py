@@ -17,5 +17,5 @@ from shell.browser.builtins.tree import TREE
 from shell.browser.session import Builtin
 
 BUILTINS: Final[dict[str, Builtin]] = {
-    each.name: each for each in (CAT, CD, EXIT, FIND, HELP, HISTORY, LS, MAN, PWD, TREE)
+    command.name: command for command in (CAT, CD, EXIT, FIND, HELP, HISTORY, LS, MAN, PWD, TREE)
 }

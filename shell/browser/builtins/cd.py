@@ -10,13 +10,13 @@ from shell.browser.session import Builtin, ShellSession
 
 def _run(session: ShellSession, words: Sequence[str]) -> None:
     [glob] = words or ["/"]
-    found = list(session.expand(glob, "cd"))
-    if len(found) > 1:
-        session.complain(f"cd: {glob}: matches {len(found)} paths; name one")
-    elif found and not isinstance(found[0].node, Directory):
+    matches = list(session.expand(glob, "cd"))
+    if len(matches) > 1:
+        session.complain(f"cd: {glob}: matches {len(matches)} paths; name one")
+    elif matches and not isinstance(matches[0].node, Directory):
         session.complain(f"cd: {glob}: not a directory")
-    elif found:
-        session.working = found[0].path
+    elif matches:
+        session.working = matches[0].path
 
 
 CD = Builtin(

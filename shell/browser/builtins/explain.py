@@ -54,10 +54,10 @@ def explain_command(
             return queries_over(replayed, source, configured, arguments, output)
 
         try:
-            asked = parse(_parser(), [globs.unescaped(word) for word in words])
-            if _STDIN in (*asked.question, asked.audit, asked.requests):
+            typed = parse(_parser(), [globs.unescaped(word) for word in words])
+            if _STDIN in (*typed.question, typed.audit, typed.requests):
                 raise InvalidRequest("- cannot be used here: stdin is this shell's own input")
-            both = Namespace(**{**vars(arguments), **vars(asked)})
+            both = Namespace(**{**vars(arguments), **vars(typed)})
             session.failed |= explain(both, queries_for, output) != 0
         except MetalogError as problem:
             session.complain(f"explain: {problem}")
@@ -106,27 +106,31 @@ def _principals(session: ShellSession) -> list[str]:
 
 
 def _operations(session: ShellSession) -> list[str]:
-    return [camel(each) for each in Operation if each not in (Operation.UNKNOWN, Operation.ANY)]
+    return [
+        camel(operation)
+        for operation in Operation
+        if operation not in (Operation.UNKNOWN, Operation.ANY)
+    ]
 
 
 def _resources(session: ShellSession) -> list[str]:
     """The resources that ACLs name, and all topics. A type alone (``topic:``) lets the user type
     any name."""
-    found: dict[str, None] = {}
+    resources: dict[str, None] = {}
     for type_name in _names(session, "/acl/byResource"):
         kind = type_name.lower().replace("_", "-")
-        found[f"{kind}:"] = None
+        resources[f"{kind}:"] = None
         for name in _names(session, f"/acl/byResource/{type_name}/*"):
-            found[f"{kind}:{name}"] = None
+            resources[f"{kind}:{name}"] = None
     for name in _names(session, "/image/topics/byName"):
-        found[f"topic:{name}"] = None
-    return _printable(found)
+        resources[f"topic:{name}"] = None
+    return _printable(resources)
 
 
 def _names(session: ShellSession, glob: str) -> Iterator[str]:
-    for found in expand(session.root, (), glob):
-        if isinstance(found.node, Directory):
-            yield from found.node.names
+    for match in expand(session.root, (), glob):
+        if isinstance(match.node, Directory):
+            yield from match.node.names
 
 
 def _printable(words: Iterable[str]) -> list[str]:

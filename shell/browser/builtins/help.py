@@ -8,9 +8,9 @@ from shell.browser.session import Builtin, ShellSession
 
 
 def _run(session: ShellSession, words: Sequence[str]) -> None:
-    width = max(len(each.synopsis) for each in session.commands.values())
-    for each in session.commands.values():
-        session.say(f"{each.synopsis:{width}}  {each.summary}")
+    width = max(len(command.synopsis) for command in session.commands.values())
+    for command in session.commands.values():
+        session.say(f"{command.synopsis:{width}}  {command.summary}")
 
 
 HELP = Builtin(

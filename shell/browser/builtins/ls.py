@@ -13,11 +13,13 @@ _GAP = 2
 
 
 def _run(session: ShellSession, words: Sequence[str]) -> None:
-    found = [each for glob in words or ["."] for each in session.expand(glob, "ls")]
-    files = [each.label for each in found if not isinstance(each.node, Directory)]
-    directories = [(each.label, each.node) for each in found if isinstance(each.node, Directory)]
+    matches = [match for glob in words or ["."] for match in session.expand(glob, "ls")]
+    files = [match.label for match in matches if not isinstance(match.node, Directory)]
+    directories = [
+        (match.label, match.node) for match in matches if isinstance(match.node, Directory)
+    ]
     _print_names(session, files)
-    headed = len(found) > 1
+    headed = len(matches) > 1
     for number, (label, directory) in enumerate(directories):
         if headed:
             session.output.line(f"\n{label}:" if number or files else f"{label}:")

@@ -26,8 +26,8 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
         depth = int(text)
         del globs[at : at + 2]
     for glob in globs or ["."]:
-        for found in session.expand(glob, "tree"):
-            _print_below(session, found.node, "", depth)
+        for match in session.expand(glob, "tree"):
+            _print_below(session, match.node, "", depth)
 
 
 def _print_below(session: ShellSession, node: Node, indent: str, depth: int) -> None:

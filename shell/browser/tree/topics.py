@@ -29,7 +29,9 @@ def kafka_topics(image: TopicsImage) -> Directory:
 
 def _topic_directory(topic: Topic) -> Directory:
     def lines() -> dict[str, str]:
-        partitions = {str(number): _line(each) for number, each in topic.partitions.items()}
+        partitions = {
+            str(number): _line(partition) for number, partition in topic.partitions.items()
+        }
         return {"name": topic.name, "id": uuid_text(topic.id), **partitions}
 
     return listing(lines, Leaf)

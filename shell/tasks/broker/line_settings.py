@@ -40,17 +40,17 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
             allow_everyone = allow_everyone or line.rule == DEFAULT_ALLOW
     config = context.config
     kept = []
-    for each in context.assumed:
-        key = each.partition("=")[0]
+    for setting in context.assumed:
+        key = setting.partition("=")[0]
         if key == SUPER_USERS_KEY and super_users:
             config = config._replace(super_users=config.super_users | super_users)
             notes.append(f"{_listed(super_users)}: a super user, by the line's own rule")
-            each = f"{key}={';'.join(sorted(super_users))}"
+            setting = f"{key}={';'.join(sorted(super_users))}"
         elif key == ALLOW_EVERYONE_KEY and allow_everyone:
             config = config._replace(allow_everyone=True)
             notes.append(f"{key}=true, by the line's own rule")
-            each = f"{key}=true"
-        kept.append(each)
+            setting = f"{key}=true"
+        kept.append(setting)
     for principal in sorted(super_users - config.super_users):
         differing.append(f"{shown(principal)} was a super user there, and is not one here")
     for principal in sorted(others & config.super_users):
@@ -58,7 +58,7 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
     if allow_everyone and not config.allow_everyone:
         differing.append(f"{ALLOW_EVERYONE_KEY} was true there, and is false here")
     how = "the configuration differs from that of the broker that wrote the line"
-    warnings = tuple(f"{how}: {each}" for each in differing)
+    warnings = tuple(f"{how}: {setting}" for setting in differing)
     return LineSettings(
         context._replace(config=config, assumed=tuple(kept)), tuple(notes), warnings
     )

@@ -71,10 +71,10 @@ class Alerts:
             now.mark(_POSTED, self._posted)
         if webhook.pending or progress_of(now).alerted <= self._posted:
             return
-        later = now.read(ALERTS).where(f"batch > {self._posted}")
-        [[batch]] = later.selectExpr("min(batch)").collect()
+        newer = now.read(ALERTS).where(f"batch > {self._posted}")
+        [[batch]] = newer.selectExpr("min(batch)").collect()
         if batch is not None:
-            webhook.send(batch, [record(each) for each in _alerts(now, f"batch = {batch}")])
+            webhook.send(batch, [record(alert) for alert in _alerts(now, f"batch = {batch}")])
 
     def finish(self, now: Tables, patience_s: float) -> None:
         """Post the remaining alerts, as long as the webhook accepts them."""
@@ -107,7 +107,7 @@ def record(alert: dict[str, Any]) -> dict[str, Any]:
     """An alert as JSON. Its ``id`` is the same each time the alert is delivered."""
     columns = [alert[name] for name in Acl._fields]
     is_about_an_acl = alert["operation"] is not None
-    said = {
+    fields = {
         "time": time_text(alert["ms"]),
         "kind": alert["kind"],
         "severity": alert["severity"],
@@ -117,8 +117,8 @@ def record(alert: dict[str, Any]) -> dict[str, Any]:
         "remedy": alert["remedy"],
         "offset": alert["log_offset"],
     }
-    text = json.dumps([alert["batch"], said], sort_keys=True)
-    return {"id": hashlib.sha256(text.encode()).hexdigest()[:32], **said}
+    text = json.dumps([alert["batch"], fields], sort_keys=True)
+    return {"id": hashlib.sha256(text.encode()).hexdigest()[:32], **fields}
 
 
 def _alerts(now: Tables, which: str) -> Iterator[dict[str, Any]]:

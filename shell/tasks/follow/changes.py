@@ -43,12 +43,12 @@ class _Handover:
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Queue the changes. The first image is of the whole log, so it is compared with
         ``seen``."""
-        found = list(
+        changes = list(
             _changes_of(delta, image) if self._seen is None else _changes_since(self._seen, image)
         )
         self._seen = None
-        if found:
-            self.waiting.put(found)
+        if changes:
+            self.waiting.put(changes)
 
 
 def follow(
@@ -68,7 +68,7 @@ def follow(
         )
     logging.getLogger("metalog").addHandler(logging.NullHandler())
     handover = _Handover(replayed.image)
-    told: Exception | None = None
+    reported: Exception | None = None
     with Replica(log, [handover], tolerant=salvage) as replica:
         while True:
             try:
@@ -76,8 +76,8 @@ def follow(
             except Empty:
                 state = replica.state
                 fault = None if isinstance(state, Ready) else state.fault
-                if fault is not None and fault is not told:
-                    told = fault
+                if fault is not None and fault is not reported:
+                    reported = fault
                     tell(fault)
 
 

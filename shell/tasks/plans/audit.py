@@ -44,10 +44,10 @@ class Audit(NamedTuple):
     @property
     def broken(self) -> list[ChangedAnswers]:
         """The requests that are allowed now and would be denied."""
-        return [each for each in self.turned if each.was]
+        return [request for request in self.turned if request.was]
 
     def text(self) -> str:
-        times = sum(each.group.times for each in self.turned)
+        times = sum(request.group.times for request in self.turned)
         return f"{times:,} of {counted(self.requests, 'request')} would get another answer."
 
 
@@ -61,13 +61,13 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
         requests += group.times
         was = before(group)
         if was is not after(group):
-            known = turned.get(
+            changed = turned.get(
                 group.asked.question, ChangedAnswers(group._replace(times=0), was)
             ).group
-            times = known.times + group.times
-            turned[group.asked.question] = ChangedAnswers(known._replace(times=times), was)
-    found = sorted(turned.values(), key=lambda each: (-each.group.times, each.group.line))
-    return Audit(found, requests)
+            times = changed.times + group.times
+            turned[group.asked.question] = ChangedAnswers(changed._replace(times=times), was)
+    most_frequent = sorted(turned.values(), key=lambda of: (-of.group.times, of.group.line))
+    return Audit(most_frequent, requests)
 
 
 def differing_by(

@@ -71,8 +71,8 @@ def _too_many(made: Planned, limits: PlanLimits) -> Refusal | None:
     if limit is None or made.plan.removals <= limit:
         return None
     removals = [step for step in made.plan.steps if step.change is ChangeKind.REMOVE]
-    said = f"{counted(len(removals), 'ACL')} would be removed, more than --max-removals {limit}"
-    return Refusal(said, tuple(removals[limit:]))
+    message = f"{counted(len(removals), 'ACL')} would be removed, more than --max-removals {limit}"
+    return Refusal(message, tuple(removals[limit:]))
 
 
 def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
@@ -81,15 +81,15 @@ def _locked_out(made: Planned, limits: PlanLimits) -> Refusal | None:
     if limits.allow_lockout:
         return None
     caller = limits.caller
-    said = lockout_text(made.current, made.after, made.config, caller)
-    if said is None:
+    message = lockout_text(made.current, made.after, made.config, caller)
+    if message is None:
         return None
     acls = set(made.current)
     for step in made.plan.steps:
         acls = after(acls, [step]) if step.acl.resource_type is ResourceType.CLUSTER else acls
         if lockout_text(made.current, acls, made.config, caller) is not None:
-            return Refusal(said, (step,))
-    return Refusal(said, ())
+            return Refusal(message, (step,))
+    return Refusal(message, ())
 
 
 def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
@@ -98,9 +98,9 @@ def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
     proof = None
     for limit in limits.gains:
         proof = gain_proof(made, limit)
-        said = gains_refused(proof, limit)
-        if said is not None:
-            return PlanCheck(Refusal(said, ()), proof)
+        message = gains_refused(proof, limit)
+        if message is not None:
+            return PlanCheck(Refusal(message, ()), proof)
     return PlanCheck(None, proof)
 
 

@@ -41,10 +41,10 @@ def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit
     Raises:
         InvalidRequest: a claim does not state access that may be gained.
     """
-    for each in claims:
-        if each.kind is not ClaimKind.ALLOW:
+    for claim in claims:
+        if claim.kind is not ClaimKind.ALLOW:
             raise InvalidRequest(
-                f"{each.position}: --only-gain states what may be gained; write it as"
+                f"{claim.position}: --only-gain states what may be gained; write it as"
                 " allow: {principal: User:x, operation: Read, resource: topic:pay-*}"
             )
     return GainLimit(tuple(claims), tuple(texts))
@@ -60,8 +60,8 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
     """Why the plan is refused: the requests that it would allow beyond ``limit``, or None."""
     if not proof.witnesses:
         return None
-    said = f"the plan may add no {'other' if limit.claims else 'new'} access"
-    return f"{said}, but {questions_text(proof.witnesses, 'would gain')}"
+    limit_text = f"the plan may add no {'other' if limit.claims else 'new'} access"
+    return f"{limit_text}, but {questions_text(proof.witnesses, 'would gain')}"
 
 
 def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
@@ -74,16 +74,16 @@ def losses_refused(
 ) -> str | None:
     """Why a saved plan is refused: it now removes access that it did not remove when it was made.
     None if it does not."""
-    found = list(unplanned_losses(made.current, made.after, planned, config))
-    return f"{questions_text(found, 'would lose')}, which was not planned" if found else None
+    losses = list(unplanned_losses(made.current, made.after, planned, config))
+    return f"{questions_text(losses, 'would lose')}, which was not planned" if losses else None
 
 
 def questions_text(questions: Sequence[Question], does: str) -> str:
     """The first few questions in words, and the number of the others."""
-    said = [_text(question, does) for question in questions[:_NAMED]]
-    if more := len(questions) - len(said):
-        said.append(counted(more, "more such cell"))
-    return "; ".join(said)
+    texts = [_text(question, does) for question in questions[:_NAMED]]
+    if more := len(questions) - len(texts):
+        texts.append(counted(more, "more such cell"))
+    return "; ".join(texts)
 
 
 def _text(question: Question, does: str) -> str:

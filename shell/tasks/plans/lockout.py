@@ -67,8 +67,8 @@ def who_may_alter(
 ) -> set[str]:
     """The principals among ``principals`` that may alter ACLs from some host."""
     on_cluster = [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
-    asked = PrincipalSet(frozenset(principals), is_excluded=False)
-    return {each.principal for each in _altering(asked, on_cluster, [on_cluster], config)}
+    named = PrincipalSet(frozenset(principals), is_excluded=False)
+    return {session.principal for session in _altering(named, on_cluster, [on_cluster], config)}
 
 
 def _altering(
@@ -81,8 +81,8 @@ def _altering(
     ``dividing`` sets distinguish."""
     kind = ResourceType.CLUSTER
     requests = Requests(principals, ANY_HOST, _ALTER, kind, THE_CLUSTER)
-    known = dict.fromkeys(acl for each in dividing for acl in each)
+    all_acls = dict.fromkeys(acl for acl_set in dividing for acl in acl_set)
     context = DecisionContext(AclIndex.of(acls), config, shut_by="")
-    for cell in cells_of(Sessions(known, config, requests), context):
+    for cell in cells_of(Sessions(all_acls, config, requests), context):
         if cell.allowed & _ALTER:
             yield cell.session

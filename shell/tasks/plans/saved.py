@@ -142,11 +142,13 @@ def changed_since(
 
 def _text(effect: OtherEffect) -> str:
     question, (name, is_literal) = effect.question, effect.names
-    who = shown(question.principal) if effect.is_named else "others"
+    subject = shown(question.principal) if effect.is_named else "others"
     prefixed = f"names that begin with {shown(name)}" if name else "any other name"
     what = shown(name) if is_literal else prefixed
-    asked = f"{question.operation.name} on {resource_kind(question.resource_type)} {what} for {who}"
+    request = (
+        f"{question.operation.name} on {resource_kind(question.resource_type)} {what} for {subject}"
+    )
     then = _ANSWERS[effect.now[1]]
     if effect.planned[0] is effect.planned[1]:
-        return f"{asked} would become {then}, which was not planned"
-    return f"{asked} was planned to become {_ANSWERS[effect.planned[1]]}, and would become {then}"
+        return f"{request} would become {then}, which was not planned"
+    return f"{request} was planned to become {_ANSWERS[effect.planned[1]]}, and would become {then}"

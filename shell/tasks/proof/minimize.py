@@ -61,13 +61,13 @@ def minimized(
 ) -> Minimized:
     before = frozenset(acls)
     kept = [acl for acl in before if _is_kept(acl, keep)]
-    found = minimal_set(before, config, kept, keep.shortest_prefix, _candidates(before, config))
-    after = before.difference(found.removed).union(found.added)
-    steps = [PlanStep(ChangeKind.ADD, acl) for acl in found.added]
-    steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in found.removed]
+    smaller = minimal_set(before, config, kept, keep.shortest_prefix, _candidates(before, config))
+    after = before.difference(smaller.removed).union(smaller.added)
+    steps = [PlanStep(ChangeKind.ADD, acl) for acl in smaller.added]
+    steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in smaller.removed]
     ordered = tuple(step for phase in phases(steps) for step in phase)
     matching = _matching(before, topics), _matching(after, topics)
-    return Minimized(ordered, after, len(before), found.cells, len(topics), matching)
+    return Minimized(ordered, after, len(before), smaller.cells, len(topics), matching)
 
 
 def _candidates(acls: Iterable[Acl], config: AuthorizerConfig) -> Iterator[Collection[Acl]]:

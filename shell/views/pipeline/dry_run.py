@@ -51,24 +51,24 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     yield _row("days", len(found.days), days)
 
 
-def _row(name: str, number: int, said: str) -> list[Cell | str]:
-    return [Cell(name, "name"), f"{number:>13,}", said]
+def _row(name: str, number: int, text: str) -> list[Cell | str]:
+    return [Cell(name, "name"), f"{number:>13,}", text]
 
 
 def _files_text(files: Sequence[FileLook]) -> str:
     size = sum(file.size for file in files)
     lines = sum(file.lines for file in files)
     packed = sum(file.is_packed for file in files)
-    said = f"{size / 1e6:,.1f} MB, about {counted(lines, 'line')}"
+    text = f"{size / 1e6:,.1f} MB, about {counted(lines, 'line')}"
     if packed:
-        said += f", {packed:,} packed"
-    if known := sum(file.is_known for file in files):
-        said += f", {known:,} read before"
+        text += f", {packed:,} packed"
+    if known_files := sum(file.is_known for file in files):
+        text += f", {known_files:,} read before"
     first = min(_known(file.first for file in files), default=None)
     if first is None:
-        return f"{said}; no audit line"
+        return f"{text}; no audit line"
     last = max(_known(file.last for file in files), default=None)
-    return f"{said}; {_stamp(first)} to {'?' if last is None else _stamp(last)}"
+    return f"{text}; {_stamp(first)} to {'?' if last is None else _stamp(last)}"
 
 
 def _known(times: Iterable[datetime | None]) -> Iterator[datetime]:

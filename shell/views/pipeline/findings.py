@@ -81,10 +81,10 @@ def add_tolerance(group: _ArgumentGroup) -> None:
 def share(text: str) -> float:
     """The share in ``0.5%`` or ``0.005``. ``1`` is refused, since it may mean one percent."""
     match = _PERCENT.fullmatch(text)
-    found = float(match[1]) / (100 if match[2] else 1) if match else 2.0
-    if found > 1 or (found == 1 and not (match and match[2])):
+    fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
+    if fraction > 1 or (fraction == 1 and not (match and match[2])):
         raise InvalidRequest(f"{text} is not a fraction; use 0.5% or 0.005")
-    return found
+    return fraction
 
 
 def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
@@ -158,9 +158,9 @@ def print_basis(
     if tolerated:
         hours = f"{_percent(tolerated)} of the brokers' hours"
         output.line(f"# Tolerated: {hours} may be without allowed lines.")
-    behind = (each for each in (seen.waiting, seen.uncounted) if each is not None)
-    for said in (*_missing(seen, tolerated), *(each.uses_text() for each in behind), *unknown):
-        output.line(f"# Not known: {safe(said)}.")
+    behind = (doubt for doubt in (seen.waiting, seen.uncounted) if doubt is not None)
+    for remark in (*_missing(seen, tolerated), *(doubt.uses_text() for doubt in behind), *unknown):
+        output.line(f"# Not known: {safe(remark)}.")
 
 
 def _percent(share: float) -> str:
@@ -205,5 +205,5 @@ def time_json(us: int | None) -> str | None:
 
 def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
     """Print the remedies' commands, each once; a change without a command becomes a comment."""
-    for line in dict.fromkeys(line for each in remedies for line in (each or "").splitlines()):
+    for line in dict.fromkeys(line for remedy in remedies for line in (remedy or "").splitlines()):
         output.line(line if line.startswith(("kafka-acls ", "# ")) else f"# {line}")

@@ -41,7 +41,7 @@ def print_steps(
     """Print one step per line, with a mark at those for which the plan is refused, and a line of
     totals."""
     refused = frozenset(() if refusal is None else refusal.steps)
-    said: list[list[Cell | str]] = [
+    step_rows: list[list[Cell | str]] = [
         [
             SIGNS[step.change],
             sentence(step.acl),
@@ -49,7 +49,7 @@ def print_steps(
         ]
         for step in steps
     ]
-    output.aligned([*said, *rows(credentials)])
+    output.aligned([*step_rows, *rows(credentials)])
     if credentials:
         acls = f"{summary(steps).removesuffix('.')}; " if steps else ""
         output.line(f"{acls}{summary_text(credentials)}.")
@@ -80,25 +80,25 @@ def print_commands(
     steps: Sequence[PlanStep], command_target: CommandTarget, output: Output
 ) -> None:
     """Print the commands for all steps, in the plan's order; they change ``command_target``."""
-    said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
-    for change, acl in said.inexpressible:
+    commands = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
+    for change, acl in commands.inexpressible:
         why = why_no_command(acl)
         output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")
-    if said.held_back:
+    if commands.held_back:
         output.warn(
-            f"left out: {counted(said.held_back, 'command')}: alone, they would remove access"
+            f"left out: {counted(commands.held_back, 'command')}: alone, they would remove access"
             " that should stay, or give access that should stay denied; metalog apply can do all"
         )
-    for line in command_target.commands(said.lines):
+    for line in command_target.commands(commands.lines):
         output.line(line)
 
 
 def _noted(step: PlanStep) -> str:
     from metalog.text.visible_text import safe
 
-    said = [
+    notes = [
         note if key == "comment" else f"{key} {note}"
         for key, note in zip(NOTE_KEYS, step.notes, strict=True)
         if note is not None
     ]
-    return safe("; ".join(said))
+    return safe("; ".join(notes))

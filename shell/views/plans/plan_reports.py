@@ -34,8 +34,8 @@ def print_annotations(
     for finding in made.findings:
         message = str(finding._replace(position=None))
         output.line(annotation("warning", _TITLE, message, *(finding.position or ())))
-    for each in audit.broken if audit is not None else ():
-        output.line(annotation("warning", f"{_TITLE}: broken", _broken_text(each)))
+    for broken in audit.broken if audit is not None else ():
+        output.line(annotation("warning", f"{_TITLE}: broken", _broken_text(broken)))
     for step in made.plan.steps:
         position = positions.get(step.acl) or ()
         output.line(
@@ -49,18 +49,18 @@ def print_cases(
     """Print a case for each step, which fails if the step is refused or has findings. There is one
     more case for findings without a step, and one for the requests."""
     refused = frozenset(() if refusal is None else refusal.steps)
-    said: dict[object, list[str]] = {}
+    messages: dict[object, list[str]] = {}
     for finding in made.findings:
-        said.setdefault(finding.acl, []).append(str(finding))
-    whole = [*said.pop(None, ()), *(() if refusal is None else (refusal.message,))]
+        messages.setdefault(finding.acl, []).append(str(finding))
+    whole = [*messages.pop(None, ()), *(() if refusal is None else (refusal.message,))]
     cases = [Case(summary(made.plan.steps), whole)]
     for step in made.plan.steps:
-        failures = [*said.get(step.acl, ())]
+        failures = [*messages.get(step.acl, ())]
         if refusal is not None and step in refused:
             failures.append(refusal.message)
         cases.append(Case(step_text(step), failures))
     if audit is not None:
-        cases.append(Case("requests", [_broken_text(each) for each in audit.broken]))
+        cases.append(Case("requests", [_broken_text(request) for request in audit.broken]))
     print_junit(_TITLE, cases, output)
 
 
