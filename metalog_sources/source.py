@@ -24,11 +24,12 @@ from metalog.log.opening import (
     log_on_disk,
     scheme_of,
 )
-from metalog_sources.source_kinds import ANY, FORMS, LOGS, SourceKinds
+from metalog_sources.source_kinds import ANY, LOGS, SourceKinds
 from metalog_sources.store import SUFFIXES as STORE_SUFFIXES
 from metalog_sources.store import FileStore, Store, is_folder_of_yaml
 
 _FORMS: Final = f"{ANY} or @NAME"
+_STORES: Final = ("cluster", "zookeeper")
 
 
 class Source(NamedTuple):
@@ -87,7 +88,7 @@ def open_source(
         command_config = command_config or named
     scheme = scheme_of(url)
     if scheme is not None:
-        if scheme not in FORMS:
+        if scheme not in (*REMOTE, *_STORES):
             raise InvalidSource(f"{url}: unknown scheme {scheme}://; give {_FORMS}")
         kinds.check(scheme, text)
         remote = _connected(scheme, url, base, command_config, files)

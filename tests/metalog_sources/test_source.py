@@ -154,8 +154,10 @@ class TestRefused:
     def test_a_topic_that_is_none(self, url: str, problem: str) -> None:
         assert problem in refused(url)
 
-    def test_unknown_kinds(self) -> None:
-        assert "unknown scheme kafka://" in refused("kafka://localhost:9092")
+    @pytest.mark.parametrize("scheme", ["kafka", "file", "folder"])
+    def test_unknown_kinds(self, scheme: str) -> None:
+        """Among them words for kinds that are paths, not addresses."""
+        assert f"unknown scheme {scheme}://" in refused(f"{scheme}://localhost:9092")
 
 
 class OwnedBy(LocalFiles):

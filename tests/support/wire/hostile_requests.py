@@ -86,7 +86,8 @@ def arrays(declared: Any) -> list[Any]:
 
 
 def has_arrays(declared: Any) -> bool:
-    return bool(arrays(declared))
+    """Whether a structure has arrays; a plain value has none."""
+    return dataclasses.is_dataclass(declared) and bool(arrays(declared))
 
 
 @cache
