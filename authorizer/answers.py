@@ -12,9 +12,9 @@ from typing import Final
 
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.audit import line as audit
+from authorizer.engine.cache.decision_cache import DecisionContext
+from authorizer.engine.cache.remembered import Identity
 from authorizer.engine.decide import ALLOWED, AuthorizationResult, Decision
-from authorizer.engine.decision_cache import DecisionContext
-from authorizer.engine.remembered import Identity
 from metalog.acl import PatternType
 from metalog.errors import InvalidRequest
 

@@ -17,8 +17,8 @@ from authorizer.acl_warnings import refuse_what_kafka_refuses, warnings_about
 from authorizer.answers import AUDIT_LOG, audit_all, decision_of, refuse_other_patterns, results_of
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig, from_properties, read_kafka_version
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
-from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
 from metalog.acl import (

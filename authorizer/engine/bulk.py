@@ -15,12 +15,12 @@ from sys import getsizeof
 from typing import Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.engine import remembered
+from authorizer.engine.cache import remembered
+from authorizer.engine.cache.decision_cache import DecisionContext
+from authorizer.engine.cache.remembered import ENTRY_BYTES
+from authorizer.engine.cache.session_cache import TYPE_BYTES, SessionCache, bytes_of
 from authorizer.engine.decide import Decision
-from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
-from authorizer.engine.remembered import ENTRY_BYTES
-from authorizer.engine.session_cache import TYPE_BYTES, SessionCache, bytes_of
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import client_host

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, TypeVar
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.audit.line import LOGGER, format_line
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.decide import ALLOWED
-from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.history.timeline import TimelineChange
 from metalog.acl import Acl

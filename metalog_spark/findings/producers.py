@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.analysis.access.host_regions import HostRegion, host_regions
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.decide import ALLOWED, concerns
-from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.kafka_version import KafkaVersion
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from authorizer.engine.session_cache import SessionAnswers
+    from authorizer.engine.cache.session_cache import SessionAnswers
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 

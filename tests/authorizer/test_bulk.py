@@ -20,8 +20,8 @@ from authorizer import (
     PermissionType,
     ResourceType,
 )
-from authorizer.engine import remembered
 from authorizer.engine.bulk import BulkDecider, RequestColumns
+from authorizer.engine.cache import remembered
 from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
@@ -204,7 +204,7 @@ def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
 ) -> None:
     """A client that chooses long names leaves no more in the cache than the bound and the last
     call."""
-    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED_BYTES", 200_000)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED_BYTES", 200_000)
     decider = BulkDecider(AclIndex.of([]), AuthorizerConfig())
     tracemalloc.start()
     try:

@@ -20,7 +20,7 @@ from authorizer import (
     ResourceType,
     StandardAuthorizer,
 )
-from authorizer.engine import session_cache
+from authorizer.engine.cache import session_cache
 from authorizer.kafka_version import KafkaVersion
 from tests.support.worlds import spec
 

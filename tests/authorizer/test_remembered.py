@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from authorizer.engine import remembered
-from authorizer.engine.remembered import MOST_OFTEN, OFTEN, RememberedSessions
+from authorizer.engine.cache import remembered
+from authorizer.engine.cache.remembered import MOST_OFTEN, OFTEN, RememberedSessions
 from tests.support.worlds.small_acls import allow
 
 APP = ("10.0.0.1", "User:app")

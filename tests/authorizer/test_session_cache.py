@@ -8,14 +8,11 @@ from sys import getsizeof
 import pytest
 
 from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
-from authorizer.engine import session_cache
 from authorizer.engine.buckets import FEW
-from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES
-from authorizer.engine.decision_cache import DecisionContext
-from authorizer.engine.index import AclIndex
-from authorizer.engine.remembered import ENTRY_BYTES, RememberedSessions
-from authorizer.engine.resource_acls import ResourceAcls
-from authorizer.engine.session_cache import (
+from authorizer.engine.cache import session_cache
+from authorizer.engine.cache.decision_cache import DecisionContext
+from authorizer.engine.cache.remembered import ENTRY_BYTES, RememberedSessions
+from authorizer.engine.cache.session_cache import (
     LONGEST_REMEMBERED,
     NAMES_BEFORE_PREFIXES,
     TYPE_BYTES,
@@ -25,6 +22,9 @@ from authorizer.engine.session_cache import (
     verdicts_of,
     without_matched,
 )
+from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES
+from authorizer.engine.index import AclIndex
+from authorizer.engine.resource_acls import ResourceAcls
 from authorizer.kafka_version import KafkaVersion
 from metalog.errors import InvalidRequest
 

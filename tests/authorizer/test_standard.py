@@ -25,8 +25,8 @@ from authorizer import (
     topic,
 )
 from authorizer.audit.line import LOGGER
-from authorizer.engine import remembered
-from authorizer.engine.session_cache import SessionCache
+from authorizer.engine.cache import remembered
+from authorizer.engine.cache.session_cache import SessionCache
 from metalog.acl import ANY_ACL
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid
@@ -392,7 +392,7 @@ def _names(authorizer: StandardAuthorizer) -> list[str]:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED", 50)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     most = 0
     for number in range(500):
@@ -412,9 +412,9 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
     """For any number of sessions with principals of any length. A session that asks once is not
     cached."""
     limit = 1 << 20
-    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED_BYTES", limit)
-    monkeypatch.setattr("authorizer.engine.remembered.OFTEN", often)
-    monkeypatch.setattr("authorizer.engine.remembered.MOST_OFTEN", often)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED_BYTES", limit)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.OFTEN", often)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_OFTEN", often)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     assert authorizer.is_allowed(APP, READ)
     tracemalloc.start()
@@ -433,7 +433,7 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
 
 def test_ten_million_sessions_take_what_few_take(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = remembered.REMEMBERED // 1_000
-    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", bound)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED", bound)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     most = 0
     for number in range(10_000):
@@ -464,8 +464,8 @@ def test_names_that_the_same_acls_reach_share_what_is_worked_out_of_them() -> No
 def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("authorizer.engine.remembered.REMEMBERED", 50)
-    monkeypatch.setattr("authorizer.engine.remembered.OFTEN", 0)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.OFTEN", 0)
     nested = [
         _acl("p" * length)._replace(pattern_type=PatternType.PREFIXED) for length in range(1, 21)
     ]

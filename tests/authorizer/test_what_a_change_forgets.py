@@ -18,7 +18,7 @@ from authorizer import (
     ResourceType,
     StandardAuthorizer,
 )
-from authorizer.engine import remembered
+from authorizer.engine.cache import remembered
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.ids import Uuid

@@ -20,10 +20,10 @@ from authorizer.analysis.access.allowed_patterns import (
 )
 from authorizer.analysis.access.host_regions import HostRegion, host_regions
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.cache.decision_cache import DecisionContext
+from authorizer.engine.cache.session_cache import SessionCache
 from authorizer.engine.decide import ALLOWS, DENIES, Masks
-from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
-from authorizer.engine.session_cache import SessionCache
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, ResourceType
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from authorizer.analysis.cells.enumeration import MOST_CELLS, CellAnswer, cells_of, planned
 from authorizer.analysis.cells.sessions import PrincipalSet, Requests, Session, Sessions
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation

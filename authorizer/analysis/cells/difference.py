@@ -24,8 +24,8 @@ from authorizer.analysis.cells.sessions import (
     asked_operations,
 )
 from authorizer.config import AuthorizerConfig
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.decide import concerns
-from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import PATTERN_TYPES, AclIndex
 from metalog.acl import (
     SUPPORTED_OPERATIONS,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.names import NameClass, plain_name
 from authorizer.analysis.cells.sessions import Requests, Session, Sessions
-from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.cache.decision_cache import DecisionContext
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 

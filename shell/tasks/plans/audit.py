@@ -94,7 +94,7 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
     """One question for each kind of request whose answer only one of two plans changes. The kinds
     are those of the Kafka version that matches CIDR blocks, since it distinguishes more."""
     from authorizer.analysis.cells.difference import SetComparison
-    from authorizer.engine.decision_cache import DecisionContext
+    from authorizer.engine.cache.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex
     from authorizer.trace import Question
 

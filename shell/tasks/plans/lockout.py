@@ -12,7 +12,7 @@ from authorizer.analysis.cells.enumeration import cells_of
 from authorizer.analysis.cells.names import THE_CLUSTER
 from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, Session, Sessions
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
 from metalog.acl import Acl, Operation, ResourceType
 

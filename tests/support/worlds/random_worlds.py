@@ -13,7 +13,7 @@ from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.names import NamePattern
 from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, asked_operations
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.decision_cache import DecisionContext
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType

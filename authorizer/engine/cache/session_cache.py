@@ -14,6 +14,7 @@ from sys import getsizeof
 from typing import Final, NamedTuple
 
 from authorizer.engine.buckets import Bucket
+from authorizer.engine.cache.remembered import ENTRY_BYTES, Identity, RememberedSessions
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
     ALLOWED,
@@ -28,7 +29,6 @@ from authorizer.engine.decide import (
 )
 from authorizer.engine.index import PATTERN_TYPES, AclIndex
 from authorizer.engine.prefixes import Prefix, combined
-from authorizer.engine.remembered import ENTRY_BYTES, Identity, RememberedSessions
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest

@@ -16,23 +16,13 @@ from typing import Final
 
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.buckets import Bucket
-from authorizer.engine.decide import (
-    ALL_OPERATIONS,
-    ALLOWED_TO_SUPER_USER,
-    Decision,
-    SubjectParts,
-    subject,
-)
-from authorizer.engine.index import AclIndex
-from authorizer.engine.prefixes import Prefix
-from authorizer.engine.remembered import (
+from authorizer.engine.cache.remembered import (
     ENTRY_BYTES,
     MOST_CHANGES,
     Identity,
     RememberedSessions,
 )
-from authorizer.engine.resource_acls import ResourceAcls
-from authorizer.engine.session_cache import (
+from authorizer.engine.cache.session_cache import (
     LONGEST_REMEMBERED,
     VERDICTS,
     SessionAnswers,
@@ -43,6 +33,16 @@ from authorizer.engine.session_cache import (
     refuse_any,
     verdicts_of,
 )
+from authorizer.engine.decide import (
+    ALL_OPERATIONS,
+    ALLOWED_TO_SUPER_USER,
+    Decision,
+    SubjectParts,
+    subject,
+)
+from authorizer.engine.index import AclIndex
+from authorizer.engine.prefixes import Prefix
+from authorizer.engine.resource_acls import ResourceAcls
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 

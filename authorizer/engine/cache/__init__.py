@@ -1,0 +1,1 @@
+"""The caches of decisions: one session's, all sessions', and their invalidation."""
