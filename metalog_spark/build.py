@@ -37,7 +37,7 @@ from metalog_spark.ingest.file_facts import (
     no_facts,
 )
 from metalog_spark.ingest.known_files import ClassifiedFiles, after, sorted_out, unread
-from metalog_spark.ingest.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
+from metalog_spark.ingest.lines.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
 from metalog_spark.ingest.set_back import SET_BACK, joined
 from metalog_spark.staging import AuditInput, Decider, Staged, stage

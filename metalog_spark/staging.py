@@ -34,7 +34,7 @@ from metalog_spark.ingest.audit_splits import file_at
 from metalog_spark.ingest.audit_tables import read_audit_table
 from metalog_spark.ingest.file_context import IS_CUT
 from metalog_spark.ingest.file_facts import FACTS, FileFacts, any_of, facts_of, left_out
-from metalog_spark.ingest.line_forms import Shown, as_read, earliest, look
+from metalog_spark.ingest.lines.line_forms import Shown, as_read, earliest, look
 from metalog_spark.ingest.requests import read_table, requests_of
 from metalog_spark.ingest.set_back import SetBack
 from metalog_spark.store.arrow import Mapped, frame_of, names_in, table_of

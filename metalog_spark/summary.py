@@ -15,8 +15,8 @@ from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, history_rows, later_in
 from metalog_spark.findings.windows.repeated import clocks_text, of_hours, second_times
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
-from metalog_spark.ingest.audit_log import OTHERS
-from metalog_spark.ingest.line_forms import FORMS, HALF
+from metalog_spark.ingest.lines.audit_log import OTHERS
+from metalog_spark.ingest.lines.line_forms import FORMS, HALF
 from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     ALERTS,

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from metalog.acl import PatternType
 from metalog_spark.decide.decide_worker import ANSWERS, BETWEEN_WORDS, DecideWorker
 from metalog_spark.decide.line_sums import ALIKE, Alike, SplitSums, alike
-from metalog_spark.ingest.audit_log import SCHEMA, ReadSplit
+from metalog_spark.ingest.lines.audit_log import SCHEMA, ReadSplit
 
 _REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
 ROWS: Final = pa.schema(

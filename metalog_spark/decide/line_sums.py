@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from authorizer.engine.decide import ALLOWED
 from metalog_spark.ingest.audit_files import DAMAGED
-from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.controllers import REQUESTS
 from metalog_spark.ingest.file_context import ends_one
+from metalog_spark.ingest.lines.audit_log import OTHERS
 
 SUMS: Final = (
     "start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>, requests BIGINT,"

@@ -36,11 +36,11 @@ from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import packed_rows
 from metalog_spark.ingest.audit_files import DAMAGED
-from metalog_spark.ingest.audit_log import LOST
 from metalog_spark.ingest.audit_source import read_audit
 from metalog_spark.ingest.file_context import resolved
 from metalog_spark.ingest.file_facts import facts_of
-from metalog_spark.ingest.line_forms import FORMS, Shown
+from metalog_spark.ingest.lines.audit_log import LOST
+from metalog_spark.ingest.lines.line_forms import FORMS, Shown
 from metalog_spark.ingest.requests import (
     IS_REQUEST,
     READ,

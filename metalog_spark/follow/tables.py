@@ -19,8 +19,8 @@ from metalog_spark.findings.windows.pending import UNCOUNTED
 from metalog_spark.history.archive_history import ArchiveHistory
 from metalog_spark.history.changelog import changelog_rows, history_rows
 from metalog_spark.history.configuration import Configuration
-from metalog_spark.ingest.audit_log import LOST
-from metalog_spark.ingest.line_forms import FORMS, as_read, divided, is_half
+from metalog_spark.ingest.lines.audit_log import LOST
+from metalog_spark.ingest.lines.line_forms import FORMS, as_read, divided, is_half
 from metalog_spark.ingest.requests import possible_of, rejected_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.refusals import FOLLOWED

@@ -21,8 +21,8 @@ from metalog.log.topic.address import parse_address
 from metalog.log.topic.cluster import TopicEnds
 from metalog.log.topic.partitions import Deleted, PartitionedTopic
 from metalog_sources.live.client_file import client_settings
-from metalog_spark.ingest.audit_log import LOST
 from metalog_spark.ingest.audit_splits import Record, read_records
+from metalog_spark.ingest.lines.audit_log import LOST
 from metalog_spark.ingest.requests import READ, spread
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from metalog_spark.ingest.audit_files import (
     unpacked,
     whole_lines,
 )
-from metalog_spark.ingest.audit_log import (
+from metalog_spark.ingest.lines.audit_log import (
     LESS_WITH_A_MARK,
     Origin,
     ReadSplit,

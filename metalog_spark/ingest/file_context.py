@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit.line import HEAD
-from metalog_spark.ingest.audit_lines import CUT, LINE_FEED
-from metalog_spark.ingest.audit_log import LESS_WITH_A_MARK
-from metalog_spark.ingest.line_forms import Shown, divided, earliest, look
+from metalog_spark.ingest.lines.audit_lines import CUT, LINE_FEED
+from metalog_spark.ingest.lines.audit_log import LESS_WITH_A_MARK
+from metalog_spark.ingest.lines.line_forms import Shown, divided, earliest, look
 from metalog_spark.ingest.requests import IS_REQUEST
 
 if TYPE_CHECKING:

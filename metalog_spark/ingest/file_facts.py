@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.text.plurals import counted
 from metalog_spark.ingest.audit_files import DAMAGED
-from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.audit_source import LISTED
+from metalog_spark.ingest.lines.audit_log import OTHERS
 from metalog_spark.ingest.requests import IS_REQUEST
 from metalog_spark.store.arrow import table_of
 

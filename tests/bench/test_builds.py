@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.ingest.audit_lines import read_text
+from metalog_spark.ingest.lines.audit_lines import read_text
 from tests.support.kafka.cases import REPOSITORY
 
 BENCH = REPOSITORY / "bench"

@@ -22,8 +22,8 @@ from metalog_spark.findings.usage.usage_classes import (
     tally,
     verdicts,
 )
-from metalog_spark.ingest.audit_lines import TORN, read_text
 from metalog_spark.ingest.audit_splits import Record, read_records
+from metalog_spark.ingest.lines.audit_lines import TORN, read_text
 from tests.support.spark.audit_rows import rows_of
 from tests.support.spark.spoilt_log import some_acls, some_events, spoil
 from tests.support.worlds import spec

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import broker_of
-from metalog_spark.ingest.audit_lines import EMPTY, read_text
-from metalog_spark.ingest.audit_log import SCHEMA
 from metalog_spark.ingest.audit_splits import Record, read_records, read_splits
-from metalog_spark.ingest.common_lines import common_lines
+from metalog_spark.ingest.lines.audit_lines import EMPTY, read_text
+from metalog_spark.ingest.lines.audit_log import SCHEMA
+from metalog_spark.ingest.lines.common_lines import common_lines
 from metalog_spark.ingest.requests import ONLY_READ
 from metalog_spark.store.tables import REQUESTS
 from tests.support.spark.audit_rows import rows_of

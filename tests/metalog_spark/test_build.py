@@ -21,7 +21,7 @@ from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.build import _cover
-from metalog_spark.ingest.audit_lines import EMPTY
+from metalog_spark.ingest.lines.audit_lines import EMPTY
 from metalog_spark.ingest.requests import read_table
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, TableSchema

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from metalog_spark.ingest.line_forms import HALF, as_read, divided, earliest, look
+from metalog_spark.ingest.lines.line_forms import HALF, as_read, divided, earliest, look
 from metalog_spark.ingest.requests import possible_of, rejected_of, requests_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import REQUESTS

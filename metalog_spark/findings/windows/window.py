@@ -29,7 +29,7 @@ from metalog_spark.findings.windows.repeated import (
     with_repeated,
 )
 from metalog_spark.findings.windows.tolerance import tolerance
-from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
+from metalog_spark.ingest.lines.audit_log import LOST_OFFSETS, OTHERS
 from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 

@@ -289,7 +289,7 @@ class _Unseen:
         self._reported: set[Path] = set()
 
     def say(self) -> None:
-        from metalog_spark.ingest.audit_log import shown
+        from metalog_spark.ingest.lines.audit_log import shown
         from metalog_spark.store.preflight import passed_over
 
         found = [] if self._audit is None else passed_over(self._audit)

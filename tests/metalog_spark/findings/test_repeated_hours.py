@@ -18,7 +18,7 @@ from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.acl_codes import record_of
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage, RemoveAccessControlEntryRecord
-from metalog_spark.ingest.audit_lines import read_text
+from metalog_spark.ingest.lines.audit_lines import read_text
 from tests.support.command.runs import run_here
 from tests.support.spark.spoilt_log import Event
 from tests.support.worlds import spec

@@ -18,8 +18,8 @@ from metalog.image.state.acls import record_of
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
-from metalog_spark.ingest.audit_lines import LINE_FEED
-from metalog_spark.ingest.line_forms import HALF
+from metalog_spark.ingest.lines.audit_lines import LINE_FEED
+from metalog_spark.ingest.lines.line_forms import HALF
 from metalog_spark.staging import _lines_before
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS, TableSchema

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from metalog_spark.findings.windows.pending import UNCOUNTED, uncounted_in
 from metalog_spark.follow.tables import complete
 from metalog_spark.history.archive_history import ArchiveHistory
-from metalog_spark.ingest.audit_log import LOST
+from metalog_spark.ingest.lines.audit_log import LOST
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.table_store import Tables

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_files import LONGEST_LINE, PACKED, SHOWN_BYTES
-from metalog_spark.ingest.audit_lines import CUT, half_readings
 from metalog_spark.ingest.audit_splits import read_packed, read_splits
+from metalog_spark.ingest.lines.audit_lines import CUT, half_readings
 
 _LINES = pa.schema(
     [

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from authorizer.audit.line import Row
-from metalog_spark.ingest.audit_lines import EMPTY, Possible, read_text, whole_readings
-from metalog_spark.ingest.common_lines import Common, common_lines
+from metalog_spark.ingest.lines.audit_lines import EMPTY, Possible, read_text, whole_readings
+from metalog_spark.ingest.lines.common_lines import Common, common_lines
 
 OTHERS: Final = (NOT_AUDIT, EMPTY)
 """The reasons for rejecting lines that are not audit lines."""
