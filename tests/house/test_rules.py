@@ -13,7 +13,7 @@ from tests.support.kafka.cases import PACKAGES, REPOSITORY
 GENERATED = REPOSITORY / "metalog" / "records" / "messages"
 MODULE_LINES = 400
 FUNCTION_LINES = 70
-FOLDER_MODULES = 16
+FOLDER_MODULES = 13
 NOT_FOR_THE_REPOSITORY = re.compile(
     rb"(pypi\.org|pythonhosted|repo1?\.maven|deb\.debian\.org|/root/|/home/[a-z]|/work/)"
 )
