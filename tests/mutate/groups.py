@@ -87,7 +87,7 @@ GROUPS: Final = {
         tuple(each for each in _TOO_DEAR if "test_index" not in each and "prefixes" not in each),
     ),
     "caches": Group(
-        _under("authorizer/engine", "decision_cache", "session_cache", "remembered"),
+        _under("authorizer/engine/cache", "decision_cache", "session_cache", "remembered"),
         (
             *_DECISIONS,
             *_under(
