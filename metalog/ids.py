@@ -19,7 +19,7 @@ Uuid = NewType("Uuid", bytes)
 B = TypeVar("B", bound=bytes)
 V = TypeVar("V")
 
-_REMEMBERED: Final = 1 << 12
+_CACHE_SIZE: Final = 1 << 12
 """The size of the cache of texts: a log names the same topics again and again."""
 _SORTED_AT_ONCE: Final = 4096
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
@@ -29,7 +29,7 @@ METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
 """The topic id that KRaft reserves for ``__cluster_metadata`` (KIP-595)."""
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def uuid_text(uuid: Uuid) -> str:
     """``uuid`` as Kafka prints it, in 22 characters."""
     return b2a_base64(uuid, newline=False).translate(_URL_SAFE)[:22].decode("ascii")

@@ -215,7 +215,7 @@ class Candidacy(Protocol):
         """The log, not yet claimed; each call returns a new object."""
         ...
 
-    def first_words(self) -> Sequence[tuple[Message, int]]:
+    def first_records(self) -> Sequence[tuple[Message, int]]:
         """The node's own records, which it writes as a new leader after those of any leader."""
         ...
 

@@ -40,7 +40,7 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""The most ACLs in the answers to one request. Each filter's answer lists all its matches, so many
+"""The most ACLs in the response to one request. It lists the matches of each filter, so many
 filters with the same matches could fill the memory."""
 _TEXTS: Final = ("name", "principal", "host")
 
@@ -127,7 +127,7 @@ def _problem(acl: Acl) -> str | None:
 
 
 _Named = tuple[bool, ...]
-"""Whether a filter names a resource, a principal, a host."""
+"""Three flags: whether a filter names a resource, a principal and a host."""
 
 
 class _NumberedAcl(NamedTuple):
@@ -142,7 +142,7 @@ _Codes = tuple[int, int, int, int]
 
 
 class _FilterTexts(NamedTuple):
-    """The texts in filters that name the same attributes; names in MATCH filters are separate."""
+    """The texts in the filters that name the same attributes; MATCH filters are kept apart."""
 
     whole: set[tuple[str, ...]]
     names: list[str]
@@ -154,14 +154,13 @@ class _FilterTexts(NamedTuple):
 class _AclLookup:
     """Finds an image's ACLs by filters.
 
-    ACLs are grouped by the texts that a filter names, and each group is divided by codes, so a
-    filter matches all or none of a part. So with many filters, the cost of a filter depends on its
-    matches, not on the number of ACLs.
+    ACLs are grouped by the texts that a filter names, and each group is divided into parts by
+    codes. A filter matches all or none of a part. So with many filters, the cost of a filter
+    depends on its matches, not on the number of ACLs.
 
-    One object per ACL would stop every thread while all are created, freed or visited by the
-    garbage collector: a third of a second for 500,000 ACLs. So there is no list of all ACLs. A
-    group has only ACLs with the texts of a filter, and a part has no more ACLs than a request may
-    delete.
+    An index of all ACLs would have an object per ACL. Creating or freeing 500,000 objects stops
+    every thread for a third of a second. So a group has only ACLs with the texts of a filter, and a
+    part has at most as many ACLs as a request may delete.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -188,7 +187,8 @@ class _AclLookup:
         return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
 
     def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
-        """The texts that an ACL matched by ``wanted`` may have; None where it names none."""
+        """The names of ACLs that ``wanted`` may match, as one-tuples; an empty tuple for any
+        name."""
         name = wanted.pattern.name
         if name is None:
             return [()]
@@ -245,8 +245,7 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether ``acl`` matches the name in a MATCH filter, and has the other texts of some
-    filter."""
+    """Whether a MATCH filter may match ``acl``, by its name and the other texts of some filter."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

@@ -1,7 +1,7 @@
 """Turns a migration into records: one change, of any size, to ACLs and credentials together.
 
-It is written as one transaction, so Kafka's limit on the records of a request does not apply.
-Pure. This module must not know where the wanted ACLs and credentials came from.
+The change is written as one transaction, so Kafka's limit on the records of a request does not
+apply. Pure. This module must not know where the wanted ACLs and credentials came from.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def change_whole(
     """The records of ``change``.
 
     Raises:
-        InvalidRequest: a part of the change is refused; then no part of it is made.
+        InvalidRequest: a part of the change is refused; then nothing is changed.
     """
     creator = creator_for(image.features)
     for acl in change.added:

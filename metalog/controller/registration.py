@@ -15,7 +15,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.records.messages import UnregisterControllerRecord
 
 UNREGISTRATION_SINCE: Final = 33
-"""metadata.version 4.4-IV2."""
+"""metadata.version 4.4-IV2, the first with UNREGISTER_CONTROLLER_RECORD."""
 
 _ACTIVE: Final = ApiError(
     ErrorCode.INVALID_REQUEST, "Controller cannot unregister itself while it is active."
@@ -29,7 +29,7 @@ _TOO_OLD: Final = ApiError(
 def unregister_controller(
     image: MetadataImage, controller_id: int, active_id: int
 ) -> ControllerResult[ApiError]:
-    """The records that unregister a controller; ``active_id`` is the one that has the request."""
+    """The records that unregister a controller; ``active_id`` is the active controller."""
     if controller_id == active_id:
         return ControllerResult((), _ACTIVE)
     if (image.features.metadata_version or 0) < UNREGISTRATION_SINCE:

@@ -116,7 +116,7 @@ def describe_credentials(
     if not users:
         return {
             user: _description(image, user)
-            for user in sorted({user for found in image.mechanisms.values() for user in found})
+            for user in sorted({user for users in image.mechanisms.values() for user in users})
         }
     return {
         user: _description(image, user)
@@ -143,17 +143,17 @@ def name_problem(name: str) -> str | None:
 def new_user_problem(name: str, salt: bytes) -> str | None:
     """Why nobody could log in with a credential of this ``name`` and ``salt``, or None.
 
-    A log that holds such a credential is read, and the credential can be deleted.
+    A log may already have such a credential: it is read, and can be deleted.
     """
     if problem := name_problem(name):
         return problem
     if "\0" in name:
-        return "Username holds NUL, which no SCRAM message can (RFC 5802)"
+        return "Username contains NUL, which SCRAM does not allow (RFC 5802)"
     size = len(name.encode())
     if size > MOST_NAME_BYTES:
         return f"Username has {size:,} bytes in UTF-8; at most {MOST_NAME_BYTES:,} can log in"
     if len(salt) > MOST_SALT_BYTES:
-        return f"The salt has {len(salt):,} bytes; at most {MOST_SALT_BYTES:,} are taken"
+        return f"The salt has {len(salt):,} bytes; at most {MOST_SALT_BYTES:,} are accepted"
     return None
 
 

@@ -1,8 +1,8 @@
 """Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
 Only a super user may send a password, and only over TLS. The policy checks it, and it is salted
-here. The result are ``AlterScramRequest``s, which no longer contain the password.
-``alter_credentials`` carries them out, here or at the controller that gets them forwarded.
+here. The results are ``AlterScramRequest``s, which do not contain the password.
+``alter_credentials`` carries them out, here or at the controller to which they are forwarded.
 Request and response have the fields of KIP-506's messages.
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This

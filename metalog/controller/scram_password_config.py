@@ -20,8 +20,8 @@ _ITERATIONS: Final = {
     for mechanism in ScramMechanism
 }
 SALTED_ENABLE: Final = "sasl.scram.password.salted.enable"
-"""Our key: whether KIP-554's requests may set passwords. These are salted, so no policy can check
-them."""
+"""Our key: whether KIP-554's requests may set passwords. Their passwords are salted, so no policy
+can check them."""
 KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *_ITERATIONS.values(), SALTED_ENABLE)
 _PREFIX: Final = "sasl.scram.password."
 _MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMechanism}

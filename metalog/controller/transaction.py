@@ -23,8 +23,8 @@ Records = Sequence[tuple[Message, int]]
 TRANSACTIONS_SINCE: Final = 13
 """metadata.version 3.6-IV1, the first with metadata transactions."""
 MAX_TRANSACTION_BYTES: Final = 128 << 20
-"""The largest transaction. Readers hold back a transaction until it ends; ours hold back at most
-twice as many bytes."""
+"""The largest transaction. Readers hold back a transaction until it ends; our loader's limit
+(``BUFFER_LIMIT``) is twice as large."""
 RECORDS_PER_BATCH: Final = 10_000
 
 _BATCH_HEADER: Final = 61
@@ -35,7 +35,7 @@ _RECORD_OVERHEAD: Final = 19
 def transaction_batches(
     records: Records, name: str, metadata_version: int, *, before: Records = ()
 ) -> list[Records]:
-    """The batches to append; ``before`` comes before the transaction.
+    """The batches to append; the records ``before`` precede the transaction.
 
     If ``metadata_version`` has no transactions, all records are one batch.
 
@@ -67,7 +67,7 @@ def _parted(records: Records) -> Iterator[Records]:
         needed = len(encode_value(message, version)) + _RECORD_OVERHEAD
         if _BATCH_HEADER + needed > MAX_BATCH_BYTES:
             raise InvalidRequest(
-                f"a record of {needed:,} bytes; Kafka reads at most {MAX_BATCH_BYTES:,}"
+                f"a record has {needed:,} bytes; Kafka reads at most {MAX_BATCH_BYTES:,}"
             )
         total += needed
         if total > MAX_TRANSACTION_BYTES:

@@ -24,7 +24,7 @@ _LARGEST_INT: Final = 2**31 - 1
 _ZONE: Final = re.compile("0*[0-9]{1,10}")
 _MAPPED: Final = 0xFFFF
 """The upper 96 bits of an IPv4-mapped address, which Java reads as the IPv4 address."""
-_REMEMBERED: Final = 1 << 12
+_CACHE_SIZE: Final = 1 << 12
 
 
 class HostBlock(NamedTuple):
@@ -69,13 +69,13 @@ def host_block(host: str) -> HostBlock | None:
     return block if isinstance(block, HostBlock) else None
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def read_block(host: str) -> HostBlock | str:
     """``host``, which has a slash, as a block; or Kafka's message why it is not a block."""
     return _ipv6_block(host) if ":" in host else _ipv4_block(host)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def client_address(host: str) -> ClientAddress | None:
     """The address of a client's ``host`` (in Java's text), to be looked up in blocks.
 

@@ -1,4 +1,4 @@
-"""Lines for a person about traces of another Kafka in a log.
+"""Describes the traces of another version of Kafka in a log, one line each, for a person.
 
 Such traces are a metadata.version that Kafka 4.4 refuses, and skipped records of unknown types.
 This module must not know how a verb shows a line.
@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
-    """Raise ``ConfigException`` if version ``kafka`` of Kafka cannot load such a log.
+    """Raise ``ConfigException`` if version ``kafka`` of Kafka cannot load a log with ``features``.
 
-    Decisions for this version would be meaningless. None as ``kafka`` accepts any log.
+    Decisions for this version would be meaningless. If ``kafka`` is None, any log is accepted.
     """
     problem = None if kafka is None else features.problem_for(kafka)
     if problem is not None:
@@ -41,7 +41,7 @@ def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> d
 
 
 def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
-    """``foreign_traces`` of records in log order, each with its offset, without a loader."""
+    """``foreign_traces`` without a loader, from records in log order, each with its offset."""
     pairs = list(records)
     skipped: dict[str, Skipped] = {}
     for offset, message in pairs:
@@ -75,8 +75,8 @@ class ForeignTracesLog:
     def __init__(self) -> None:
         self._logged: set[str] = set()
 
-    def say(self, features: FeaturesImage, skipped: Mapping[str, Skipped]) -> None:
+    def log_new(self, features: FeaturesImage, skipped: Mapping[str, Skipped]) -> None:
         for kind, line in foreign_traces(features, skipped).items():
             if kind not in self._logged:
                 self._logged.add(kind)
-                _log.warning("the log holds what Kafka 4.4 does not load: %s", line)
+                _log.warning("Kafka 4.4 would not load this log: %s", line)

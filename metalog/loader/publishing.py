@@ -19,9 +19,10 @@ _log = logging.getLogger(__name__)
 
 
 class PublisherFault(NamedTuple):
-    """A publisher raised ``error`` at ``offset``, the last of ``times``.
+    """A publisher raised ``error`` at ``offset``; it is its latest error, and number ``times``.
 
-    It missed a delta, so the next delta is the whole image; ``healed`` once it accepted that.
+    It missed a delta, so its next delta is the whole image. ``healed`` is true once it accepted
+    one.
     """
 
     publisher: str
@@ -60,8 +61,8 @@ class Delivery:
                     publisher.publish(MetadataDelta.of_whole(image), image, manifest)
             except Exception as error:
                 _log.exception(
-                    "%s failed at the changes up to offset %d; it gets the whole image the"
-                    " next time",
+                    "%s failed at the changes up to offset %d; its next delta is the whole"
+                    " image",
                     type(publisher).__name__,
                     image.provenance.offset,
                 )

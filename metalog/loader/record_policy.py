@@ -19,7 +19,7 @@ from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 from metalog.records.unread import UNREAD_RECORD
 
-_LOST: Final = "offsets that the log does not have"
+_LOST: Final = "offsets that are missing from the log"
 _CUT_OFF: Final = "records at the log's end"
 
 
@@ -69,9 +69,9 @@ class RecordPolicy:
         return dict(self._doubts)
 
     def doubt(self, kind: str, fault: CorruptLog, records: int = 1) -> None:
-        """Stop at ``fault``; or, if tolerant, keep it as a doubt.
+        """Raise ``fault``; or, if tolerant, keep it as a doubt.
 
-        Raises ``fault`` itself. ``kind`` groups equal doubts: only the first is kept whole.
+        Doubts of one ``kind`` are counted, and only the first fault is kept.
         """
         if not self._tolerant:
             raise fault
@@ -104,8 +104,11 @@ class RecordPolicy:
         message: Any,
         fault: CorruptLog,
     ) -> None:
-        """A method, since a nested function that calls itself is a cycle: it would keep each batch
-        in memory until the collector runs, which a load pauses."""
+        """Skip a record that contradicts the state, or apply what is readable in it.
+
+        This is not a nested function: one that calls itself is a reference cycle, and would keep
+        each batch in memory until the garbage collector runs.
+        """
         batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
         readable = readable_of(message)
         if readable is None:
@@ -124,9 +127,11 @@ class RecordPolicy:
             self._pass_over(batch, offset, message, UnreadableRecord(message.reason))
 
     def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """The part of a record to keep until its transaction ends: nothing if it is unreadable and
-        may be skipped. An unreadable record is counted at once, even if the transaction aborts
-        later, since Kafka stops reading there."""
+        """The record to keep until its transaction ends; nothing if it may be skipped.
+
+        An unreadable record is counted at once, even if the transaction aborts later, since Kafka
+        stops reading there.
+        """
         if message is UNREAD_RECORD:
             return []
         if not isinstance(message, Undecodable) or readable_of(message) is not None:
@@ -144,20 +149,22 @@ class RecordPolicy:
             _count(self._skipped, name_of(message), offset, fault.problem)
 
     def _doubt_record(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
-        place = fault.located(file=batch.file, offset=offset, byte=batch.position)
-        self.doubt(name_of(message), place)
+        self.doubt(
+            name_of(message),
+            fault.located(file=batch.file, offset=offset, byte=batch.position),
+        )
 
     def pass_gap(self, gap: Gap) -> None:
-        """Accept ``gap``, unless it stands for lost records."""
+        """Accept ``gap``; one of lost records is a doubt."""
         if not gap.lost:
             return
         missing = CorruptLog(
-            f"the records from offset {gap.start} up to {gap.end} are not there",
+            f"the records from offset {gap.start} up to {gap.end} are missing",
             offset=gap.start,
             advice="begin with a snapshot that ends after them",
         )
         self.doubt(_LOST, missing, gap.end - gap.start)
-        _count(self._skipped, _LOST, gap.start, "not there", gap.end - gap.start)
+        _count(self._skipped, _LOST, gap.start, "missing", gap.end - gap.start)
 
     def pass_end(self, event: CutShort) -> None:
         """Note that the log ends before records that it once had."""

@@ -65,11 +65,11 @@ BUFFER_LIMIT: Final = 256 << 20
 class Loader:
     """Replays a log into images, and passes each to the publishers.
 
-    ``tolerant`` is for tools that show a log's content: it counts every unreadable record and
-    goes on. A strict loader stops at those that concern authorization. With a ``selection`` it
-    reads some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that
-    this version refuses. ``note_records`` gets each batch of the log as it is replayed, with the
-    offset of the first record taken from it, and these records decoded.
+    ``tolerant`` is for tools that show a log's content: it counts every unreadable record and goes
+    on. A strict loader stops at those that concern authorization. With a ``selection`` it reads
+    some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that this
+    version refuses. ``note_records`` is called for each replayed batch of the log, with the offset
+    of the first replayed record in it, and the decoded records from there.
     """
 
     def __init__(
@@ -86,7 +86,8 @@ class Loader:
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
         self.kraft_version = 0
-        """The level of the feature kraft.version, which is in control records and in no image."""
+        """The level of the feature kraft.version, which only control records have, not the
+        image."""
         self._delivery = Delivery(publishers)
         self._policy = RecordPolicy(tolerant=tolerant)
         self._buffer_limit = buffer_limit
@@ -150,8 +151,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back to the last published state. The log's reader reports its own faults
-        here, too."""
+        """Go back to the last published state; the log's reader calls it for its own faults too."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._taken.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -168,8 +168,8 @@ class Loader:
             self._delivery.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:
-        """Take the next event of the log. Handle ``SnapshotNeeded`` with ``load_snapshot``
-        instead."""
+        """Take the next event of the log, except ``SnapshotNeeded``: call ``load_snapshot`` for
+        it."""
         try:
             if isinstance(event, Appended):
                 self._append(event.batch)
@@ -218,7 +218,7 @@ class Loader:
     def _append(self, batch: Batch) -> None:
         next_offset = batch.next_offset
         if next_offset <= self._read:
-            raise _misplaced(batch, f"offset {batch.base_offset} comes after {self._read - 1}")
+            raise _misplaced(batch, f"offset {batch.base_offset} follows offset {self._read - 1}")
         if batch.epoch < self._read_epoch:
             raise _misplaced(batch, f"the epoch falls from {self._read_epoch} to {batch.epoch}")
         if batch.base_offset > self._read:
@@ -250,7 +250,7 @@ class Loader:
         self._read = max(self._read, gap.end)
 
     def _take_committed(self) -> None:
-        """Take all held back records below the high-water mark."""
+        """Replay all records below the high-water mark that were held back."""
         mark = -1 if self.high_watermark is None else self.high_watermark
         waiting = self._waiting
         while waiting and waiting[0].base_offset < mark:
@@ -269,7 +269,7 @@ class Loader:
         self._check_bound()
 
     def _take(self, batch: Batch, end: int) -> None:
-        """Take the records of ``batch`` from the present position up to ``end``."""
+        """Replay the records of ``batch`` from the present position up to ``end``."""
         base = batch.base_offset
         first = max(self._taken.offset, base)
         parts = batch.parts(self._unread)
@@ -335,7 +335,7 @@ class Loader:
             waiting_bytes += sum(batch.size for batch in self._transaction.batches)
         if waiting_bytes > self._buffer_limit:
             raise CorruptLog(
-                f"{waiting_bytes} bytes wait above the last stable offset; the limit is"
+                f"{waiting_bytes} bytes are held back above the last stable offset; the limit is"
                 f" {self._buffer_limit}",
                 offset=self._stable.offset,
                 advice="wait for the high-water mark, or raise buffer_limit",
@@ -343,7 +343,7 @@ class Loader:
 
     @property
     def _stable(self) -> Provenance:
-        """The delta holds all records below this offset, the last stable one."""
+        """The last stable offset: the delta has all records below it."""
         return self._taken if self._transaction is None else self._transaction.before
 
     def _publish_if_due(self) -> None:

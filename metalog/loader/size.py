@@ -1,6 +1,6 @@
-"""The size of the log that was replayed since the last image.
+"""Counts the batches, records and bytes that were replayed since the last image.
 
-This module must not know what it is used for.
+This module must not know what the counts are used for.
 """
 
 from __future__ import annotations

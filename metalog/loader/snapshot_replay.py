@@ -24,8 +24,11 @@ from metalog.records.unread import UnreadTypes
 
 
 class SnapshotContents(NamedTuple):
-    """The content of a snapshot: ``timestamp`` is that of the last record below it in the log,
-    ``controls`` are its control records."""
+    """The content of a snapshot.
+
+    ``timestamp`` is that of the last record of the log that the snapshot includes. ``controls`` are
+    its control records.
+    """
 
     size: Size
     has_records: bool
@@ -74,7 +77,7 @@ def _replay_batch(
     parts = batch.parts(unread)
     for offset, part in numbered(parts, batch.base_offset):
         if type(part) in MARKERS:
-            problem = f"{name_of(part)} has no place in a snapshot"
+            problem = f"{name_of(part)} is not allowed in a snapshot"
             raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
     span = range(batch.base_offset, batch.next_offset)
     policy.replay(delta, numbered(parts, batch.base_offset), span, [batch])

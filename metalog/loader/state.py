@@ -29,7 +29,7 @@ class Ready(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """The image in force is older than the log because of ``fault`` at ``offset``."""
+    """The image in force may be older than the log, because of ``fault`` at ``offset``."""
 
     offset: int
     fault: Exception

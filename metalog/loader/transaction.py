@@ -16,8 +16,11 @@ from metalog.text.plurals import counted
 
 class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: none of its ``records`` is in
-    force. ``unread`` are its unreadable records that concern authorization, each with its reason;
-    each is a doubt once the transaction ends."""
+    force.
+
+    ``unread`` has the reason for each of its unreadable records that concern authorization. Each
+    becomes a doubt when the transaction ends.
+    """
 
     offset: int
     records: int

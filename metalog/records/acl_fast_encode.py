@@ -1,6 +1,6 @@
-"""Fast paths that encode the values of plain ACL records; ``acl_fast_decode`` is their twin.
+"""Fast paths that encode the values of plain ACL records; ``acl_fast_decode`` is the inverse.
 
-They write the same bytes as the general codec, and encode a text that repeats only once.
+They write the same bytes as the general codec, and cache the bytes of texts that repeat.
 
 This module must not know batches.
 """
@@ -19,7 +19,7 @@ from metalog.records.primitives.varint import write_unsigned_varint
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
 ID_AT: Final = len(_HEAD)
 """The position of the id in a value; the bytes before it are the same in all values."""
-_REMEMBERED: Final = 1 << 16
+_CACHE_SIZE: Final = 1 << 16
 _ID_SIZE: Final = 16
 _LARGEST_CODE: Final = 127
 _CODES: Final = [bytes((code,)) for code in range(_LARGEST_CODE + 1)]
@@ -36,7 +36,7 @@ class _Encodings(dict[K, bytes]):
         self._encode = encode
 
     def __missing__(self, key: K) -> bytes:
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHE_SIZE:
             self.clear()
         encoded = self[key] = self._encode(key)
         return encoded
@@ -57,7 +57,7 @@ def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
 def acl_values(acls: Iterable[tuple[Uuid, Acl]]) -> Iterator[bytes]:
     """The values of the records that bind ids to ``acls``; ``ValueError`` if a text is too long.
 
-    No record is made of an ACL: a snapshot has hundreds of thousands.
+    It makes no message for each ACL, because a snapshot has hundreds of thousands.
     """
     head, codes, lengths, ends, join = _HEAD, _CODES, _lengths, _ends, b"".join
     for uuid, acl in acls:
@@ -86,7 +86,8 @@ _End = tuple[int, str, str, int, int]
 
 
 def _encode_end(fields: _End) -> bytes:
-    """The bytes after the name. Principals have the same few rights on many resources."""
+    """The bytes after the name; cached, because principals have the same rights on many
+    resources."""
     pattern_type, principal, host, operation, permission_type = fields
     return b"".join(
         (

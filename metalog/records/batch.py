@@ -40,7 +40,7 @@ CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
 
 LENGTH_END: Final = 12
-"""The number of bytes before those that a batch's length counts."""
+"""The size of the base offset and the length, which the length itself does not count."""
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""
@@ -216,9 +216,9 @@ class Batch(NamedTuple):
         """The records with their deltas, as the batch stores them, except those of the types
         ``unread``."""
         payload = self._payload()
-        pass_over = None if unread is None or self.is_control else unread.pass_over
+        skip = None if unread is None or self.is_control else unread.skip
         try:
-            yield from read_records(payload, self.record_count, pass_over)
+            yield from read_records(payload, self.record_count, skip)
         except MalformedRecord as error:
             raise self._corrupt(error) from None
 
@@ -279,15 +279,16 @@ def _prefix_problem(
     base_offset: int, length: int, epoch: int, magic: int, available: int
 ) -> str | None:
     if magic != _MAGIC:
-        return f"magic {magic} is not {_MAGIC}: no record batch of Kafka 0.11 or later"
+        return f"magic {magic} is not {_MAGIC}: not a record batch of Kafka 0.11 or later"
     if not HEADER_SIZE <= LENGTH_END + length <= MAX_BATCH_SIZE:
-        return f"a batch of {LENGTH_END + length} bytes"
+        size = LENGTH_END + length
+        return f"a batch of {size} bytes is not between {HEADER_SIZE} and {MAX_BATCH_SIZE} bytes"
     if LENGTH_END + length > available:
         return f"a batch of {LENGTH_END + length} bytes is cut short after {available}"
     if base_offset < 0:
-        return f"base offset {base_offset}"
+        return f"base offset {base_offset} is negative"
     if epoch < 0:
-        return f"leader epoch {epoch}"
+        return f"leader epoch {epoch} is negative"
     return None
 
 
@@ -295,13 +296,13 @@ def _header_problem(
     base_offset: int, attributes: int, last_offset_delta: int, count: int, size: int
 ) -> str | None:
     if attributes & ~_KNOWN_BITS or attributes & _COMPRESSION_BITS >= len(NAMES):
-        return f"attributes {attributes & 0xFFFF:#06x} are not known"
+        return f"attributes {attributes & 0xFFFF:#06x} are unknown"
     if count < 1 or last_offset_delta != count - 1:
         return f"{count} records with a last offset delta of {last_offset_delta}"
     if base_offset + last_offset_delta > _MAX_OFFSET:
-        return f"{count} records from offset {base_offset} on"
+        return f"{count} records from offset {base_offset} on exceed the largest offset"
     if attributes & _COMPRESSION_BITS == 0 and count * SMALLEST > size:
-        return f"{count} records in {size} bytes"
+        return f"{count} records do not fit in {size} bytes"
     return None
 
 
@@ -313,7 +314,7 @@ def prefix_of(batch: Batch) -> bytes:
 def encode_batch(batch: Batch) -> bytes:
     """The bytes of a batch; its records are encoded again.
 
-    Compressed records keep their bytes, because two compressors never write the same bytes.
+    Compressed records keep their bytes, since another compressor would write other bytes.
     """
     if batch.compression == NONE:
         batch = batch._replace(data=write_records(list(batch.raw_records())))
@@ -355,7 +356,7 @@ def build_batch(
     """
     control = [isinstance(message, ControlMessage) for message, _ in messages]
     if not messages or any(control) != all(control):
-        raise InvalidRequest("a batch holds metadata records or control records, one at least")
+        raise InvalidRequest("a batch has records of one kind, metadata or control, and at least one")
     records = []
     for index, (message, version) in enumerate(messages):
         key, value = None, b""
@@ -368,7 +369,7 @@ def build_batch(
 
 
 def batch_of_values(base_offset: int, epoch: int, timestamp: int, values: Sequence[bytes]) -> Batch:
-    """As ``assemble_batch``, of records that have only a value and this timestamp."""
+    """An uncompressed batch of records that have only a value, all with ``timestamp``."""
     last, data = base_offset + len(values) - 1, write_values(values)
     batch = Batch(base_offset, last, epoch, 0, timestamp, timestamp, data, 0)
     return batch._replace(crc=crc32c(_checked_bytes(batch)))

@@ -2,8 +2,7 @@
 
 The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
 With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0
-without a gap, and all batches have one epoch. So a change of a bit outside the checksums is
-detected too.
+without a gap, and all batches have one epoch. These rules check the fields that no checksum covers.
 
 Kafka itself loads a checkpoint without a footer; this reader refuses it. This module
 must not know files, nor what the records mean.
@@ -33,7 +32,8 @@ def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterat
     """The batches between header and footer: metadata records, and other control records.
 
     The iterator raises ``CorruptSnapshot`` as soon as it finds damage. A reader must not use the
-    batches before the iterator's end. ``epoch`` is that in the snapshot's name, or None.
+    batches before the iterator's end. ``epoch`` is the epoch in the snapshot's name, or None to
+    accept any.
     """
     previous: Batch | None = None
     ended: Batch | None = None
@@ -92,7 +92,7 @@ def snapshot_batches(
     last_contained_timestamp: int,
     control: Sequence[tuple[ControlMessage, int]] = (),
 ) -> Iterator[Batch]:
-    """As ``encoded_snapshot``, of ``messages``: pairs of message and version."""
+    """As ``encoded_snapshot``, for ``messages``: pairs of message and version."""
     return encoded_snapshot(
         (encode_value(message, version) for message, version in messages),
         epoch=epoch,
@@ -127,7 +127,7 @@ def encoded_snapshot(
 
 
 def _groups(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The values of each batch: as many as its two limits allow, and at least one."""
+    """The values of each batch: as many as both limits allow, and at least one."""
     values = iter(values)
     rest: list[bytes] = []
     while group := [*rest, *islice(values, RECORDS_PER_BATCH - len(rest))]:

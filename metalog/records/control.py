@@ -1,4 +1,4 @@
-"""Decodes and encodes control records: a key (version and type), and a message.
+"""Decodes and encodes control records: a key with version and type, and a message.
 
 Only the types that a metadata quorum writes have a message class. Any other record becomes an
 ``Undecodable``: a producer's transaction marker, a type of a newer Kafka, and every record that

@@ -29,10 +29,9 @@ _MAX_INT16: Final = 0x7FFF
 class Undecodable(NamedTuple):
     """A record's value that is not a message of this version of Kafka, and the reason.
 
-    ``api_key`` and ``version`` are None if the value is malformed before them; ``api_key`` also if
-    it is larger than any type's. In a control batch, ``control_type`` is set instead of both.
-    ``lenient`` is the message that Kafka, which does not check versions, reads; None if it reads
-    none.
+    ``api_key`` and ``version`` are None if the value is malformed before them. ``api_key`` is also
+    None if it is larger than an int16. In a control batch, ``control_type`` is set instead of both.
+    ``lenient`` is the message that Kafka reads, since Kafka does not check versions; or None.
     """
 
     value: bytes
@@ -51,7 +50,7 @@ class Undecodable(NamedTuple):
 
 _Decode = Callable[[bytes, int, int], tuple[Message, int]]
 _decoders: dict[bytes, _Decode] = {}
-"""The decoders of the frames met so far, by the frame's bytes."""
+"""The decoders for the frames that were read so far, by the frame's bytes."""
 
 
 def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
@@ -73,7 +72,7 @@ def _decode_any(value: bytes) -> tuple[int, Message | Undecodable]:
     try:
         frame_version, at = read_unsigned_varint(value, 0)
     except UNREADABLE:
-        return UNKNOWN_VERSION, Undecodable(value, "the value is empty or begins with no varint")
+        return UNKNOWN_VERSION, Undecodable(value, "the value does not begin with a varint")
     if frame_version != FRAME_VERSION:
         reason = f"frame version {frame_version} is not {FRAME_VERSION}"
         if value.startswith(_NO_FRAME):
@@ -123,7 +122,7 @@ def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: 
 
 
 def unreadable_value(reason: str) -> bytes:
-    """A value that stands for an unreadable one of another encoding; no log of Kafka has it."""
+    """A value that replaces an unreadable value of another encoding; no log of Kafka has it."""
     return _NO_FRAME + reason.encode()
 
 

@@ -12,6 +12,6 @@ from metalog.records.message import ControlMessage, Message
 
 
 def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
-    """The JSON that Kafka's JsonConverter makes of ``message`` in ``version``."""
-    found: dict[str, object] = loads(message.json_text(version))
-    return found
+    """``message`` in ``version``, as Kafka's JsonConverter writes it."""
+    fields: dict[str, object] = loads(message.json_text(version))
+    return fields

@@ -24,8 +24,8 @@ _SECRET_ENDINGS: Final = (
     "truststore.certificates",
     "jaas.config",
 )
-"""The endings of Kafka's configuration keys of type PASSWORD. A prefix may name a listener or a
-mechanism. Most secret keys of plugins have these endings too."""
+"""The endings of Kafka's configuration keys of type PASSWORD. A listener or a mechanism may precede
+them. Most secret keys of plugins have these endings too."""
 
 
 def is_secret_config(name: str) -> bool:

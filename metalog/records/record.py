@@ -20,13 +20,14 @@ _NULL: Final = 1
 """The varint -1."""
 _NO_HEADERS: Final = 0
 MOST_STARTS: Final = 1 << 17
-_SIZES_REMEMBERED: Final = 1 << 12
+"""The most records of a batch for which ``plain_starts`` has an entry."""
+_SIZE_CACHE: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest number that a varint of two bytes cannot hold."""
 
 
-PassOver = Callable[[bytes, int, int, Sequence[bytes]], tuple[int, int]]
-"""Skips records: ``UnreadTypes.pass_over``."""
+SkipRecords = Callable[[bytes, int, int, Sequence[bytes]], tuple[int, int]]
+"""The type of ``UnreadTypes.skip``."""
 
 
 class Header(NamedTuple):
@@ -50,7 +51,7 @@ class RawRecord(NamedTuple):
 
 
 def refusal(record: RawRecord, *, is_control: bool) -> str | None:
-    """Why Kafka's reader of metadata logs refuses ``record`` whatever its value, or None.
+    """Why Kafka's reader of metadata logs refuses ``record``, whatever its value; None if not.
 
     Source: Kafka's ``RecordsIterator``; tests/compat compares it with this function.
     """
@@ -74,17 +75,17 @@ class MalformedRecord(Exception):
 
 
 def read_records(
-    payload: bytes, count: int, pass_over: PassOver | None = None
+    payload: bytes, count: int, skip: SkipRecords | None = None
 ) -> Iterator[RawRecord]:
-    """The records of a payload, which must hold exactly ``count``, except those that ``pass_over``
+    """The records of a payload, which must hold exactly ``count``, except those that ``skip``
     skips."""
     index = at = 0
     starts = plain_starts(min(count, len(payload) // SMALLEST))
     while index < count:
-        if pass_over is not None:
-            at, wanted = pass_over(payload, at, index, starts)
-            if wanted > index:
-                index = wanted
+        if skip is not None:
+            at, next_index = skip(payload, at, index, starts)
+            if next_index > index:
+                index = next_index
                 continue
         plain = plain_value(payload, at, starts[index]) if index < len(starts) else None
         if plain is None:
@@ -113,13 +114,13 @@ _first_starts: list[bytes] = []
 
 
 def plain_starts(count: int) -> list[bytes]:
-    """``plain_start`` of each of so many records, but of no more than ``MOST_STARTS``."""
+    """The ``plain_start`` of the first ``count`` records, at most ``MOST_STARTS`` of them."""
     global _first_starts
-    known = _first_starts
+    cached = _first_starts
     count = min(count, MOST_STARTS)
-    if len(known) < count:
-        known = _first_starts = [*known, *map(plain_start, range(len(known), count))]
-    return known[:count]
+    if len(cached) < count:
+        cached = _first_starts = [*cached, *map(plain_start, range(len(cached), count))]
+    return cached[:count]
 
 
 def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | None:
@@ -156,7 +157,7 @@ def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | No
 def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
     """Record number ``index`` at position ``at``, and the position after it."""
     if at >= len(payload):
-        raise MalformedRecord(f"only {index} records are there", index, at)
+        raise MalformedRecord(f"the batch has only {index} records", index, at)
     try:
         size, body = read_varint(payload, at)
     except UNREADABLE:
@@ -216,7 +217,7 @@ def write_values(values: Sequence[bytes]) -> bytes:
 
 
 def write_records(records: Sequence[RawRecord]) -> bytes:
-    """The payload of a batch. Nearly all records have only a value, and are not copied twice."""
+    """The payload of a batch; the fast path is for records that have only a value."""
     pieces: list[bytes] = []
     starts = plain_starts(len(records))
     for index, record in enumerate(records):
@@ -237,7 +238,7 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
     return b"".join(pieces)
 
 
-@lru_cache(_SIZES_REMEMBERED)
+@lru_cache(_SIZE_CACHE)
 def _plain_sizes(start_size: int, value_size: int) -> tuple[bytes, bytes]:
     """The length of a plain record, and the bytes between ``plain_start`` and the value."""
     size, between = bytearray(), bytearray((_NULL,))

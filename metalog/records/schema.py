@@ -17,8 +17,9 @@ class Field(NamedTuple):
     """One field of a message or struct.
 
     ``type`` is Kafka's: ``int32``, ``string``, ``uuid``, ``[]int32``, or the name of a struct with
-    these ``fields``. The field exists in the message versions ``versions``, may be null in
-    ``nullable``, and is written with ``tag`` in ``tagged``. A ``repr`` masks a ``secret`` field.
+    these ``fields``. The field exists in the message versions ``versions``. It may be null in the
+    versions ``nullable``, and has the tag ``tag`` in the versions ``tagged``. A ``repr`` masks a
+    ``secret`` field.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """Skips records whose type the reader does not need, without decoding their bodies.
 
-It skips a record only if everything around the body is plain: its length, its offset delta, no
-key, no headers, and a frame with a known version, type and record version. The general code reads
-any other record, so an unknown type, version or frame has the same effect as if every record were
-decoded. The body is not read; the batch's checksum covers it.
+It skips a record only if everything around the body is plain: its length, its offset delta, no key,
+no headers, and a frame with a known version, type and record version. The general code reads any
+other record, so it also finds each unknown type, version and frame. The body of a skipped record is
+not read; the batch's checksum covers it.
 
 This module must not know which types a reader wants, nor batches.
 """
@@ -23,7 +23,7 @@ _LARGEST_ONE_BYTE: Final = 0x7F
 
 _PREFIX_SIZE: Final = 11
 """The size of a record before its body, if length and value length have two bytes each."""
-_REMEMBERED_DELTAS: Final = 64
+_CACHED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
 """The size of the cache of record prefixes, for each offset delta; a full cache is emptied."""
 
@@ -48,12 +48,12 @@ class UnreadTypes:
 
     def __init__(self, types: Iterable[type[Message]]) -> None:
         self._frames = frozenset(
-            bytes((_FRAME_VERSION, each.API_KEY, version))
-            for each in types
-            for version in each.VERSIONS
-            if max(each.API_KEY, version) <= _LARGEST_ONE_BYTE
+            bytes((_FRAME_VERSION, kind.API_KEY, version))
+            for kind in types
+            for version in kind.VERSIONS
+            if max(kind.API_KEY, version) <= _LARGEST_ONE_BYTE
         )
-        self._sizes: tuple[dict[bytes, int], ...] = tuple({} for _ in range(_REMEMBERED_DELTAS))
+        self._sizes: tuple[dict[bytes, int], ...] = tuple({} for _ in range(_CACHED_DELTAS))
 
     @classmethod
     def all_but(cls, types: Iterable[type]) -> Self:
@@ -61,7 +61,7 @@ class UnreadTypes:
         known = filter(None, map(message_type, METADATA))
         return cls(set(known).difference(types))
 
-    def pass_over(
+    def skip(
         self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]
     ) -> tuple[int, int]:
         """Skip records from number ``index`` on, which begins at byte ``at``.
@@ -77,7 +77,7 @@ class UnreadTypes:
         """
         for number in range(index, len(deltas)):
             try:
-                if number < _REMEMBERED_DELTAS:
+                if number < _CACHED_DELTAS:
                     sizes = self._sizes[number]
                     prefix = payload[at : at + _PREFIX_SIZE]
                     size = sizes.get(prefix)

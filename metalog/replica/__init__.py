@@ -1,1 +1,1 @@
-"""A log and its replay on their own threads."""
+"""Follows a log on its own thread, replays it, and writes it if this node leads."""

@@ -1,4 +1,4 @@
-"""A publisher that only reports that the first image is published, or why it is not.
+"""A publisher that only reports when the first image is published, or why it is not yet.
 
 This module must not know what an image contains.
 """
@@ -29,4 +29,4 @@ class LoadGate:
         self.loaded.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """A loaded log stays loaded, however old its image becomes."""
+        """Does nothing: a loaded log stays loaded, however old its image becomes."""

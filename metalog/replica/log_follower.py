@@ -27,11 +27,12 @@ from metalog.replica.staleness import Staleness
 _log = logging.getLogger(__name__)
 
 POLL_S: Final = 0.5
-"""How long, in seconds, one poll waits; closing may take as long."""
+"""How long, in seconds, one poll waits; ``stop`` may take as long to have an effect."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A log's peer answers twice a second; after so many seconds without an answer it is silent."""
+"""After so many seconds without an answer a log's peer is silent; it should answer twice a
+second."""
 
 
 class LogFollower:
@@ -65,7 +66,7 @@ class LogFollower:
         self._failing_since_s: float | None = None
         self._foreign = ForeignTracesLog()
         self._closing = Event()
-        # No cycle: what gc_paused froze, references alone have to free once it is closed.
+        # A weak reference: gc_paused freezes this object, and a cycle would then never be freed.
         follower = ref(self)
         self.staleness = Staleness(loader, lambda: _failing_for_s(follower()))
 
@@ -117,7 +118,7 @@ class LogFollower:
             if self._failing_since_s is None or self._loader.position > before:
                 heard_s = self._monotonic_s() - (self.silent_for_s or 0.0)
                 self._failing_since_s, backoff = heard_s, MIN_BACKOFF_S
-            self.staleness.look()
+            self.staleness.check()
             self._closing.wait(backoff)
             backoff = min(backoff * 2, MAX_BACKOFF_S)
             fault, before = None, self._loader.position
@@ -133,13 +134,13 @@ class LogFollower:
                 each.note_load_fault(fault)
 
     def report(self, fault: Exception) -> Exception:
-        """Write ``fault`` to the log of this program; returns it without its frames."""
-        what = "replay stopped" if self._has_begun else "replay cannot begin"
+        """Write ``fault`` to this program's own log; return it without its traceback."""
+        problem = "replay stopped" if self._has_begun else "replay cannot begin"
         if isinstance(fault, (MetalogError, OSError)):
-            again = "" if isinstance(fault, ConfigException) else ", and is tried again soon"
-            _log.warning("%s%s: %s", what, again, fault)
+            retry = "" if isinstance(fault, ConfigException) else " and will be retried"
+            _log.warning("%s%s: %s", problem, retry, fault)
         else:
-            _log.error("%s by a fault of its own, and is tried again soon", what, exc_info=fault)
+            _log.error("%s because of a bug, and will be retried", problem, exc_info=fault)
         forget_frames(fault)
         return fault
 
@@ -158,7 +159,7 @@ class LogFollower:
         log, leader, is_closing = self._log, self._leader, self._closing.is_set
         with gc_paused():
             catch_up(self._loader, log, is_closing)
-        self._foreign.say(self._loader.image.features, self._loader.skipped)
+        self._foreign.log_new(self._loader.image.features, self._loader.skipped)
         if isinstance(self._loader.state, Ready):
             self._failing_since_s = None
         if is_closing():
@@ -168,7 +169,7 @@ class LogFollower:
         elif isinstance(log, LiveLog):
             while not is_closing():
                 feed(self._loader, log, log.poll(POLL_S))
-                self._foreign.say(self._loader.image.features, self._loader.skipped)
+                self._foreign.log_new(self._loader.image.features, self._loader.skipped)
                 if leader.is_elected:
                     leader.lead_until_dismissed(is_closing)
                     catch_up(self._loader, log, is_closing)

@@ -2,9 +2,9 @@
 
 A ``WritableLog`` has one writer, which leads from start to end. With a ``Candidacy`` this node
 leads after its election, until it is dismissed or fenced. Publishers that change ACLs
-(``UsesAclMutator``) get the leader while it leads, and None otherwise. ``submit`` and its variants
-are for any thread; all else is for the replica's thread. This module must not know how a log is
-followed, nor what a change is about.
+(``UsesAclMutator``) get the leader while it leads, and None otherwise. Any thread may call
+``submit`` and its variants; only the replica's thread may call the rest. This module must not know
+how a log is followed, nor what a change is about.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LogLeader(Submits):
     Args:
         log: the log; it is written only if it is a ``WritableLog``.
         loader: its image decides changes.
-        publishers: those that change ACLs get the leader.
+        publishers: the leader is passed to those that change ACLs.
         candidacy: takes part in elections; None without elections.
         idle_s: write a NoOp record after so many seconds without a change; None writes none.
         entropy: the source of random ids and salts.
@@ -82,7 +82,7 @@ class LogLeader(Submits):
         """The queue of changes; ``NotController`` while this node does not write the log."""
         queue = self._queue
         if queue is None and self._candidacy is not None:
-            raise NotController("another node is active, or none is yet")
+            raise NotController("another node is active, or no node is active yet")
         if queue is None:
             raise NotController("this replica only reads its log; open a log that can be written")
         return queue
@@ -112,7 +112,7 @@ class LogLeader(Submits):
         try:
             queue.claim()
             feed(self._loader, log, log.read(self._loader.position))
-            queue.activate(candidacy.first_words())
+            queue.activate(candidacy.first_records())
             self._queue = queue
             self._offer(self)
             _log.info("this node is active from offset %s on", self._loader.position)
@@ -159,4 +159,4 @@ class LogLeader(Submits):
 
 
 def _no_longer_active() -> NotController:
-    return NotController("this node is no longer active; ask the one that is")
+    return NotController("this node is no longer active; send the request to the active node")

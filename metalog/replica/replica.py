@@ -1,14 +1,14 @@
-"""Follows one log on its own thread, and writes it if it may: the class that programs use.
+"""Follows one log on its own thread, and writes it if it may; embedding programs use this class.
 
-``LogFollower`` reads the log and feeds the loader, which feeds the publishers. ``LogLeader``
-writes the log: a ``WritableLog`` from the start, any other log after its ``Candidacy`` was elected.
-All images form one sequence, whoever writes. This class starts and stops both, and shows their
+``LogFollower`` reads the log and feeds the loader, which feeds the publishers. ``LogLeader`` writes
+the log: a ``WritableLog`` from the start, any other log after its ``Candidacy`` was elected. All
+images form one sequence, whichever node writes. This class starts and stops both, and shows their
 state.
 
-A separate clock (``staleness``) tells the publishers' gates how old the image may be, counted from
-the log's last proof of life. Otherwise only the replica's thread uses the loader and the
-publishers. Any thread may read the replica's attributes. This module must not know what kind of
-log it has.
+A second thread (``staleness``) tells the publishers' gates how old the image may be, counted from
+the last answer of the log's peer. Otherwise only the replica's thread uses the loader and the
+publishers. Any thread may read the replica's attributes. This module must not know what kind of log
+it has.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class Replica(Submits):
 
     @property
     def kraft_version(self) -> int:
-        """The level of kraft.version in the log's last control record of it."""
+        """The level of kraft.version in the log's last KRAFT_VERSION record; 0 without one."""
         return self._loader.kraft_version
 
     @property

@@ -1,7 +1,7 @@
 """Tells the gates of a loader's publishers how old the image is, on its own thread.
 
-The replica's thread may wait for an answer that never comes, so the time is checked here. This
-module must not know why an image is stale.
+The replica's thread may wait for an answer that never comes, so another thread checks the time.
+This module must not know why an image is stale.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from metalog.loader import Loader
 
-LOOK_EVERY_S: Final = 0.1
+CHECK_EVERY_S: Final = 0.1
 
 
 class Staleness:
@@ -34,7 +34,7 @@ class Staleness:
         if self._thread is not None:
             self._thread.join()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check and report now."""
         stale_s = self._stale_s()
         if stale_s is not None or self._was_stale:
@@ -42,5 +42,5 @@ class Staleness:
             self._loader.note_staleness(round((stale_s or 0.0) * 1000))
 
     def _run(self) -> None:
-        while not self._is_closing.wait(LOOK_EVERY_S):
-            self.look()
+        while not self._is_closing.wait(CHECK_EVERY_S):
+            self.check()

@@ -48,7 +48,7 @@ class Submits:
         raise NotImplementedError
 
     def submit(self, change: Change[R]) -> Future[R]:
-        """Carry out ``change``, whose records go in one batch with others that wait.
+        """Carry out ``change``; its records may share a batch with those of other queued changes.
 
         Args:
             change: a pure function of the image that returns records and a response

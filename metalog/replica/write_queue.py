@@ -5,9 +5,9 @@ it. Then all records are appended as one batch, synced once and replayed, and on
 So an answered change is durable and in force. If an append fails, the whole group fails: the log
 is fenced, and no further change is accepted.
 
-A large change is carried out alone, as one metadata transaction of several batches. If it breaks
-off, the next leader aborts it. ``submit`` is for any thread; all else is for the replica's thread.
-This module must not know what a change is about.
+A large change is carried out alone, as one metadata transaction of several batches. If a write of
+it fails, the next leader aborts it. Any thread may call ``submit``; only the replica's thread may
+call the rest. This module must not know what a change is about.
 """
 
 from __future__ import annotations
@@ -92,9 +92,8 @@ class WriteQueue:
     def is_over(self) -> bool:
         return self._refusal is not None
 
-    def activate(self, first_words: Sequence[tuple[Message, int]] = ()) -> None:
-        """Once the whole log was replayed, write a new leader's first records, then
-        ``first_words``."""
+    def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
+        """Write the records of a new leader, then ``first_records``; the log must be replayed."""
         if self._refusal is not None:
             return
         try:
@@ -104,7 +103,7 @@ class WriteQueue:
                     self._loader.is_transaction_open,
                     self._log.bootstrap_records,
                 ),
-                filter(None, [first_words]),
+                filter(None, [first_records]),
             ):
                 self._log.append(self._epoch, records)
                 feed(self._loader, self._log, self._log.poll(0))
@@ -151,7 +150,8 @@ class WriteQueue:
                     request.future.set_exception(fault or LogFenced("the log cannot be replayed"))
 
     def close(self) -> None:
-        """Call it after ``stop``, and after the thread that carried changes out has ended."""
+        """Fail the queued changes and close the log; call it after the replica's thread has
+        ended."""
         self.fail_waiting(self._refusal)
         self._log.close()
 
@@ -174,7 +174,7 @@ class WriteQueue:
         try:
             feed(self._loader, self._log, self._log.poll(0) if has_written else ())
         except BaseException as error:
-            self._give_up(decided, LogFenced(f"written, but it cannot be replayed: {error}"))
+            self._give_up(decided, LogFenced(f"the change was written, but cannot be replayed: {error}"))
             raise
         for each in decided:
             each.request.future.set_result(each.result.response)
@@ -195,12 +195,14 @@ class WriteQueue:
             try:
                 self._log.append(self._epoch, batch)
             except InvalidRequest as error:
-                raise LogFenced(f"the transaction was broken off: {error}") from error
+                raise LogFenced(f"the transaction could not be completed: {error}") from error
         return True
 
     def _decided(self, group: Sequence[_Request]) -> list[_Decided]:
-        """The result of each of ``group``, decided after those before it; a failing request fails
-        alone."""
+        """The results of ``group``, each decided on the image after the earlier ones.
+
+        A request that raises fails alone.
+        """
         image = self._loader.image
         decided = []
         for request in group:
@@ -254,8 +256,10 @@ def each_of(results: Future[list[R]], count: int) -> list[Future[R]]:
 def _after(
     image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
 ) -> MetadataImage:
-    """``image`` after ``records``. ``CorruptLog`` if they contradict it, or if authorizers that
-    read them would stop there. The last of a group is only checked, since its image is not used.
+    """``image`` after ``records``.
+
+    ``CorruptLog`` if they contradict the image, or if a strict reader would stop at them. The last
+    request of a group is only checked, since its image is not used.
     """
     delta = MetadataDelta(image)
     delta.replay_all(enumerate(message for message, _ in records))
@@ -272,4 +276,4 @@ def _fail(group: Sequence[_Request], error: Exception) -> None:
 
 
 def _broken(error: BaseException) -> LogFenced:
-    return LogFenced(f"the writer broke off ({type(error).__name__}: {error})")
+    return LogFenced(f"the writer failed ({type(error).__name__}: {error})")

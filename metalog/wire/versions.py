@@ -27,7 +27,7 @@ from metalog.wire.schema import (
 
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
-_REMEMBERED: Final = 32
+_CACHE_SIZE: Final = 32
 """The size of the cache of answers: one per listener and requested version."""
 
 
@@ -150,7 +150,7 @@ def versions_payload(
 _FeaturesKey = tuple[tuple[tuple[str, VersionRange], ...], tuple[tuple[str, int], ...], int]
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def _written(
     version: int,
     code: ErrorCode,

@@ -35,21 +35,21 @@ _POLL_S: Final = 0.1
 
 
 class TopicCandidacy:
-    """The ``Candidacy`` of ``node_id`` for ``log``. ``first_words`` are the first records after
+    """The ``Candidacy`` of ``node_id`` for ``log``. ``first_records`` are the first records after
     each claim; ``snapshots`` is the folder of ``log``."""
 
     def __init__(
         self,
         log: TopicLog,
         node_id: int,
-        first_words: Callable[[], Sequence[tuple[Message, int]]],
+        first_records: Callable[[], Sequence[tuple[Message, int]]],
         *,
         snapshots: Path | None = None,
     ) -> None:
         self._followed = log
         self._node_id = node_id
         self._snapshots = snapshots
-        self.first_words = first_words
+        self.first_records = first_records
         self._dismissed: Callable[[], None] = lambda: None
         self._is_elected = Event()
         self._is_resigning = Event()

@@ -2,7 +2,7 @@
 
 A schema has the name of the type, a namespace that ends in the version, and fields with Kafka's
 JSON names. Its identifier is its CRC-64-AVRO fingerprint (Avro 1.12, "Schema fingerprints"),
-little-endian as in Avro's single-object encoding. Tagged fields that Kafka's schema does not know
+little-endian as in Avro's single-object encoding. Tagged fields that Kafka's schema does not have
 are kept, so no part of a message is lost.
 
 This module must not know where a value is stored, nor what a message means.
@@ -104,7 +104,7 @@ def from_avro(fingerprint: bytes, value: bytes) -> tuple[Message | ControlMessag
 
 
 def to_datum(message: Message | ControlMessage, version: int) -> tuple[str, dict[str, Any]]:
-    """The name of its schema in ``union_schema``, and its fields as Avro has them."""
+    """The name of the message's schema in ``union_schema``, and its fields as Avro values."""
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
@@ -190,7 +190,7 @@ def _fields_at(fields: Sequence[Field], version: int) -> list[Field]:
 
 
 def _record(name: str, fields: Sequence[Field], version: int, defined: set[str]) -> dict[str, Any]:
-    """The schema of a message or struct; one that is already in ``defined`` is only named."""
+    """The schema of a message or struct; structs in ``defined`` are referred to by name."""
     return {
         "type": "record",
         "name": f"{NAMESPACE}.v{version}.{name}",

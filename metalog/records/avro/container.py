@@ -2,7 +2,8 @@
 
 A file announces the number of records in a block, and a compressed block inflates to any size. The
 reader trusts neither. ``ValueError`` says what is wrong. The caller must check the schema before it
-decodes any record: some schemas turn one byte into very much data. This module must not know files.
+decodes any record: with some schemas, one byte becomes a large amount of data. This module must not
+know files.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-The schema is one union of all record types. The file's metadata names the snapshot. Its last block
-has the number of records and the CRC-32C of all bytes before it, because Avro has neither. So a
-truncated or changed file is refused. The reader returns the batches of a checkpoint with the same
-records. ``docs/formats/avro.md`` describes the format. This module must not know files, nor what
-the records mean.
+The schema is one union of all record types. The file's metadata names the snapshot. Avro has no
+number of records and no checksum, so the last block has the number of records and the CRC-32C of
+all bytes before it. The reader refuses a truncated or changed file with it. The reader returns the
+batches of a checkpoint with the same records. ``docs/formats/avro.md`` describes the format. This
+module must not know files, nor what the records mean.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def avro_snapshot(
     }
     out = _Out()
     writer: Any = fastavro.write.Writer(
-        out,  # type: ignore[arg-type]  # all that is used of a file
+        out,  # type: ignore[arg-type]  # fastavro uses only these methods
         fastavro.parse_schema([*union_schema(), _END_SCHEMA]),
         sync_interval=_BLOCK_BYTES,
         sync_marker=_SYNC_MARKER,
@@ -182,12 +182,12 @@ def _records(source: _In, head: ContainerHeader) -> Iterator[Record]:
             if full_name == END:
                 _check_end(datum, done, checksum)
                 if size > 1 or block.tell() != len(data) or not source.is_at_end:
-                    raise _fault("something follows the end of the snapshot")
+                    raise _fault("other data follows the end of the snapshot")
                 return
             done += 1
             yield from_datum(full_name, datum)
         if block.tell() != len(data):
-            raise _fault("something follows the records of a block")
+            raise _fault("other data follows the records of a block")
 
 
 def _check_end(end: Mapping[str, Any], count: int, checksum: int) -> None:

@@ -61,7 +61,8 @@ class TypedField(NamedTuple):
 
     @property
     def local(self) -> str:
-        """The local variable for the field; it differs from the codec's own names and builtins."""
+        """The name of the field's local variable, which is neither a builtin nor used by the
+        codec."""
         return f"{self.name}_" if self.name in ("id", "version") else self.name
 
     @property
@@ -86,7 +87,8 @@ class TypedField(NamedTuple):
         return f"{self.item}()" if self.is_struct else _PRIMITIVES[self.item].default
 
     def is_set(self, value: str) -> str:
-        """The condition under which the field, read by ``value``, differs from its default."""
+        """The condition that the field differs from its default; ``value`` is the code that reads
+        it."""
         special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
         return special.get(self.default, f"{value} != {self.default}")
 
@@ -119,7 +121,7 @@ class TypedField(NamedTuple):
 
     @property
     def json_text(self) -> str:
-        """What stands for the field, a local variable, in an f-string."""
+        """The replacement field, for an f-string, with the JSON of the field's local variable."""
         if self.item == "uuid" and not self.is_array:
             return f'"{{uuid_text({self.local})}}"'
         return f"{{{self._json_value(self.local)}}}"

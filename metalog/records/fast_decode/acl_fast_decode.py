@@ -1,10 +1,10 @@
 """Decodes all records of a batch at once, with a fast path for ACLs: the hot path of replay.
 
-Most records of a metadata log are plain ACLs: no key, no headers, no timestamp delta, no tagged
-fields, a name of at most 126 bytes, and no doubt about the meaning. The fast path reads these
-without branches, and turns consecutive ones into one ``AclRun``: ids and ACLs, without a message
-for each. Any other record is read by the general code (``record``, ``frame``), which alone decides
-what is wrong with it.
+Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
+delta, no tagged fields, a name of at most 126 bytes, and no doubt about the meaning. The fast path
+turns consecutive plain ACLs into one ``AclRun``: ids and ACLs, without a message for each. The
+general code (``record``, ``frame``) reads any other record, and alone decides what is wrong with
+it.
 
 A plain record is
 
@@ -12,8 +12,8 @@ A plain record is
     | id | resource type, name | pattern type, principal, host, operation, permission, 0, 0
 
 The length of the record and the length of the name determine the position of each part, so there is
-one ``struct`` for each pair of lengths. The meaning of the last two parts is cached, because they
-repeat from record to record.
+one ``struct`` for each pair of lengths. The last two parts repeat from record to record, so their
+meaning is cached.
 
 This module must not know files, offsets or control records.
 """
@@ -54,7 +54,7 @@ from metalog.records.record import (
 )
 from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
-MAX_REMEMBERED = 1 << 16
+MAX_CACHED = 1 << 16
 """The size of each cache (names, ends of ACLs, texts in these); a full cache is emptied."""
 MAX_SHAPES = 1 << 9
 """The size of the cache of record lengths, for each size of an offset delta."""
@@ -67,7 +67,7 @@ _SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 delta in each range."""
 _ONE_BYTE_LENGTH: Final = 64
 _NAME_SIZES: Final = 0x80
-"""A name of more bytes has a length of two bytes, and its record is not plain."""
+"""The number of one-byte name lengths; a longer name makes its record not plain."""
 
 
 class AclRun(NamedTuple):
@@ -99,7 +99,7 @@ def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
 
 
 def record_count(part: Part) -> int:
-    """How many records ``part`` stands for."""
+    """The number of records in ``part``."""
     if isinstance(part, AclRun):
         return len(part.ids)
     if isinstance(part, PartitionChangeRun):
@@ -142,10 +142,10 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
     index = at = 0
     while index < count:
         if unread is not None:
-            at, wanted = unread.pass_over(payload, at, index, deltas)
-            if wanted > index:
-                parts.append(UnreadRun(wanted - index))
-                index = wanted
+            at, next_index = unread.skip(payload, at, index, deltas)
+            if next_index > index:
+                parts.append(UnreadRun(next_index - index))
+                index = next_index
                 continue
         plain = plain_value(payload, at, deltas[index]) if index < len(deltas) else None
         if plain is None:
@@ -178,10 +178,10 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
 
 
 def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: AclRun) -> int:
-    """Add plain records to ``run``, from number ``start`` at byte ``at`` to the first that is not
-    plain; return the position of that one.
+    """Add plain records to ``run``, from number ``start`` at byte ``at``; return the next position.
 
-    ``deltas`` has an entry for each possible record, from number 0 on.
+    It stops before the first record that is not plain. ``deltas`` are the ``plain_starts`` of all
+    records of the batch.
     """
     ids, acls = run
     new, acl = tuple.__new__, Acl
@@ -196,15 +196,15 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
                 try:
                     shape = shapes[length]
                 except KeyError:
-                    shape = _learn_shape(shapes, length, delta_size)
+                    shape = _cache_shape(shapes, length, delta_size)
                 between, name_at, size, layouts = shape
                 name_size = payload[at + name_at]
-                unpack = layouts[name_size] or _learn_layout(shape, delta_size, name_size)
-                found_delta, found, id_, raw_head, raw_end = unpack(payload, at)
-                if found_delta != delta or found != between:
+                unpack = layouts[name_size] or _cache_layout(shape, delta_size, name_size)
+                read_delta, prefix, id_, raw_head, raw_end = unpack(payload, at)
+                if read_delta != delta or prefix != between:
                     return at
-                head = heads.get(raw_head) or _learn_head(raw_head)
-                end = ends.get(raw_end) or _learn_end(raw_end)
+                head = heads.get(raw_head) or _cache_head(raw_head)
+                end = ends.get(raw_end) or _cache_end(raw_end)
                 acls.append(new(acl, head + end))
                 ids.append(id_)
                 at += size
@@ -213,7 +213,7 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     return at
 
 
-def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Shape:
+def _cache_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Shape:
     """Cache the shape for ``length``, the one or two bytes of a record's length (little-endian)."""
     low, high = length & 0xFF, length >> 8
     size = (low & 0x7F | high << 7) >> 1
@@ -236,7 +236,7 @@ def _learn_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Sh
     return shape
 
 
-def _learn_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
+def _cache_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
     """Cache the function that unpacks a record; ``name_size`` includes the byte of the length."""
     between, name_at, size, layouts = shape
     length_size = name_at - 1 - _ID_SIZE - len(between) - delta_size
@@ -250,22 +250,22 @@ def _learn_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
     return unpack
 
 
-def _learn_head(raw: bytes) -> _Fields:
+def _cache_head(raw: bytes) -> _Fields:
     """Decode and cache ``raw``, the resource type and the name."""
     resource_type = BOUND_RESOURCE_TYPES[raw[0]]
-    if len(_heads) >= MAX_REMEMBERED:
+    if len(_heads) >= MAX_CACHED:
         _heads.clear()
     head = _heads[raw] = (resource_type, _text(raw[1:]))
     return head
 
 
-def _learn_end(raw: bytes) -> _Fields:
+def _cache_end(raw: bytes) -> _Fields:
     """Decode and cache ``raw``, the bytes after the name of a plain record."""
     host_at = 1 + raw[1]
     operation_at = host_at + raw[host_at]
     if len(raw) != operation_at + 4 or not raw.endswith(_NO_TAGGED_FIELDS_NOR_HEADERS):
         raise _NotPlain
-    if len(_ends) >= MAX_REMEMBERED:
+    if len(_ends) >= MAX_CACHED:
         _ends.clear()
     end = _ends[raw] = (
         BOUND_PATTERN_TYPES[raw[0]],
@@ -281,7 +281,7 @@ def _shared_text(raw: bytes) -> str:
     """The text of a principal or host; equal texts share one object."""
     text = _texts.get(raw)
     if text is None:
-        if len(_texts) >= MAX_REMEMBERED:
+        if len(_texts) >= MAX_CACHED:
             _texts.clear()
         text = _texts[raw] = _text(raw)
     return text

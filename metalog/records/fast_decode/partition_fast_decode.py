@@ -1,15 +1,17 @@
-"""Decodes consecutive partition changes, most of a controller's log, without a message for each.
+"""Fast path of replay: decodes consecutive partition changes without a message for each.
 
-A change is plain if it is a plain record (``record.plain_value``) with lengths of one byte that
-changes nothing but the in-sync replicas, or the leader, or both in this order:
+Most records of a controller's log are partition changes.
+
+A change is plain if its record is plain (``record.plain_value``), each length has one byte, and it
+changes only the in-sync replicas, only the leader, or both in this order:
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
     | partition, topic
     | number of tags; tag 0, its size, number of replicas, replicas; tag 1, its size 4, leader; 0
 
 The length determines the position of each part, so there is one ``struct`` for each length. The
-meaning of the last part is cached, because it repeats from record to record. Any other change is
-read by the general code. This module must not know topics or images.
+last part repeats from record to record, so its meaning is cached. The general code reads any other
+change. This module must not know topics or images.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from metalog.records.messages.partition_change_record import PartitionChangeReco
 from metalog.records.primitives.fields import INT32_ARRAYS
 from metalog.records.record import MOST_STARTS
 
-MAX_REMEMBERED: Final = 1 << 12
+MAX_CACHED: Final = 1 << 12
 """The size of each cache (changes, lists of replicas); a full cache is emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
@@ -32,9 +34,9 @@ _SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 """Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
 delta in each range."""
 _AROUND_VALUE: Final = 4
-"""The size of the length, the key's, the value's and the number of headers, each of one byte."""
+"""One byte each for the lengths of record, key and value, and for the number of headers."""
 _BETWEEN: Final = 5
-"""The size of the key's and the value's length, and the frame."""
+"""The size of the key's length, the value's length and the frame."""
 _BEFORE_TAGS: Final = 3 + 4 + 16
 """The size of the frame, the partition and the topic."""
 _ISR_TAG: Final = 0
@@ -46,11 +48,11 @@ _SAME_LEADER: Final = PartitionChangeRecord().leader
 Fields = tuple[tuple[int, ...] | None, int]
 """The in-sync replicas or None, and the leader or -2: None and -2 stand for no change."""
 Change = tuple[Uuid, int, Fields]
-"""A topic, a partition, and what changes of it."""
+"""The topic, the number of the partition, and its changed fields."""
 
 
 class PartitionChangeRun(NamedTuple):
-    """Consecutive partition changes of nothing but in-sync replicas and leaders."""
+    """Consecutive partition changes that change only in-sync replicas and leaders."""
 
     changes: list[Change]
 
@@ -66,9 +68,12 @@ class _NotPlain(Exception):
 
 
 class _Form(NamedTuple):
-    """What all plain changes of one length have between offset delta and partition, in the last
-    version and in each; their size, and the function that unpacks one into delta, these bytes,
-    place and change."""
+    """The form of all plain changes of one length.
+
+    ``between`` are the bytes between offset delta and partition in the newest version, and
+    ``all_between`` those in each version. ``unpack`` returns the deltas, these bytes, partition,
+    topic, and the encoded fields.
+    """
 
     between: bytes
     all_between: frozenset[bytes]
@@ -77,7 +82,7 @@ class _Form(NamedTuple):
 
 
 def _forms(delta_size: int) -> dict[int, _Form]:
-    """The form of each length, by the byte that stands for it."""
+    """The form for each length, by the encoded length, which is one byte."""
     forms = {}
     before_tags = delta_size + _AROUND_VALUE + _BEFORE_TAGS
     for size in range(before_tags + 1, 65):
@@ -99,31 +104,33 @@ _fields: dict[bytes, Fields] = {}
 def read_changes(
     payload: bytes, at: int, start: int, deltas: list[bytes]
 ) -> tuple[int, list[Change]]:
-    """The plain changes from record number ``start`` at byte ``at`` to the first record that is no
-    plain change, and the position of that one.
+    """The plain changes from record number ``start``, at byte ``at``, and the position after them.
 
-    ``deltas`` has an entry for each possible record, from number 0 on.
+    They end before the first record that is not a plain change. ``deltas`` are the ``plain_starts``
+    of all records of the batch.
     """
     changes: list[Change] = []
-    known, add = _fields, changes.append
+    cached, add = _fields, changes.append
     try:
         for first, last, delta_size in _SPANS:
             forms = _forms_by_delta_size[delta_size]
             for expected in deltas[max(first, start) : last]:
                 between, all_between, size, unpack = forms[payload[at]]
-                delta, found, number, topic_id, raw = unpack(payload, at)
-                if delta != expected or (found != between and found not in all_between):
+                delta, prefix, number, topic_id, raw = unpack(payload, at)
+                if delta != expected or (prefix != between and prefix not in all_between):
                     return at, changes
-                add((topic_id, number, known.get(raw) or _learn_fields(raw)))
+                add((topic_id, number, cached.get(raw) or _cache_fields(raw)))
                 at += size
     except (LookupError, struct.error, _NotPlain):
         pass
     return at, changes
 
 
-def _learn_fields(raw: bytes) -> Fields:
-    """Decode and cache ``raw``, the bytes after the topic of a plain change; equal lists of
-    replicas are one object."""
+def _cache_fields(raw: bytes) -> Fields:
+    """Decode and cache ``raw``, the bytes after the topic of a plain change.
+
+    Equal lists of replicas share one object.
+    """
     count, at = raw[0], 1
     isr, leader = None, _SAME_LEADER
     if count and raw[1] == _ISR_TAG:
@@ -138,7 +145,7 @@ def _learn_fields(raw: bytes) -> Fields:
         at, count = at + 2 + _LEADER.size, count - 1
     if count or raw[at:] != _NO_HEADERS:
         raise _NotPlain
-    if len(_fields) >= MAX_REMEMBERED:
+    if len(_fields) >= MAX_CACHED:
         _fields.clear()
         _replicas.clear()
     if isr is not None:

@@ -20,7 +20,7 @@ def crc32c(data: bytes) -> int:
 
 
 def crc32c_of_more(checksum: int, data: bytes) -> int:
-    """The checksum of the bytes so far (``checksum``) followed by ``data``; 0 for no bytes."""
+    """The checksum after ``data``, from ``checksum``, that of the bytes before; 0 for no bytes."""
     extended: int = google_crc32c.extend(checksum, data)
     return extended
 
@@ -30,10 +30,10 @@ def is_one_bit_off(difference: int, size: int) -> bool:
 
     The wrong bit is among the ``size`` bytes, or in one of the checksums.
 
-    A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of
-    ``n + 1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step, with
-    about the square root of the number of bits as the step. For each bit, one in 2**32 differences
-    fits by chance.
+    A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of ``n +
+    1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step; the giant
+    step is about the square root of the number of bits. For each bit, one in 2**32 differences fits
+    by chance.
     """
     if difference.bit_count() <= 1:
         return True

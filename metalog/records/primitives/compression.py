@@ -20,8 +20,8 @@ MAX_INFLATED: Final = 64 << 20
 """The most bytes that one batch may inflate to: eight times Kafka's largest batch."""
 _MAX_RATIO: Final = 64
 _ALWAYS: Final = 1 << 20
-"""A batch may inflate to this multiple of its size, or to this number of bytes if that is more. One
-inflated byte may take about forty bytes of memory."""
+"""A batch may inflate to ``_MAX_RATIO`` times its size, or to ``_ALWAYS`` bytes if that is more.
+The records of one inflated byte may take about forty bytes of memory."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16

@@ -30,8 +30,8 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 MAX_TAGGED_FIELDS: Final = 1_024
-"""The most tagged fields of one struct. Kafka's structs have seven at most. Each takes at least two
-bytes, and many more in memory."""
+"""The most tagged fields of one struct; Kafka's structs have at most seven. A field of two bytes
+takes many more in memory."""
 
 TaggedFields = tuple[tuple[int, bytes], ...]
 
@@ -182,7 +182,7 @@ def read_tag(data: bytes, at: int) -> tuple[int, int, int]:
 
 def refuse_tagged_field(tag: int, size: int, read: int) -> None:
     """Raise the error for a field of ``size`` bytes whose value has another size."""
-    raise ValueError(f"tagged field {tag} has {size} bytes, and its value takes {read}")
+    raise ValueError(f"tagged field {tag} has {size} bytes, but its value takes {read}")
 
 
 def check_uuid(value: Uuid) -> None:

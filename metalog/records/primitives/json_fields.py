@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from metalog.ids import Uuid, uuid_text
 
-_REMEMBERED: Final = 1 << 12
+_CACHE_SIZE: Final = 1 << 12
 
 _NAN: Final = "NaN"
 _NOT_FINITE: Final = {inf: "Infinity", -inf: "-Infinity"}
@@ -41,7 +41,7 @@ def json_float64(value: float) -> str:
     return repr(value) if isfinite(value) else f'"{_NOT_FINITE.get(value, _NAN)}"'
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def json_int32s(value: tuple[int, ...] | None) -> str:
     """Cached: partitions have few different lists of replicas."""
     return "null" if value is None else _array(map(str, value))

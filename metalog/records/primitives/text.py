@@ -3,8 +3,8 @@
 Java and Python both decode malformed bytes to U+FFFD. They differ in one case: Java decodes a
 surrogate in three bytes, or its first two bytes, to one U+FFFD, and Python to several.
 
-A string of Kafka has at most ``MAX_BYTES``. At a longer one, Kafka closes the connection, and it
-does not load a log with one.
+A string of Kafka has at most ``MAX_BYTES``. Kafka closes a connection that sends a longer string,
+and does not load a log with one.
 
 This module must not know where a string is stored.
 """
@@ -48,7 +48,7 @@ def check_size(size: int) -> None:
 
 
 def text_problem(text: str) -> str | None:
-    """Why no record of Kafka can hold ``text``, as the end of a sentence; None if one can."""
+    """Why no record of Kafka can hold ``text``, as a predicate (``is not …``); None if one can."""
     if has_half_pair(text):
         return "is not Unicode text"
     if len(text) > MAX_BYTES or (not text.isascii() and len(encode_text(text)) > MAX_BYTES):

@@ -33,8 +33,8 @@ def cluster(broker: str) -> MockedCluster:
 def candidate(cluster: MockedCluster, node_id: int) -> Replica:
     cluster.facts()
     log = TopicLog(str(cluster.address), cluster=cluster)
-    first_words = [(RegisterControllerRecord(controller_id=node_id), 0)]
-    return Replica(log, candidacy=TopicCandidacy(log, node_id, lambda: first_words))
+    first_records = [(RegisterControllerRecord(controller_id=node_id), 0)]
+    return Replica(log, candidacy=TopicCandidacy(log, node_id, lambda: first_records))
 
 
 def create(replica: Replica, number: int) -> None:

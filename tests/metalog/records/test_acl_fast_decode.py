@@ -137,7 +137,7 @@ def test_every_width_of_a_length():
 
 
 def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
-    monkeypatch.setattr(acl_fast_decode, "MAX_REMEMBERED", 10)
+    monkeypatch.setattr(acl_fast_decode, "MAX_CACHED", 10)
     for remembered in (acl_fast_decode._heads, acl_fast_decode._ends, acl_fast_decode._texts):
         remembered.clear()
     acls = [

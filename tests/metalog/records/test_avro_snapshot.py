@@ -106,7 +106,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
     whole = written([*ACLS])
     with pytest.raises(CorruptSnapshot, match="the file's name says snapshot 0000000000000000072"):
         read(whole, SnapshotId(724, 4))
-    with pytest.raises(CorruptSnapshot, match="something follows the end"):
+    with pytest.raises(CorruptSnapshot, match="other data follows the end"):
         read(whole + b"\0")
     with pytest.raises(CorruptSnapshot, match="a control record among the metadata records"):
         read(written([*ACLS, *VOTERS]))

@@ -23,8 +23,8 @@ LEADER_CHANGE_KEY = bytes((0, 0, 0, 2))
 @pytest.mark.parametrize(
     ("value", "reason", "api_key", "version"),
     [
-        ("", "empty", None, None),
-        ("80", "no varint", None, None),
+        ("", "does not begin with a varint", None, None),
+        ("80", "does not begin with a varint", None, None),
         ("00140000", "frame version 0", None, None),
         ("02140000", "frame version 2", None, None),
         ("01", "api key is cut short", None, None),

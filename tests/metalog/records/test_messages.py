@@ -92,9 +92,9 @@ def test_texts_and_bytes_of_any_length_come_back(count):
 @pytest.mark.parametrize(
     ("field", "problem"),
     [
-        ("010500000001ff", "field 1 has 5 bytes, and its value takes 4"),
-        ("01030000000100", "field 1 has 3 bytes, and its value takes 4"),
-        ("00050300000001", "field 0 has 5 bytes, and its value takes 9"),
+        ("010500000001ff", "field 1 has 5 bytes, but its value takes 4"),
+        ("01030000000100", "field 1 has 3 bytes, but its value takes 4"),
+        ("00050300000001", "field 0 has 5 bytes, but its value takes 9"),
         ("01040000", "field 1 is cut short"),
         ("01", "out of range"),
         ("0001ff", "out of range"),

@@ -17,7 +17,7 @@ from metalog.image.metadata import EMPTY
 from metalog.records.batch import Batch, build_batch
 from metalog.records.fast_decode import partition_fast_decode
 from metalog.records.fast_decode.acl_fast_decode import messages_of, numbered
-from metalog.records.fast_decode.partition_fast_decode import MAX_REMEMBERED, PartitionChangeRun
+from metalog.records.fast_decode.partition_fast_decode import MAX_CACHED, PartitionChangeRun
 from metalog.records.messages import (
     NoOpRecord,
     PartitionChangeRecord,
@@ -105,14 +105,14 @@ def test_every_wrong_bit_is_seen_as_by_the_general_decoder() -> None:
 def test_its_caches_have_a_bound() -> None:
     messages = [
         PartitionChangeRecord(0, TOPICS[0], isr=(at, at << 8), leader=at << 16)
-        for at in range(MAX_REMEMBERED + 10)
+        for at in range(MAX_CACHED + 10)
     ]
     assert batch_of(messages).messages() == messages
     caches: list[Any] = [
         partition_fast_decode._replicas,
         partition_fast_decode._fields,
     ]
-    assert max([len(each) for each in caches]) <= MAX_REMEMBERED
+    assert max([len(each) for each in caches]) <= MAX_CACHED
 
 
 @given(changes)
