@@ -145,7 +145,7 @@ class RequestContext(_Value):
                 f"additional_principals: give a list of them, as [{additional_principals!r}]"
             )
         self.principal: Final = str(principal)
-        if ":" in host:  # the call costs more than the look, and most hosts are IPv4
+        if ":" in host:  # the call is slower than this check, and most hosts are IPv4
             host = client_host(host)
         self.host: Final = host
         self.listener: Final = listener

@@ -50,8 +50,9 @@ ONE_DENIED: Final = AuthorizationResults((DENIED,))
 INFO: Final = logging.INFO
 NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
 TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
-WORTH_LOADING_ANEW: Final = 16
-"""Above so many changed ACLs in one delta, loading all of them is cheaper."""
+REBUILD_DIVISOR: Final = 16
+"""If one delta changes more than one in so many ACLs, the index is rebuilt, which is then
+faster."""
 
 
 class StandardAuthorizer(Authorizer):
@@ -286,7 +287,7 @@ class StandardAuthorizer(Authorizer):
         acls, after = delta.acls, image.acls
         if acls is not None and (acls.is_replacement or acls.changes):
             is_whole = acls.is_replacement or self._is_index_behind
-            if is_whole or len(acls.changes) > len(after) // WORTH_LOADING_ANEW:
+            if is_whole or len(acls.changes) > len(after) // REBUILD_DIVISOR:
                 self._writer.load(acls.in_record_order(after))
                 self._decide_anew()
             else:

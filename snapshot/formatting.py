@@ -149,7 +149,7 @@ def _check_unused(path: Path, files: Files) -> None:
 
 
 def _directory_id(wanted: Format, path: Path) -> Uuid | None:
-    """The directory id by which the other voters know the folder, if they do."""
+    """The folder's directory id in ``wanted.controllers``, or None."""
     if path != wanted.metadata_dir:
         return None
     own = (each for each in wanted.controllers if each.node_id == wanted.node_id)

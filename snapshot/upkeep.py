@@ -28,8 +28,8 @@ _log = logging.getLogger(__name__)
 class Upkeep:
     """A publisher that writes snapshots of a log and deletes the segments that they replace.
 
-    ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the time of day, which dates
-    snapshots; a clock that is set back does not stop snapshots.
+    ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the wall clock for the
+    timestamps of snapshots. Another clock decides when they are due.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Upkeep:
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:
-        """Writes and syncs first, then deletes."""
+        """Write and sync the snapshot, and then delete what it replaces."""
         folder = self._target.folder
         wanted = SnapshotId(image.provenance.offset, image.provenance.epoch)
         if wanted in folder.snapshots:
@@ -67,10 +67,10 @@ class Upkeep:
             files=self._files,
             control=self._target.snapshot_control,
         )
-        self._let_go()
+        self._delete_replaced()
         return written
 
-    def _let_go(self) -> None:
+    def _delete_replaced(self) -> None:
         snapshots, log_size = measured(self._target.folder, self._files)
         keep = snapshot_to_keep(snapshots, log_size, self._config, self._now_ms())
         if keep is not None:

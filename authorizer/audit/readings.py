@@ -1,7 +1,7 @@
-"""All requests that one ambiguous line of an audit log may stand for.
+"""Lists all requests that one ambiguous line of an audit log may be about.
 
-Kafka escapes nothing, and a dying writer leaves half a line, to which the next one is appended. So
-a line may hold several beginnings of a record, several verdicts and several ends.
+Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
+appended. So a line may contain several beginnings of a record, several verdicts and several ends.
 ``audit.parse_line`` picks the likeliest reading; this module lists the others, so that no possible
 request is taken for one that did not happen. Their number is bounded. This module must not know
 files, times, nor ACLs.
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from authorizer.audit.line import HEAD, VERDICT, Row, line_readings, row_of, unfinished_readings
 
 MOST_READINGS: Final = 64
-"""The most readings of one line: a hostile name may hold thousands."""
+"""The most readings of one line: a hostile name may contain thousands."""
 _MOST_TRIED: Final = 16 * MOST_READINGS
 _MOST_HEADS: Final = 16
 

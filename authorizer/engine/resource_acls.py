@@ -1,7 +1,7 @@
 """The combined ACLs of one resource, for sessions with few requests.
 
-The ACLs name few of the clients, so the result for all other clients is computed once, and kept if
-the resource is requested again. This module must not know what is cached.
+The ACLs name few of the clients, so the result for all other clients is computed once, and cached
+if the resource is requested again. This module must not know what is cached.
 """
 
 from __future__ import annotations

@@ -106,8 +106,7 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, nodes, count, size))
 
     def with_one(self, key: K, before: V | None, value: V | None) -> Table[K, V]:
-        """As ``changed({key: value})``, in less time; ``before`` is the key's value in this
-        table."""
+        """As ``changed({key: value})``, but faster; ``before`` is the present value."""
         bulk, count = self._bulk, self._count
         if len(bulk) <= SMALL or count + 1 > len(bulk) // _KEPT_APART:
             return Table.owning(self._replaced({key: value}))
@@ -174,7 +173,7 @@ class Table(Mapping[K, V]):
 
     @property
     def finder(self) -> Callable[[K], V | None]:
-        """``get``, or what does the same in less time, for many look-ups."""
+        """A function like ``get`` that may be faster, for many look-ups."""
         return self._bulk.get if self._nodes is None else self.get
 
     def __contains__(self, key: object) -> bool:

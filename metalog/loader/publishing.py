@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class PublisherFault(NamedTuple):
-    """A publisher raised ``error`` at ``offset``; it is its latest error, and number ``times``.
+    """A publisher's latest ``error``, raised at ``offset``, and its number of errors (``times``).
 
     It missed a delta, so its next delta is the whole image. ``healed`` is true once it accepted
     one.
@@ -61,8 +61,7 @@ class Delivery:
                     publisher.publish(MetadataDelta.of_whole(image), image, manifest)
             except Exception as error:
                 _log.exception(
-                    "%s failed at the changes up to offset %d; its next delta is the whole"
-                    " image",
+                    "%s failed at the changes up to offset %d; its next delta is the whole image",
                     type(publisher).__name__,
                     image.provenance.offset,
                 )

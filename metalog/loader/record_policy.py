@@ -112,7 +112,7 @@ class RecordPolicy:
         batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
         readable = readable_of(message)
         if readable is None:
-            self._pass_over(batch, offset, message, fault)
+            self._skip(batch, offset, message, fault)
             return
         self._doubt_record(batch, offset, message, fault)
         delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
@@ -124,7 +124,7 @@ class RecordPolicy:
             if not isinstance(message, Undecodable):
                 yield message
                 continue
-            self._pass_over(batch, offset, message, UnreadableRecord(message.reason))
+            self._skip(batch, offset, message, UnreadableRecord(message.reason))
 
     def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
         """The record to keep until its transaction ends; nothing if it may be skipped.
@@ -142,7 +142,7 @@ class RecordPolicy:
         self._counted.add(offset)
         return [(offset, message)]
 
-    def _pass_over(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
+    def _skip(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
         if concerns_authorization(message):
             self._doubt_record(batch, offset, message, fault)
         if offset not in self._counted:

@@ -86,8 +86,7 @@ class Loader:
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
         self.kraft_version = 0
-        """The level of the feature kraft.version, which only control records have, not the
-        image."""
+        """The level of the feature kraft.version, which only control records have."""
         self._delivery = Delivery(publishers)
         self._policy = RecordPolicy(tolerant=tolerant)
         self._buffer_limit = buffer_limit
@@ -168,8 +167,8 @@ class Loader:
             self._delivery.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:
-        """Take the next event of the log, except ``SnapshotNeeded``: call ``load_snapshot`` for
-        it."""
+        """Take the next event of the log; for ``SnapshotNeeded``, call ``load_snapshot``
+        instead."""
         try:
             if isinstance(event, Appended):
                 self._append(event.batch)

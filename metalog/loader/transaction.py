@@ -15,8 +15,9 @@ from metalog.text.plurals import counted
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that began at ``offset`` and has not ended: none of its ``records`` is in
-    force.
+    """A transaction that began at ``offset``, has not ended, and so is not in force.
+
+    ``records`` is the number of its records so far.
 
     ``unread`` has the reason for each of its unreadable records that concern authorization. Each
     becomes a doubt when the transaction ends.

@@ -40,7 +40,7 @@ class Epochs:
         return self._starts[index - 1].epoch if index and offset < self.end else None
 
     def common_end(self, epoch: int, end: int) -> int:
-        """The offset at which our log and the leader's diverge.
+        """The offset up to which our log and the leader's agree.
 
         In the leader's log, ``epoch`` ends at ``end``; it is the leader's newest epoch that is not
         newer than ours.

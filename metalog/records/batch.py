@@ -356,7 +356,7 @@ def build_batch(
     """
     control = [isinstance(message, ControlMessage) for message, _ in messages]
     if not messages or any(control) != all(control):
-        raise InvalidRequest("a batch has records of one kind, metadata or control, and at least one")
+        raise InvalidRequest("give one or more records, all of one kind: metadata or control")
     records = []
     for index, (message, version) in enumerate(messages):
         key, value = None, b""

@@ -61,9 +61,7 @@ class UnreadTypes:
         known = filter(None, map(message_type, METADATA))
         return cls(set(known).difference(types))
 
-    def skip(
-        self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]
-    ) -> tuple[int, int]:
+    def skip(self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]) -> tuple[int, int]:
         """Skip records from number ``index`` on, which begins at byte ``at``.
 
         Args:

@@ -127,7 +127,7 @@ def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
 def read_deleted_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
     """One outcome for each requested ACL, in the order of the request.
 
-    A filter may fail, or the deletion of an ACL that it matches.
+    It is the error of the filter, or of the deletion of an ACL that the filter matches.
     """
     results = body.filter_results
     found = [
@@ -140,6 +140,6 @@ def read_deleted_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
 def _of_each(outcomes: list[ApiOutcome], requested: Sequence[Acl]) -> list[ApiOutcome]:
     if len(outcomes) != len(requested):
         raise Malformed(
-            f"an answer about {counted(len(outcomes), 'ACL')} to a request about {len(requested)}"
+            f"a response about {counted(len(outcomes), 'ACL')} to a request about {len(requested)}"
         )
     return outcomes

@@ -43,8 +43,8 @@ class FetchPosition(NamedTuple):
     """An observer's position in the log.
 
     ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the record before it: 0
-    if there is none, -1 to ask only for the leader. ``leader_epoch`` and ``high_watermark`` are
-    those that the observer knows.
+    if there is none, -1 to request only the leader. ``leader_epoch`` and ``high_watermark`` are the
+    latest that the observer knows.
     """
 
     offset: int
@@ -171,12 +171,12 @@ def _only_partition(topics: tuple[Any, ...]) -> Any:
     partitions = [partition for topic in topics for partition in topic.partitions]
     if len(partitions) != 1:
         raise Malformed(
-            f"an answer about {counted(len(partitions), 'partition')} to a request about one"
+            f"a response about {counted(len(partitions), 'partition')} to a request about one"
         )
     return partitions[0]
 
 
 def _endpoints(body: Body) -> dict[int, Address]:
-    """The addresses of nodes by id, which an error from version 17 on includes."""
+    """The addresses of nodes by id; error responses have them from version 17 on."""
     endpoints = getattr(body, "node_endpoints", ())
     return {int(each.node_id): Address(each.host, each.port) for each in endpoints}

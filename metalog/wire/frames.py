@@ -1,7 +1,7 @@
 """Frames: on a connection, each message follows its length in four bytes.
 
 The reader takes bytes in pieces of any size and returns whole frames. It checks a length before it
-stores any byte of the frame. This module must not know what a frame holds.
+stores any byte of the frame. This module must not know what a frame contains.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FrameReader:
     def beginning(self, most: int) -> tuple[int, bytes]:
         """The length of an incomplete frame, and its first bytes, at most ``most`` of them.
 
-        0 and no bytes before the length is complete.
+        While the length itself is incomplete: 0 and no bytes.
         """
         if len(self._buffer) < LENGTH_BYTES:
             return 0, b""

@@ -1,8 +1,8 @@
 """Requests and responses as the payloads of frames, for either side of a connection.
 
 A header comes first, in the version that the body's class names. The response to ApiVersions has
-the oldest header, because the client knows no version yet (KIP-511). This module must not know
-what any message is for.
+the oldest header, because the client does not know the server's versions yet (KIP-511). This module
+must not know what any message is for.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class UnreadRequest:
 def read_head(payload: bytes) -> RequestHeader:
     """The first fields of a request; ``Malformed`` if ``payload`` is too short for them."""
     if len(payload) < _HEAD.size:
-        raise Malformed(f"a request of {len(payload)} bytes, which is less than its header")
+        raise Malformed(f"a request of {len(payload)} bytes is shorter than its header")
     return RequestHeader(*_HEAD.unpack_from(payload))
 
 
@@ -116,7 +116,7 @@ def write_request(body: Body, correlation_id: int, client_id: str | None) -> byt
 def correlation_of(payload: bytes) -> int:
     """The correlation id of a response: the request that it answers."""
     if len(payload) < 4:
-        raise Malformed(f"a response of {len(payload)} bytes, which is less than its header")
+        raise Malformed(f"a response of {len(payload)} bytes is shorter than its header")
     return int.from_bytes(payload[:4], "big", signed=True)
 
 

@@ -3,7 +3,7 @@
 kio has the classes and the writer. The reader is ours, because bytes from a network are not
 trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 
-- An array grows as its elements are read; its announced length allocates no memory.
+- An array grows as its elements are read; its declared length allocates no memory.
 - Tagged fields that the class does not have are skipped (KIP-482).
 - An error code without a name stays a number. Bytes that are not UTF-8 are replaced as in Java.
 - A caller that reads untrusted bytes limits the number of elements before they are read.
@@ -44,7 +44,7 @@ from metalog.records.primitives.varint import read_unsigned_varint
 from metalog.wire.frames import Malformed
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
-"""Reads a value without elements: from bytes and a position to the value and its end."""
+"""Reads a value that is not an array or a structure; returns it and the position of its end."""
 Compound = Callable[[bytes, int, "Elements"], tuple[Any, int]]
 """Reads an array or a structure: like ``Reader``, and it counts elements."""
 
@@ -67,7 +67,7 @@ class Elements:
         self._most = self._left = most
 
     def take(self, count: int) -> None:
-        """Use up ``count`` elements; ``TooManyElements`` if fewer are left."""
+        """Count ``count`` elements; ``TooManyElements`` if the message then has too many."""
         self._left -= count
         if self._left < 0:
             raise TooManyElements(f"more than {self._most} elements in one message")
@@ -155,9 +155,9 @@ def _read_tagged(
         end = at + size
         if end > len(data):
             raise IndexError(f"tagged field {tag} is cut short")
-        known = tagged.get(tag)
-        if known is not None:
-            name, reader = known
+        field = tagged.get(tag)
+        if field is not None:
+            name, reader = field
             values[name], _ = reader(data[at:end], 0, elements)
         at = end
     return at

@@ -1,4 +1,4 @@
-"""Finds the class that declares a request or a response: kio's, or ours if kio has none.
+"""Finds the class that declares a request or a response: ours, or else kio's.
 
 This module must not know what any message is for.
 """

@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554) as a client sends them.
 
-A cluster names the credentials of a user, but never sends them. A client sends only the salted
-password. This module must not know where a password comes from.
+A cluster lists a user's mechanisms and iterations, but never sends credentials. A client sends only
+the salted password. This module must not know where a password comes from.
 """
 
 from __future__ import annotations

@@ -50,20 +50,22 @@ class PeerVersions(NamedTuple):
     finalized: Mapping[str, int]
 
 
-class NotSpoken(InvalidRequest):
-    """The peer and this client have no common version of an API."""
+class NoCommonVersion(InvalidRequest):
+    """The peer and this client have no version of an API in common."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
 
 def best_version(api_key: int, theirs: Versions, ours: Iterable[int]) -> int:
-    """The highest version that both sides have; ``NotSpoken`` if there is none."""
+    """The highest version that both sides have; ``NoCommonVersion`` if there is none."""
     spoken = theirs.get(api_key)
     common = (
         [] if spoken is None else [each for each in ours if spoken.least <= each <= spoken.most]
     )
     if not common:
-        raise NotSpoken(f"the peer speaks no version of API {api_key} that is known here")
+        raise NoCommonVersion(
+            f"the peer and this client have no version of API {api_key} in common"
+        )
     return max(common)
 
 
@@ -93,7 +95,7 @@ def read_versions(payload: bytes, requested: int) -> PeerVersions | ApiVersionsR
             min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, requested - 1)
         )
     if code != ErrorCode.NONE:
-        raise Malformed(f"the peer does not announce its versions: {error_name(code)}")
+        raise Malformed(f"the peer refuses ApiVersions: {error_name(code)}")
     features = {
         each.name: VersionRange(each.min_version, each.max_version)
         for each in getattr(body, "supported_features", ())

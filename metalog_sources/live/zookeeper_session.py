@@ -18,7 +18,7 @@ from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-un
 
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.hosts.host_port import parse_addresses
-from metalog.wire.client.bootstrap import check_anybody_listens
+from metalog.wire.client.bootstrap import check_reachable
 
 CONNECT_S: Final = 5.0
 """How long, in seconds, an ensemble may take to accept the session."""
@@ -163,7 +163,7 @@ class ZooKeeperSession:
         """Raise if no address answers: kazoo retries until its timeout, and does not say why."""
         hosts = self._hosts.partition("/")[0]
         try:
-            check_anybody_listens(parse_addresses(hosts), CONNECT_S)
+            check_reachable(parse_addresses(hosts), CONNECT_S)
         except InvalidRequest as error:
             raise InvalidSource(f"{self.url}: {error}; is it ZooKeeper's?") from None
 

@@ -364,7 +364,7 @@ def test_over_tls_a_user_with_cluster_action_may_follow_and_nobody_else(
         "refused the login: Authentication failed": quorum.client_settings(
             FOLLOWER, "SCRAM-SHA-512", "wrong"
         ),
-        "does not offer SASL mechanism SCRAM-SHA-256, but ": quorum.client_settings(
+        "does not offer SASL mechanism SCRAM-SHA-256; it offers ": quorum.client_settings(
             FOLLOWER, "SCRAM-SHA-256"
         ),
         "its certificate is not trusted": {

@@ -143,7 +143,7 @@ def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_
         }
     ) as node:
         why = f"{topic}: cannot be read: "
-        told = f"replay cannot begin, and is tried again soon: {why}"
+        told = f"replay cannot begin and will be retried: {why}"
         assert eventually(lambda: told in caplog.text)
         status, said = got(node.watch_address, "/readyz")
         assert status == 503

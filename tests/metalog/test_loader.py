@@ -270,7 +270,7 @@ def test_what_waits_has_a_bound(mark: int) -> None:
     loader.handle(HighWatermark(mark))
     loader.handle(Appended(batch(0, BEGIN)))
     large = [Appended(batch(base, ace(base, "n" * 500))) for base in range(1, 100)]
-    with pytest.raises(CorruptLog, match="wait above the last stable offset"):
+    with pytest.raises(CorruptLog, match="held back above the last stable offset"):
         feed(loader, MemoryLog([]), large)
 
 

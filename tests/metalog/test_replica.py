@@ -100,7 +100,7 @@ def test_what_of_another_kafka_is_in_its_log_is_logged_once(
         log.grow(values(4, bytes((1, 98, 0))))
         assert eventually(lambda: following.state == Ready(5))
         assert eventually(lambda: len(caplog.messages) == 3)
-    begun = "the log holds what Kafka 4.4 does not load: "
+    begun = "Kafka 4.4 would not load this log: "
     assert [each.removeprefix(begun).partition(",")[0] for each in caplog.messages] == [
         "metadata.version 99 is not between 7 and 34",
         *(

@@ -31,7 +31,7 @@ def test_gates_hear_of_a_stale_image_and_once_that_it_is_not() -> None:
     staleness = Staleness(loader, lambda: said[0])
     for stale_s in (None, 0.0, 1.5, 2.0004, None, None, 3.0):
         said[0] = stale_s
-        staleness.look()
+        staleness.check()
     assert gate.heard == [0, 1500, 2000, 0, 3000]
 
 

@@ -29,7 +29,7 @@ LOGIN = {
 GARBAGE = {
     "GET / HTTP/1.1\r\n\r\n": "it speaks HTTP",
     "\0\0\x20\1": "a frame of 8193 bytes, but at most 8192 are accepted",
-    "\0\0\0\2ab": "a request of 2 bytes, which is less than its header",
+    "\0\0\0\2ab": "a request of 2 bytes is shorter than its header",
     "\0\0\0\x0a\0\x1d\0\3\0\0\0\1\0\0": "API 29 was requested before the login",
     "\0\0\0\x0a\x27\x0f\0\3\0\0\0\1\0\0": "API 9999 is unknown in version 3",
 }

@@ -26,7 +26,7 @@ from metalog.scram import (
 )
 from metalog.wire.client.sasl import (
     AuthenticationFailed,
-    LoginPutOff,
+    LoginUnavailable,
     SaslCredentials,
     exchange_of,
 )
@@ -335,7 +335,7 @@ def test_before_the_load_nobody_is_told_that_a_password_is_wrong() -> None:
     session = ClientSession(
         "test", SaslCredentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom
     )
-    with pytest.raises(LoginPutOff, match="the node is not ready"):
+    with pytest.raises(LoginUnavailable, match="the node is not ready"):
         joined(session, connection, cut=1 << 20)
     assert connection.is_over
     assert connection.principal is None

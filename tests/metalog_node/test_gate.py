@@ -111,7 +111,7 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
     damaged: Damaged, caplog: pytest.LogCaptureFixture
 ) -> None:
     with shut(damaged.folder, "User:ANONYMOUS", "CONTROLLER") as node:
-        assert eventually(lambda: "is tried again soon" in caplog.text)
+        assert eventually(lambda: "will be retried" in caplog.text)
         assert re.search(rf"{damaged.segment}, offset \d+, byte \d+: the checksum", caplog.text)
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(node.addresses["PLAINTEXT"])

@@ -141,7 +141,7 @@ def test_a_client_without_a_certificate_is_refused_where_one_is_required(
             "ssl.truststore.type": "PEM",
         }
     )
-    with pytest.raises(InvalidRequest, match="it may want a certificate of the client"):
+    with pytest.raises(InvalidRequest, match="it may require a client certificate"):
         Connection(node.addresses["SSL"], settings)
 
 
@@ -206,7 +206,7 @@ def test_a_login_needs_a_certificate_too_where_the_listener_requires_one(
     with running_in(tmp_path, **keys) as node:
         address = node.addresses["SASL_SSL"]
         if not is_admitted:
-            refused = "it may want a certificate of the client|no TLS connection"
+            refused = "it may require a client certificate|no TLS connection"
             with pytest.raises(InvalidRequest, match=refused):
                 Connection(address, client_settings(settings))
             return

@@ -106,7 +106,7 @@ def block_beside(host: str, client: str) -> str | None:
 
 
 def meant_block(host: str) -> str | None:
-    """The CIDR block that ``host`` plainly means: a range in a form that Kafka does not read.
+    """The CIDR block that ``host`` was meant to be: a range in a form that Kafka does not read.
 
     Such forms are stars instead of the last numbers (``10.0.*.*``), a mask
     (``10.0.0.0/255.0.0.0``), IPv4 written as IPv6, and blanks around a block.

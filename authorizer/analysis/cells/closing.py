@@ -33,7 +33,7 @@ counts as one that ``takes_more``."""
 class Closing(NamedTuple):
     """A change; if ``takes_more``, it also reverses decisions on requests outside the claim.
 
-    An operation that the claim's operations imply is part of the claim.
+    An operation that the claim's operations imply counts as inside the claim.
     """
 
     remove: tuple[Acl, ...] = ()

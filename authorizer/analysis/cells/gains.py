@@ -16,7 +16,7 @@ from metalog.acl import Acl, Operation
 
 
 class GainProof(NamedTuple):
-    """The most decided cells, and the unstated requests that are now allowed.
+    """An upper bound of the decided cells, and the unstated requests that are newly allowed.
 
     There is one request for each session and class of names.
     """
@@ -65,7 +65,7 @@ def unplanned_losses(
 ) -> Iterator[Question]:
     """The requests that the change from ``now`` to ``then`` newly denies.
 
-    Without those that the ``planned`` change, of another set, denied too.
+    Requests that the ``planned`` change, from another set, also newly denied are left out.
     """
     compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
     before, after = (compared.answers_by(acls) for acls in planned)

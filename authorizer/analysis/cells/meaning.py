@@ -1,10 +1,9 @@
-"""States in patterns how the decisions of two sets of ACLs differ: who gains or loses which
-operation.
+"""States in patterns which principals gain or lose which operations between two sets of ACLs.
 
 A statement joins cells: its prefix stands for all names that begin with it, except those listed as
 exceptions. A principal or host that no ACL names stands for all such. A named one has its own
-statement if its decisions differ from theirs. Every statement has a witness: a request that both
-sets decided. This module must not know how a statement is shown.
+statement if its decisions differ from theirs. Every statement has a witness: a request with the
+decisions of both sets. This module must not know how a statement is shown.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class TurnedAnswer(NamedTuple):
 class Upgrade(NamedTuple):
     """The differences between two versions.
 
-    ``turned`` maps each ACL on a CIDR block to the decisions that it changes; those that differ
+    ``turned`` maps each ACL on a CIDR block to the decisions that it reverses; those that differ
     only in the resource's name are listed once. If ``is_whole``, no limit was reached.
     """
 

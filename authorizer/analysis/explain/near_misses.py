@@ -106,7 +106,7 @@ def _by_attribute(
 
 
 def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
-    """The block that an ACL's ``host`` plainly means, else the client's host."""
+    """The block that an ACL's ``host`` was meant to be, else the client's host."""
     if question.host is None:
         return WILDCARD
     block = meant_block(host) if kafka.matches_blocks else None

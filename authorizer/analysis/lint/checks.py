@@ -97,8 +97,10 @@ class CheckResult(NamedTuple):
 
 
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
-    """Runs ``checks`` on ``subject``. Removals that would leave names to
-    ``allow.everyone.if.no.acl.found`` are not advised."""
+    """The results of ``checks`` on ``subject``.
+
+    No removal is advised that would open names to everybody (``allow.everyone.if.no.acl.found``).
+    """
     results = []
     for check in checks:
         if check.needs is not None and not subject.has(check.needs):

@@ -1,4 +1,4 @@
-"""The input of a check, and its findings.
+"""The types of a lint check: its input and its findings.
 
 A check is a pure function from a ``LintSubject`` to findings. It must not know where the ACLs
 came from, the clock (``today`` is passed in), or how a finding is shown.

@@ -1,6 +1,6 @@
 """The types of KIP-11's interface: sessions, resources, and ACLs of sets.
 
-They are stored as today's: ``user:`` is read as ``User:``, and CONSUMER_GROUP as GROUP. An ACL
+They are stored in today's spelling: ``user:`` as ``User:``, and CONSUMER_GROUP as GROUP. An ACL
 becomes one entry of the log for each combination of its sets. A resource has KIP-290's pattern
 type. This module must not know decisions, nor where ACLs are kept.
 """

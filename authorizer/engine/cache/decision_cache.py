@@ -1,9 +1,9 @@
 """Decides for sessions from one index, one configuration and one state of the readiness gate.
 
 A ``DecisionContext`` has everything that a decision depends on; each change makes a new one. A
-session with many requests has its decisions cached (``session_cache``). For a session with few, the
-result of the ACLs on each name is cached, which all such sessions share. After a change of ACLs,
-the next context keeps the cached decisions that the change does not affect.
+session with many requests gets its own cache of decisions (``session_cache``). All other sessions
+share one cache, which has the ACLs for each name. After a change of ACLs, the next context keeps
+the cached decisions that the change does not affect.
 
 This module must not know requests, nor how an answer is logged.
 """
@@ -63,8 +63,8 @@ _RESOURCE_TYPES: Final = len(ResourceType)
 class DecisionContext:
     """Everything that a decision depends on.
 
-    ``sessions`` has the sessions whose cached decisions are valid; ``session`` returns any session.
-    If ``shut_by`` is not empty, it is the reason why only super users get a decision.
+    ``sessions`` has the sessions whose cached decisions are valid; ``session`` returns the
+    decisions of any session. A non-empty ``shut_by`` says why only super users get a decision.
     """
 
     __slots__ = (
@@ -105,10 +105,10 @@ class DecisionContext:
         self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._acls_by_name)
 
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
-        """The context after ``acls`` were added or removed, which led to ``index``.
+        """The next context: ``acls`` were added or removed, and ``index`` is the result.
 
-        It keeps the cached decisions that they do not affect; after many changes, none. Then the
-        cache of this context is emptied.
+        It keeps the cached decisions that they do not affect. After many changes it keeps none, and
+        this context's cache is emptied.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -149,7 +149,8 @@ class DecisionContext:
     def more(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
-        """As ``once``, for one of ``sessions`` that has no cached decisions for ``name``."""
+        """As ``once``, for one of ``sessions`` without cached decisions for ``name``; caches
+        them."""
         acls = self._acls_by_name[resource_type].get(name)
         if acls is None or answers.is_super_user:
             return answers.on(resource_type, name)

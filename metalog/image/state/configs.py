@@ -1,7 +1,7 @@
 """The dynamic configurations of a cluster: resource to key to value.
 
-Removing a topic also removes its configuration. (Kafka forgets this if the topic got its
-configuration in the same delta.) Values may be passwords: no ``repr`` shows them.
+Removing a topic also removes its configuration. (Kafka does not, if the topic got its configuration
+in the same delta.) Values may be passwords: no ``repr`` shows them.
 
 This module must not know which keys Kafka has.
 """

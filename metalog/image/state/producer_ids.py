@@ -1,4 +1,4 @@
-"""The next producer id that the cluster will give out.
+"""The next producer id that the cluster will allocate.
 
 This module must not know what producers do with it.
 """

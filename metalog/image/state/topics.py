@@ -71,7 +71,7 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 
 
 class _State:
-    """A partition, and the fields of it that most changes change.
+    """A partition, and its most frequently changed fields.
 
     A change writes its own fields, and neither reads nor copies the others, which are in cold
     memory if a cluster has many partitions.
@@ -105,8 +105,8 @@ class Topic(NamedTuple):
 class TopicsImage(NamedTuple):
     """All topics at one offset.
 
-    ``partitions_at_first`` is what a new topic gets: an empty table, or an ``UnreadSubject`` if the
-    replay does not read partitions.
+    ``partitions_at_first`` are a new topic's partitions: an empty table, or an ``UnreadSubject`` if
+    the replay does not read partitions.
     """
 
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
@@ -216,13 +216,14 @@ class TopicsDelta(CertainDelta):
             state.partition_epoch += 1
 
     def _partition(self, topic: Topic, number: int) -> Partition:
-        """A partition that is there, with its changes."""
+        """An existing partition with its changes; ``CorruptLog`` if it does not exist."""
         changed = self._partitions.get(topic.id)
         state = None if changed is None else changed.get(number)
         return self._unchanged(topic, number) if state is None else state.now()
 
     def _unchanged(self, topic: Topic, number: int) -> Partition:
-        """A partition that is there, as it was before this delta."""
+        """An existing partition as it was before this delta; ``CorruptLog`` if it does not
+        exist."""
         before = topic.partitions.get(number)
         if before is None:
             raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")

@@ -94,8 +94,8 @@ class Divergence(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """The common proof of the copies of one quorum. ``holders`` are the indexes of the copies with
-    all committed records."""
+    """The proof from all copies of one quorum; ``holders`` are the indexes of the copies with all
+    committed records."""
 
     committed: int
     why: str
@@ -104,8 +104,7 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix that a majority of ``voters`` shares and must keep, or that a snapshot
-    has.
+    """The longest prefix that a snapshot has, or that a majority of ``voters`` has and must keep.
 
     Empty ``voters`` means that they are not known, so there is no majority. A copy without an id
     counts for no voter: it may be an observer's, or a second copy of one voter.
@@ -147,9 +146,11 @@ def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
 def _kept_by_majority(
     place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
-    """The end of the records of one copy that a majority of the voters shares and must keep. It
-    must keep them if the newest leader's epoch begins among them. It must, too, if no voter without
-    them has a later epoch to win an election with; for this, all voters must be known."""
+    """The end of the records of one copy that a majority of the voters has and must keep.
+
+    It must keep them if a record of the newest leader's epoch is among them. It must also keep them
+    if no voter without them can win an election by a later epoch; this needs all voters' copies.
+    """
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
     newest = max(copy.epoch for copy in copies)

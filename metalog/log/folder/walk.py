@@ -95,7 +95,7 @@ def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
 
 
 def position_before(folder: LogFolder, files: Files, offset: int) -> ReadPosition:
-    """The place before the batch that has ``offset``, without reading those before it."""
+    """The position before the batch that has ``offset``; the batches before it are not read."""
     segment = segments_from(folder, offset)[0]
     if offset <= segment:
         return beginning(segment)

@@ -20,7 +20,7 @@ from metalog.wire.client.security import ClientSettings
 from metalog.wire.fetch import FETCH_SNAPSHOT
 from metalog.wire.frames import Malformed
 from metalog.wire.schema import Body, request_type
-from metalog.wire.versions import NotSpoken, VersionRange
+from metalog.wire.versions import NoCommonVersion, VersionRange
 
 DESCRIBE_CLUSTER: Final = 60
 _DESCRIBE_VERSIONS: Final = (1,)
@@ -85,7 +85,7 @@ class ControllerConnection:
     def _failing_as_source(self, controller: Address) -> Iterator[None]:
         try:
             yield
-        except (AuthenticationFailed, Malformed, NotSpoken) as error:
+        except (AuthenticationFailed, Malformed, NoCommonVersion) as error:
             self.close()
             self._follower.no_answer(controller)
             raise InvalidSource(f"{self._path}: {error}") from None
@@ -109,7 +109,7 @@ class ControllerConnection:
             self._take(met)
         return verdict, trouble
 
-    def meet(self) -> None:
+    def connect_to_any(self) -> None:
         """Connect to the first controller that accepts a connection."""
         try:
             met = first_connection(
@@ -148,7 +148,7 @@ class ControllerConnection:
 
 def _refuse_a_broker(connection: Connection) -> None:
     if FETCH_SNAPSHOT not in connection.versions:
-        raise NotSpoken(
+        raise NoCommonVersion(
             f"{connection.address} is a broker's listener; give a controller's, as in "
             "controller.quorum.bootstrap.servers"
         )
@@ -158,7 +158,7 @@ def _cluster_of(connection: Connection) -> str | None:
     """The cluster's id. Later requests carry it, to detect another cluster at an old address."""
     try:
         version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
-    except NotSpoken:
+    except NoCommonVersion:
         return None
     described = connection.ask(
         request_type(DESCRIBE_CLUSTER, version)(

@@ -244,7 +244,7 @@ class QuorumLog:
     def _ask_leader(self, position: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
         """The leader's address and its answer; None if another node must be asked."""
         if not self._controller.was_connected:
-            self._controller.meet()
+            self._controller.connect_to_any()
         controller = self._follower.target
         try:
             fetched = self._fetched(controller, position, wait_s)

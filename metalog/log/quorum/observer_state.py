@@ -1,9 +1,9 @@
-"""The state of a KIP-595 observer: it takes answers, and gives log events and the next request.
+"""The state of a KIP-595 observer: answers in, log events and the next request out.
 
 It finds the leader by asking any controller and following redirects; after a round of all
 controllers without a leader it says to pause. It also yields records above the high-water mark,
-which the loader holds back. If the leader's log diverges, it takes them back. Pure. This module
-must not know sockets, time, nor how requests are encoded.
+which the loader holds back. If the leader's log diverges, it yields a ``Truncated`` event. Pure.
+This module must not know sockets, time, nor how requests are encoded.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class Follower:
     def read(self, controller: Address, fetched: Fetched) -> list[LogEvent]:
         """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
-        After a divergence the leader's high-water mark is ignored: one truncation may leave
-        batches that the leader never had, and only the next answer tells.
+        After a divergence the leader's high-water mark is ignored: one truncation may leave batches
+        that the leader never had, and only the next answer shows this.
         """
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:

@@ -24,13 +24,13 @@ _log = logging.getLogger(__name__)
 
 GROUP_SUFFIX: Final = "-controllers"
 SESSION_TIMEOUT_MS: Final = 6_000
-"""After this time without a sign of the owner its partition goes to another node: the minimum of a
-Kafka broker by default (``group.min.session.timeout.ms``)."""
+"""After this time without a heartbeat, the owner's partition goes to another node. It is a broker's
+default minimum (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
-"""How often a node tells the broker that it is alive. The broker answers with news of the group, so
-this is also how soon a node learns that another one has left."""
+"""The interval of heartbeats. Their responses announce a rebalance, so a node learns within it that
+another one has left."""
 ASIDE_S: Final = 1.0
-"""How long a node that resigned leaves the election to the others."""
+"""How long a node that resigned does not take part in elections."""
 _POLL_S: Final = 0.1
 
 

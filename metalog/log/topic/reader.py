@@ -1,7 +1,7 @@
 """A metadata log in a Kafka topic, read as its cluster has committed it.
 
-A reader must reach the last stable offset of the moment when it begins. It compares positions, not
-records, because transaction markers and aborted records take the last offsets of the topic.
+A reader must reach the offset that was the last stable one when it began. It compares positions,
+not records, because transaction markers and aborted records take the last offsets of the topic.
 Snapshots are in a separate folder, if there is one. Reading changes nothing. This module must not
 apply any record.
 """
@@ -248,7 +248,8 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """The snapshots' files, oldest first; if both forms of one exist, the checkpoint."""
+        """The snapshots' files, oldest first; a ``.checkpoint`` takes precedence over its
+        ``.avro``."""
         if self._folder is None:
             return {}
         try:

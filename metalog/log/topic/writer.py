@@ -207,8 +207,8 @@ class WritableTopicLog:
         if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
             raise InvalidRequest(
                 f"{counted(len(records), 'record needs', 'records need')} {batch.size} bytes, the"
-                f" largest {largest}; at most {MAX_BATCH_BYTES} fit a batch and"
-                f" {MAX_RECORD_BYTES} a record; send fewer at a time"
+                f" largest {largest}; a batch may have at most {MAX_BATCH_BYTES} bytes, one"
+                f" record at most {MAX_RECORD_BYTES}; send fewer at a time"
             )
         try:
             stable = transactions.send(messages, batch.base_timestamp, self._end)

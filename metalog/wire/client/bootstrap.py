@@ -1,9 +1,8 @@
 """Connects to the first of several peers that accepts a connection, with one timeout for all.
 
-The peers are tried in order. The next attempt begins when the last one failed or has taken a
+The peers are tried in order. The next attempt begins when the last one has failed, or after a
 quarter of a second (as in RFC 8305), so a silent peer does not use up the time of the others. The
-error names each peer and what happened there. This module must not know what the connection is
-for.
+error names each peer and what happened there. This module must not know what the connection is for.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from threading import Lock, Thread
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from metalog.hosts.host_port import Address
-from metalog.wire.client.connection import Connection, Dialled, Unreachable
+from metalog.wire.client.connection import BareConnection, Connection, Unreachable
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.frames import Malformed
-from metalog.wire.versions import NotSpoken
+from metalog.wire.versions import NoCommonVersion
 
-_MOMENT_S: Final = 0.25
-_TELLING_S: Final = 0.1
+_ATTEMPT_DELAY_S: Final = 0.25
+_REPORT_S: Final = 0.1
 """An attempt ends so many seconds before the timeout, so that its error can still be reported."""
-_ANOTHER_MAY_DO: Final = (Unreachable, Malformed, NotSpoken)
-"""Errors after which another peer is tried; the other peers would raise any other error too, such
-as a refused login."""
+_TRY_NEXT_PEER: Final = (Unreachable, Malformed, NoCommonVersion)
+"""Errors after which another peer is tried. All peers would raise any other error, such as a
+refused login."""
 
 
 def first_connection(
@@ -39,7 +38,7 @@ def first_connection(
     Args:
         addresses: the peers to try, in order.
         settings: how to connect.
-        check: may refuse a connection by raising ``NotSpoken``.
+        check: may refuse a connection by raising ``NoCommonVersion``.
 
     Raises:
         Unreachable: no peer can be used.
@@ -58,12 +57,12 @@ def first_connection(
     return _Race(addresses, settings.opening_timeout_s, checked).won()
 
 
-def check_anybody_listens(addresses: Sequence[Address], timeout_s: float) -> None:
+def check_reachable(addresses: Sequence[Address], timeout_s: float) -> None:
     """Raise ``Unreachable`` if none of ``addresses`` accepts a connection in time.
 
     It sends nothing, so the peers may speak any protocol.
     """
-    _Race(addresses, timeout_s, Dialled).won().close()
+    _Race(addresses, timeout_s, BareConnection).won().close()
 
 
 class _Closeable(Protocol):
@@ -101,43 +100,45 @@ class _Race(Generic[Opened]):
 
     def _run(self) -> Opened:
         waiting, running = self._addresses[::-1], set[Address]()
-        troubles: dict[Address, Exception] = {}
+        errors: dict[Address, Exception] = {}
         while waiting or running:
             if waiting:
-                begun = waiting.pop()
-                running.add(begun)
-                Thread(target=self._try, args=(begun,), daemon=True).start()
+                address = waiting.pop()
+                running.add(address)
+                Thread(target=self._try, args=(address,), daemon=True).start()
             left = self._deadline - time.monotonic()
             if left <= 0:
                 break
             try:
-                attempt = self._attempts.get(timeout=min(left, _MOMENT_S) if waiting else left)
+                attempt = self._attempts.get(
+                    timeout=min(left, _ATTEMPT_DELAY_S) if waiting else left
+                )
             except Empty:
                 continue
             running.discard(attempt.address)
             if attempt.connection is not None:
                 return attempt.connection
-            if not isinstance(attempt.error, _ANOTHER_MAY_DO):
+            if not isinstance(attempt.error, _TRY_NEXT_PEER):
                 raise attempt.error or RuntimeError("an attempt without a result")
-            troubles[attempt.address] = attempt.error
-        raise self._lost(troubles)
+            errors[attempt.address] = attempt.error
+        raise self._failure(errors)
 
-    def _lost(self, troubles: dict[Address, Exception]) -> Exception:
+    def _failure(self, errors: dict[Address, Exception]) -> Exception:
         """The only peer's error itself; for several peers, one error that lists theirs."""
         for address in self._addresses:
-            troubles.setdefault(address, Unreachable(f"{address}: no answer in time"))
-        if len(troubles) == 1:
-            return next(iter(troubles.values()))
-        alike: dict[str, list[str]] = {}
+            errors.setdefault(address, Unreachable(f"{address}: no answer in time"))
+        if len(errors) == 1:
+            return next(iter(errors.values()))
+        by_text: dict[str, list[str]] = {}
         for address in self._addresses:
-            trouble = str(troubles[address]).removeprefix(f"{address}: ")
-            alike.setdefault(trouble, []).append(str(address))
-        details = "; ".join(f"{', '.join(where)}: {trouble}" for trouble, where in alike.items())
-        return Unreachable(f"none of {len(troubles)} addresses can be used: {details}")
+            text = str(errors[address]).removeprefix(f"{address}: ")
+            by_text.setdefault(text, []).append(str(address))
+        details = "; ".join(f"{', '.join(peers)}: {text}" for text, peers in by_text.items())
+        return Unreachable(f"none of {len(errors)} addresses can be used: {details}")
 
     def _try(self, address: Address) -> None:
         try:
-            connection = self._open_one(address, self._deadline - _TELLING_S)
+            connection = self._open_one(address, self._deadline - _REPORT_S)
         except Exception as error:
             self._attempts.put(_Attempt(address, None, error))
             return
@@ -148,7 +149,7 @@ class _Race(Generic[Opened]):
         connection.close()
 
     def _end(self) -> None:
-        """Close the connections that come too late."""
+        """Close the connections that are opened too late."""
         with self._lock:
             self._is_over = True
             while not self._attempts.empty():

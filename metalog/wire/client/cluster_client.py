@@ -45,7 +45,7 @@ from metalog.wire.scram_users import (
     set_credential_request,
 )
 from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
-from metalog.wire.versions import NotSpoken
+from metalog.wire.versions import NoCommonVersion
 
 PATIENCE_S: Final = 10.0
 """How long, in seconds, a cluster may be without a controller before that is an error."""
@@ -56,7 +56,7 @@ _WITH_IDS: Final = 12
 _DESCRIBE_CLUSTER: Final = 60
 _DESCRIBE_CLUSTER_VERSIONS: Final = (1,)
 _CONTROLLERS: Final = 2
-_NOT_TOLD: Final = -(1 << 31)
+_NO_OPERATIONS_SENT: Final = -(1 << 31)
 _NAMES: Final = {
     _METADATA: "Metadata",
     DESCRIBE_ACLS: "DescribeAcls",
@@ -67,7 +67,7 @@ _NAMES: Final = {
     _DESCRIBE_CLUSTER: "DescribeCluster",
 }
 _BROKERS_ONLY: Final = frozenset((DESCRIBE_SCRAM,))
-"""APIs for brokers only: Kafka 4.3's controllers announce them too, but never answer."""
+"""APIs that only brokers answer, although Kafka 4.3's controllers announce them too."""
 _READ_AGAIN: Final = frozenset((5, 7, 8, 13, 14, 15, 16, 41))
 """LEADER_NOT_AVAILABLE, REQUEST_TIMED_OUT, BROKER_NOT_AVAILABLE, NETWORK_EXCEPTION,
 COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER."""
@@ -90,7 +90,8 @@ class OutcomeUnknown(InvalidRequest):
 def check_answers(connection: Connection) -> None:
     """Raise ``Unreachable`` if the peer closes the connection during a request.
 
-    A peer that requires a login answers ApiVersions to anybody, and nothing else.
+    Without a login, a peer that requires one answers ApiVersions and closes the connection at the
+    next request.
     """
     version = connection.version(_METADATA, _METADATA_VERSIONS[:1])
     connection.ask(request_type(_METADATA, version)(topics=(), allow_auto_topic_creation=False))
@@ -100,8 +101,8 @@ class ClusterClient:
     """A client of the cluster that has the ``bootstrap`` nodes, one of which must be running.
 
     The first call connects. Every method raises ``Unreachable`` if no node can be used,
-    ``AuthenticationFailed`` if the login is refused, and ``NotSpoken`` if the node does not offer
-    the API.
+    ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
+    offer the API.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
@@ -185,10 +186,10 @@ class ClusterClient:
 
         try:
             described = self._read(_DESCRIBE_CLUSTER, range(2), request)
-        except NotSpoken:
+        except NoCommonVersion:
             return None
         bits = described.cluster_authorized_operations
-        if described.error_code != ErrorCode.NONE or bits == _NOT_TOLD:
+        if described.error_code != ErrorCode.NONE or bits == _NO_OPERATIONS_SENT:
             return None
         return frozenset(each for each in Operation if bits >> each & 1)
 
@@ -267,7 +268,8 @@ class ClusterClient:
         return self._connection
 
     def _go_to_controller(self, connection: Connection) -> None:
-        """Connect to the leader if a controller names it; else close, to try the nodes again."""
+        """Connect to the leader if the controller names it; else close, so that the next call
+        starts over."""
         leader = None
         try:
             version = connection.version(_DESCRIBE_CLUSTER, _DESCRIBE_CLUSTER_VERSIONS)
@@ -275,7 +277,7 @@ class ClusterClient:
             self.close()
             if leader is not None:
                 self._connection = Connection(leader, self._settings)
-        except (Unreachable, Malformed, NotSpoken):
+        except (Unreachable, Malformed, NoCommonVersion):
             self.close()
 
     def _left(self, begun_s: float) -> float:
@@ -290,13 +292,13 @@ def _version(connection: Connection, api_key: int, versions: Iterable[int]) -> i
     is_broker = _METADATA in connection.versions
     try:
         version = connection.version(api_key, versions)
-    except NotSpoken:
+    except NoCommonVersion:
         version = None
     if version is None or (api_key in _BROKERS_ONLY and not is_broker):
-        advice = "" if is_broker else "; it is a controller's: give a broker's"
-        raise NotSpoken(
-            f"the listener {connection.address} does not offer {_NAMES[api_key]} in a version "
-            f"that is known here{advice}"
+        advice = "" if is_broker else "; it is a controller's listener: give a broker's"
+        raise NoCommonVersion(
+            f"the listener {connection.address} does not offer {_NAMES[api_key]} in a supported "
+            f"version{advice}"
         )
     return version
 
@@ -307,8 +309,8 @@ def _describe_controllers(version: int) -> Body:
 
 
 def _leader_of(described: Any) -> Address | None:
-    found = (each for each in described.brokers if each.broker_id == described.controller_id)
-    return next((Address(each.host, each.port) for each in found), None)
+    leader = (node for node in described.brokers if node.broker_id == described.controller_id)
+    return next((Address(node.host, node.port) for node in leader), None)
 
 
 def _id_of(topic: Any) -> Uuid | None:

@@ -19,7 +19,7 @@ from typing import Final, Self
 
 from metalog.errors import InvalidRequest
 from metalog.hosts.host_port import Address
-from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff
+from metalog.wire.client.sasl import AuthenticationFailed, LoginUnavailable
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.client.session import ClientResponse, ClientSession
 from metalog.wire.frames import Malformed
@@ -27,7 +27,7 @@ from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange, Versions
 
 _CHUNK: Final = 1 << 18
-_LOOK_UP_S: Final = 0.25
+_CHECK_EVERY_S: Final = 0.25
 """How often, in seconds, ``is_wanted`` is called during a wait."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
@@ -65,7 +65,7 @@ class Connection:
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
-        self._was_asked = settings.security.credentials is not None
+        self._has_answered = settings.security.credentials is not None
         self._session = ClientSession(
             settings.client_id,
             settings.security.credentials,
@@ -76,7 +76,7 @@ class Connection:
         deadline = min(opened_by, time.monotonic() + settings.opening_timeout_s)
         tls = settings.security.tls
         with self._closed_if_it_fails(_HUNG_UP):
-            plain = _dialled(address, deadline)
+            plain = _connected(address, deadline)
         with self._closed_if_it_fails(
             f"it closed the connection at our first bytes; it may want TLS or SASL: {_TRY_SECURED}",
             _SILENT_PLAIN if tls is None else _SILENT_TLS,
@@ -109,26 +109,26 @@ class Connection:
         return self._session.finalized
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The highest common version of an API; ``NotSpoken`` if there is none."""
+        """The highest common version of an API; ``NoCommonVersion`` if there is none."""
         return self._session.version(api_key, ours)
 
     def ask(self, request: Body, timeout_s: float | None = None) -> Body:
         """Send ``request`` and return the answer; the default timeout is that of the settings."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
-        with self._closed_if_it_fails(_HUNG_UP if self._was_asked else first):
+        with self._closed_if_it_fails(_HUNG_UP if self._has_answered else first):
             correlation_id, to_send = self._session.ask(request)
             self._send(to_send, deadline)
             while True:
                 for answer in self._receive(deadline):
                     if answer.correlation_id == correlation_id:
-                        self._was_asked = True
+                        self._has_answered = True
                         return answer.body
 
     def close(self) -> None:
-        closing, self._socket = self._socket, None
-        if closing is not None:
-            closing.close()
+        open_socket, self._socket = self._socket, None
+        if open_socket is not None:
+            open_socket.close()
 
     def _encrypted(
         self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float
@@ -160,7 +160,7 @@ class Connection:
 
     def _awaited(self, deadline: float) -> bytes:
         while True:
-            waiting = self._in_time(deadline, at_most_s=_LOOK_UP_S)
+            waiting = self._in_time(deadline, at_most_s=_CHECK_EVERY_S)
             try:
                 return waiting.recv(_CHUNK)
             except TimeoutError:
@@ -181,7 +181,7 @@ class Connection:
         except (Malformed, AuthenticationFailed) as error:
             self.close()
             raise type(error)(f"{self.address}: {error}") from None
-        except LoginPutOff as error:
+        except LoginUnavailable as error:
             self.close()
             raise Unreachable(f"{self.address}: {error}") from None
         except OSError as error:
@@ -192,12 +192,12 @@ class Connection:
             raise
 
 
-class Dialled:
+class BareConnection:
     """A connection on which nothing is sent, to test that the peer accepts one."""
 
     def __init__(self, address: Address, until: float) -> None:
         try:
-            self._socket = _dialled(address, until)
+            self._socket = _connected(address, until)
         except OSError as error:
             raise Unreachable(f"{address}: {_text_of(error, _HUNG_UP)}") from None
 
@@ -213,31 +213,31 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _dialled(address: Address, deadline: float) -> socket.socket:
+def _connected(address: Address, deadline: float) -> socket.socket:
     """A socket connected to the first of the host's addresses that accepts the connection.
 
     The addresses get equal shares of the time until ``deadline``, so a silent one leaves time for
     the others.
     """
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    for number, (family, kind, protocol, _, name) in enumerate(found):
+    candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    for number, (family, kind, protocol, _, name) in enumerate(candidates):
         tried = socket.socket(family, kind, protocol)
         try:
-            tried.settimeout(_left(deadline) / (len(found) - number))
+            tried.settimeout(_left(deadline) / (len(candidates) - number))
             tried.connect(name)
         except BaseException as error:
             tried.close()
-            if not isinstance(error, OSError) or number == len(found) - 1:
+            if not isinstance(error, OSError) or number == len(candidates) - 1:
                 raise
         else:
             return tried
-    raise OSError("the name stands for no address")
+    raise OSError("the host name has no address")
 
 
 def _tls_trouble(reason: str) -> str:
     """The message for a failed TLS handshake; without an alert, the peer may not speak TLS."""
     if "CERTIFICATE" in reason:
-        return f"{reason}; it may want a certificate of the client: set ssl.keystore.*"
+        return f"{reason}; it may require a client certificate: set ssl.keystore.*"
     if "ALERT" in reason:
         return reason
     return f"{reason}; it may be a listener without TLS: set security.protocol"

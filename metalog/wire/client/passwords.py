@@ -104,7 +104,7 @@ class PasswordClient:
         self.close()
 
     def is_offered(self) -> bool:
-        """Whether the connection is TLS, and the node knows KIP-506's request."""
+        """Whether the connection is TLS, and the node supports KIP-506's request."""
         return self.is_encrypted and self.is_spoken()
 
     @property
@@ -113,7 +113,7 @@ class PasswordClient:
         return self._settings.security.tls is not None
 
     def is_spoken(self) -> bool:
-        """Whether the node knows KIP-506's request."""
+        """Whether the node supports KIP-506's request."""
         with self._connected() as connection:
             return SCRAM_PASSWORD in connection.versions
 
@@ -164,7 +164,7 @@ class PasswordClient:
                 future.set_exception(error)
             return
         for entity, future in values.items():
-            trouble = errors.get(entity, "the node did not answer about it")
+            trouble = errors.get(entity, "the node's answer does not mention it")
             if trouble is None:
                 future.set_result(None)
             else:

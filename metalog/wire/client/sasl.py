@@ -1,7 +1,7 @@
 """The client's side of SASL: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677) as Kafka speaks them.
 
 ``metalog.scram`` computes proofs and signatures. As in Kafka, names and passwords are UTF-8 and
-SASLprep is not applied. The client also refuses a server that cannot prove that it knows the
+SASLprep is not applied. The client also refuses a server that does not prove that it knows the
 password. No error or ``repr`` contains a secret. This module must not know how tokens are sent.
 """
 
@@ -29,18 +29,18 @@ PLAIN: Final = "PLAIN"
 MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))
 """The SASL names of the supported mechanisms."""
 MOST_ITERATIONS: Final = 1 << 20
-"""The most SCRAM iterations that a server may ask of the client, which costs CPU."""
+"""The most SCRAM iterations that the client accepts from a server; each costs CPU."""
 
 _NONCE_BYTES: Final = 24
 _GS2_HEADER: Final = "n,,"
-"""The header without channel binding and without another identity (RFC 5802)."""
+"""The GS2 header without channel binding and authorization identity (RFC 5802)."""
 
 
 class AuthenticationFailed(InvalidRequest):
     """The server refused the client, or the client refused the server."""
 
 
-class LoginPutOff(InvalidRequest):
+class LoginUnavailable(InvalidRequest):
     """The server cannot check the login now; another attempt may succeed.
 
     As in Kafka's clients, this is any error that is not about the login itself.

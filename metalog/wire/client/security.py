@@ -20,8 +20,8 @@ from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
-"""A check that Python 3.13 switches on: it refuses a CA certificate without key usage. Java accepts
-one."""
+"""A check that Python 3.13 switches on. It refuses a CA certificate without key usage, which Java
+accepts."""
 _NO_PKCS12: Final = (
     "no PKCS12 keystore with a private key and its certificate was found, or"
     " ssl.keystore.password is wrong"
@@ -75,7 +75,7 @@ PLAINTEXT: Final = ClientSettings(Security(), DEFAULT_CLIENT_ID, DEFAULT_TIMEOUT
 
 
 _OWN_KEYS: Final = ("default.api.timeout.ms",)
-_PASSED_OVER: Final = frozenset(
+_IGNORED: Final = frozenset(
     (
         "client.dns.lookup", "sasl.kerberos.service.name", "metadata.max.age.ms",
         "connections.max.idle.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms",
@@ -95,10 +95,10 @@ def client_settings(
     """
     translated = {key: value for key, value in properties.items() if key not in _OWN_KEYS}
     settings, notes = librdkafka_settings(translated)
-    notes += [f"{key} is not used here" for key in settings if key in _PASSED_OVER]
+    notes += [f"{key} is not used here" for key in settings if key in _IGNORED]
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _PROTOCOLS:
-        raise InvalidRequest(f"security.protocol: one of {', '.join(_PROTOCOLS)}")
+        raise InvalidRequest(f"security.protocol: set one of {', '.join(_PROTOCOLS)}")
     security = Security(
         tls=_tls_context(settings) if protocol.endswith("SSL") else None,
         credentials=_credentials(settings) if protocol.startswith("SASL_") else None,
@@ -119,7 +119,9 @@ def _seconds(properties: Mapping[str, str], key: str, default_s: float) -> float
         return default_s
     number = whole_number(text.strip())
     if not number:
-        raise InvalidRequest(f"{key}: a number of milliseconds from 1 on, of 10 digits at most")
+        raise InvalidRequest(
+            f"{key}: set a number of milliseconds, from 1 on, with at most 10 digits"
+        )
     return number / 1000
 
 

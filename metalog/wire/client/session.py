@@ -1,6 +1,6 @@
 """The client's side of one connection, without a socket: bytes in, answers and bytes out.
 
-It asks for the peer's versions, logs in if it has credentials, and then sends requests and matches
+It requests the peer's versions, logs in if it has credentials, and then sends requests and matches
 each answer to its request. Kafka answers in order; an answer out of order ends the session. This
 module must not know sockets, time, or what the requests mean.
 """
@@ -16,7 +16,7 @@ from metalog.ids import Entropy
 from metalog.wire.client.sasl import (
     AuthenticationFailed,
     Exchange,
-    LoginPutOff,
+    LoginUnavailable,
     SaslCredentials,
     exchange_of,
 )
@@ -36,7 +36,7 @@ from metalog.wire.versions import (
 SASL_HANDSHAKE: Final = 17
 SASL_AUTHENTICATE: Final = 36
 _ILLEGAL_SASL_STATE: Final = 34
-_OF_THE_LOGIN: Final = (
+_LOGIN_REFUSED: Final = (
     ErrorCode.SASL_AUTHENTICATION_FAILED,
     ErrorCode.UNSUPPORTED_SASL_MECHANISM,
     _ILLEGAL_SASL_STATE,
@@ -45,7 +45,7 @@ _OF_THE_LOGIN: Final = (
 _HANDSHAKE_VERSIONS: Final = (1,)
 """Not version 0: after it, tokens are sent without headers."""
 _AUTHENTICATE_VERSIONS: Final = range(3)
-_FIRST_ASKED: Final = 4
+_FIRST_TRIED: Final = 4
 """The first version of ApiVersions to try."""
 
 
@@ -86,14 +86,14 @@ class ClientSession:
         self._frames = FrameReader(limit)
         self._waiting: deque[tuple[int, type[Body]]] = deque()
         self._exchange: Exchange | None = None
-        self._asked_version = _FIRST_ASKED
+        self._requested_version = _FIRST_TRIED
         self._last_id = 0
 
     def opening(self) -> bytes:
-        return self._send(versions_request(self._asked_version, self._software_version))
+        return self._send(versions_request(self._requested_version, self._software_version))
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The highest common version of an API; ``NotSpoken`` if there is none."""
+        """The highest common version of an API; ``NoCommonVersion`` if there is none."""
         return best_version(api_key, self.versions, ours)
 
     def ask(self, request: Body) -> tuple[int, bytes]:
@@ -106,8 +106,8 @@ class ClientSession:
     def receive(self, data: bytes) -> Received:
         """Process received bytes.
 
-        Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginPutOff``; the caller then closes
-        the connection.
+        Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginUnavailable``; the caller then
+        closes the connection.
         """
         answers, to_send = [], b""
         for frame in self._frames.feed(data):
@@ -134,12 +134,12 @@ class ClientSession:
         body = read_response(frame, declared)
         if declared.__api_key__ == SASL_HANDSHAKE:
             return self._begin_login(body)
-        return self._go_on(body)
+        return self._continue_login(body)
 
     def _take_versions(self, frame: bytes) -> bytes:
-        answer = read_versions(frame, self._asked_version)
+        answer = read_versions(frame, self._requested_version)
         if isinstance(answer, ApiVersionsRefused):
-            self._asked_version = answer.version
+            self._requested_version = answer.version
             return self.opening()
         self.versions, self.features, self.finalized = answer
         if self._credentials is None:
@@ -156,23 +156,25 @@ class ClientSession:
         if body.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             offered = ", ".join(body.mechanisms) or "none"
             raise AuthenticationFailed(
-                f"the server does not offer SASL mechanism {mechanism}, but {offered}"
+                f"the server does not offer SASL mechanism {mechanism}; it offers {offered}"
             )
         if body.error_code != ErrorCode.NONE:
             name = error_name(body.error_code)
             raise AuthenticationFailed(
                 f"the server refuses a login by {mechanism}: {name}; is it a listener with SASL? "
-                "security.protocol and sasl.mechanism say how to log in"
+                "check security.protocol and sasl.mechanism"
             )
         self._exchange = exchange_of(self._credentials, self._entropy)
         return self._send_token(self._exchange.first())
 
-    def _go_on(self, body: Body) -> bytes:
+    def _continue_login(self, body: Body) -> bytes:
         if self._exchange is None:
             raise RuntimeError("no login was requested")
         if body.error_code != ErrorCode.NONE:
             why = " ".join((body.error_message or "").split())[:200]
-            refusal = AuthenticationFailed if body.error_code in _OF_THE_LOGIN else LoginPutOff
+            refusal = (
+                AuthenticationFailed if body.error_code in _LOGIN_REFUSED else LoginUnavailable
+            )
             raise refusal(f"the server refused the login: {why or error_name(body.error_code)}")
         token = self._exchange.answer(body.auth_bytes)
         self.is_ready = self._exchange.is_done

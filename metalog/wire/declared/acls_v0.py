@@ -1,7 +1,8 @@
 """CreateAcls, DescribeAcls and DeleteAcls in version 0, which has no pattern types (KIP-290).
 
-Kafka 3.9 was the last release with this version, and kio does not have it. Each class here is that
-of version 1 without the pattern type. This module must not know what a missing pattern type means.
+Kafka 3.9 was the last release with this version, and kio does not have it. Each class here is the
+class of version 1 without the pattern type. This module must not know what a missing pattern type
+means.
 """
 
 from __future__ import annotations
@@ -19,40 +20,41 @@ CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
 
 _PATTERN_TYPES: Final = frozenset(("pattern_type", "pattern_type_filter", "resource_pattern_type"))
-_OF_A_CLASS: Final = ("__type__", "__flexible__", "__api_key__", "__header_schema__")
+_CLASS_ATTRIBUTES: Final = ("__type__", "__flexible__", "__api_key__", "__header_schema__")
 
 
-def _declared(later: type[Any], parts: dict[str, type[Any]]) -> type[Any]:
-    """Version 0 of the class ``later``; adds it and its nested classes to ``parts``."""
-    made = dataclasses.make_dataclass(
-        later.__name__,
+def _version_0_of(version_1: type[Any], parts: dict[str, type[Any]]) -> type[Any]:
+    """Version 0 of the class ``version_1``; adds it and its nested classes to ``parts``."""
+    version_0 = dataclasses.make_dataclass(
+        version_1.__name__,
         [
             (each.name, _kind(each.type, parts), dataclasses.field(metadata=each.metadata))
-            for each in dataclasses.fields(later)
+            for each in dataclasses.fields(version_1)
             if each.name not in _PATTERN_TYPES
         ],
         namespace={
             "__version__": i16(0),
-            **{name: getattr(later, name) for name in _OF_A_CLASS},
+            **{name: getattr(version_1, name) for name in _CLASS_ATTRIBUTES},
         },
         frozen=True,
         slots=True,
         kw_only=True,
     )
-    parts[later.__name__] = made
-    return made
+    parts[version_1.__name__] = version_0
+    return version_0
 
 
 def _kind(kind: Any, parts: dict[str, type[Any]]) -> Any:
     if get_origin(kind) is not tuple:
         return kind
-    return tuple[_declared(get_args(kind)[0], parts), ...]  # type: ignore[misc]
+    return tuple[_version_0_of(get_args(kind)[0], parts), ...]  # type: ignore[misc]
 
 
-def _parts(*later: type[Any]) -> tuple[SimpleNamespace, dict[tuple[int, int], type[Any]]]:
+def _parts(*messages: type[Any]) -> tuple[SimpleNamespace, dict[tuple[int, int], type[Any]]]:
     parts: dict[str, type[Any]] = {}
-    made = [_declared(each, parts) for each in later]
-    return SimpleNamespace(**parts), {(int(each.__api_key__), 0): each for each in made}
+    declared = [_version_0_of(message, parts) for message in messages]
+    by_key = {(int(message.__api_key__), 0): message for message in declared}
+    return SimpleNamespace(**parts), by_key
 
 
 _KEYS: Final = (DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS)
@@ -60,5 +62,5 @@ _KEYS: Final = (DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS)
 _in_requests, REQUESTS = _parts(*(load_request_schema(key, 1) for key in _KEYS))
 _in_responses, RESPONSES = _parts(*(load_response_schema(key, 1) for key in _KEYS))
 REQUEST_PARTS: Final[Mapping[tuple[int, int], Any]] = dict.fromkeys(REQUESTS, _in_requests)
-"""By API key and version, the classes of a request and of the structures in it."""
+"""By API key and version: the class of a request and the classes of the structures in it."""
 RESPONSE_PARTS: Final[Mapping[tuple[int, int], Any]] = dict.fromkeys(RESPONSES, _in_responses)

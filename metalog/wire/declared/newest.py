@@ -21,7 +21,7 @@ UNREGISTER_CONTROLLER: Final = 94
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(request.ApiVersionsRequest):
-    """Version 5 (KIP-1242): names the cluster and node that the client means, both or neither."""
+    """Version 5 (KIP-1242): has the expected ids of the cluster and the node, both or neither."""
 
     __version__: ClassVar[i16] = i16(5)
     cluster_id: str | None = field(metadata={"kafka_type": "string"}, default=None)
@@ -78,4 +78,4 @@ RESPONSE_PARTS: Final[Mapping[tuple[int, int], Any]] = {
         FinalizedFeatureKey=response.FinalizedFeatureKey,
     ),
 }
-"""By API key and version, the classes of a response and of the structures in it."""
+"""By API key and version: the class of a response and the classes of the structures in it."""

@@ -72,12 +72,12 @@ def with_users(*names):
         (
             upsertion("a\0b"),
             ErrorCode.UNACCEPTABLE_CREDENTIAL,
-            "Username holds NUL, which no SCRAM message can (RFC 5802)",
+            "Username contains NUL, which SCRAM does not allow (RFC 5802)",
         ),
         (
             upsertion("u")._replace(salt=bytes(1025)),
             ErrorCode.UNACCEPTABLE_CREDENTIAL,
-            "The salt has 1,025 bytes; at most 1,024 are taken",
+            "The salt has 1,025 bytes; at most 1,024 are accepted",
         ),
         (
             upsertion("u", mechanism=3),

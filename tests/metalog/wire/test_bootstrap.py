@@ -12,7 +12,7 @@ from metalog.hosts.host_port import Address
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
-from metalog.wire.versions import NotSpoken
+from metalog.wire.versions import NoCommonVersion
 from tests.support.wire.peers import opened, serving
 
 PATIENT = PLAINTEXT._replace(request_timeout_s=60.0, connect_timeout_s=60.0)
@@ -80,12 +80,12 @@ def test_each_is_named_with_what_happened_there() -> None:
 def test_a_peer_that_is_not_wanted_is_passed_over() -> None:
     def check(connection: Connection) -> None:
         if connection.address == unwanted:
-            raise NotSpoken(f"{unwanted} is unwanted")
+            raise NoCommonVersion(f"{unwanted} is unwanted")
 
     with ExitStack() as stack:
         unwanted = stack.enter_context(serving(opened))
         wanted = stack.enter_context(serving(opened))
         with first_connection([unwanted, wanted], PATIENT, check=check) as connection:
             assert connection.address == wanted
-    with serving(opened) as unwanted, pytest.raises(NotSpoken, match="is unwanted"):
+    with serving(opened) as unwanted, pytest.raises(NoCommonVersion, match="is unwanted"):
         first_connection([unwanted], PATIENT, check=check)

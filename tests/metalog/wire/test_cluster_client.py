@@ -15,7 +15,7 @@ from metalog.wire.client.cluster_client import ClusterClient, OutcomeUnknown
 from metalog.wire.client.connection import Unreachable
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.schema import Body, response_parts
-from metalog.wire.versions import NotSpoken
+from metalog.wire.versions import NoCommonVersion
 from tests.support.wire.peers import answering
 from tests.support.worlds.small_acls import allow
 
@@ -113,9 +113,8 @@ def test_acls_of_a_newer_kafka_are_told_apart() -> None:
 
 
 def test_an_api_that_a_listener_does_not_offer() -> None:
-    with answering(lambda request: None) as (address, _), pytest.raises(NotSpoken) as raised:
+    with answering(lambda request: None) as (address, _), pytest.raises(NoCommonVersion) as raised:
         client(address).describe_users()
     assert str(raised.value) == (
-        f"the listener {address} does not offer DescribeUserScramCredentials in a version that is "
-        "known here"
+        f"the listener {address} does not offer DescribeUserScramCredentials in a supported version"
     )

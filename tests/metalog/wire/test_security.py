@@ -52,7 +52,7 @@ def test_names_are_checked_unless_told_otherwise() -> None:
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"security.protocol": "TLS"}, "security.protocol: one of PLAINTEXT, SSL"),
+        ({"security.protocol": "TLS"}, "security.protocol: set one of PLAINTEXT, SSL"),
         (
             {"security.protocol": "SASL_SSL"},
             "sasl.mechanism: GSSAPI .the default. is not supp",
@@ -61,9 +61,9 @@ def test_names_are_checked_unless_told_otherwise() -> None:
             {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
             "sasl.jaas.config is missing",
         ),
-        ({"request.timeout.ms": "0"}, "request.timeout.ms: a number"),
-        ({"request.timeout.ms": "soon"}, "request.timeout.ms: a number"),
-        ({"request.timeout.ms": "9" * 5_000}, "request.timeout.ms: a number"),
+        ({"request.timeout.ms": "0"}, "request.timeout.ms: set a number"),
+        ({"request.timeout.ms": "soon"}, "request.timeout.ms: set a number"),
+        ({"request.timeout.ms": "9" * 5_000}, "request.timeout.ms: set a number"),
         (
             {
                 "security.protocol": "SSL",
@@ -76,8 +76,8 @@ def test_names_are_checked_unless_told_otherwise() -> None:
             {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"},
             "sasl.mechanism: OAUTHBEARER is not supported; set one of PLAIN, SCRAM-SHA-256",
         ),
-        ({"default.api.timeout.ms": "-1"}, "default.api.timeout.ms: a number"),
-        ({"socket.connection.setup.timeout.ms": "x"}, "socket.connection.setup.timeout.ms: a num"),
+        ({"default.api.timeout.ms": "-1"}, "default.api.timeout.ms: set a number"),
+        ({"socket.connection.setup.timeout.ms": "x"}, "socket.connection.setup.timeout.ms: set"),
         (
             {
                 "security.protocol": "SSL",

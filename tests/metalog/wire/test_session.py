@@ -18,7 +18,7 @@ from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import FrameReader, Malformed, framed
 from metalog.wire.messages import WireRequest, read_head, read_request, write_response
 from metalog.wire.schema import request_type, response_type
-from metalog.wire.versions import NotSpoken, VersionRange, versions_response
+from metalog.wire.versions import NoCommonVersion, VersionRange, versions_response
 
 DESCRIBE_CLUSTER = 60
 SPOKEN = {
@@ -126,7 +126,7 @@ def test_a_mechanism_that_is_not_offered() -> None:
         code = KafkaErrorCode.unsupported_sasl_mechanism
         return response_type(17, 1)(error_code=code, mechanisms=("PLAIN", "GSSAPI"))
 
-    with pytest.raises(AuthenticationFailed, match="SCRAM-SHA-512, but PLAIN, GSSAPI"):
+    with pytest.raises(AuthenticationFailed, match="SCRAM-SHA-512; it offers PLAIN, GSSAPI"):
         connect(session_of(SCRAM), Peer({17: handshake}))
 
 
@@ -195,9 +195,9 @@ def test_an_answer_to_nothing_ends_it() -> None:
 def test_an_api_that_the_peer_lacks() -> None:
     session, peer = session_of(), Peer()
     connect(session, peer)
-    with pytest.raises(NotSpoken, match="no version of API 1 "):
+    with pytest.raises(NoCommonVersion, match="no version of API 1 "):
         session.version(1, range(19))
-    with pytest.raises(NotSpoken):
+    with pytest.raises(NoCommonVersion):
         session.version(60, range(3, 9))
 
 

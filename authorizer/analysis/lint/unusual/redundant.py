@@ -24,13 +24,13 @@ def redundant(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl,
         for acl in alike:
             wider = (Operation.ALL, acl.operation)
             for other in coverage.covering(acl):
-                if other.operation in wider and other != acl and not _waits_for(other, acl):
+                if other.operation in wider and other != acl and not _is_later_spelling(other, acl):
                     yield acl, other
                     break
 
 
-def _waits_for(one: Acl, other: Acl) -> bool:
-    """Of ACLs on one block in two spellings, the first in text order is kept."""
+def _is_later_spelling(one: Acl, other: Acl) -> bool:
+    """Whether ``one`` spells the host block of ``other`` later in text order; the first is kept."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
