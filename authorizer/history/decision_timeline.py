@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
@@ -57,8 +57,8 @@ _Span = tuple[int, int, int]
 class DecisionTimeline(NamedTuple):
     """One question's decision at every version.
 
-    From version ``since[i]`` on, the ACL of lifetime number ``by[i]`` decides; or ``by[i]`` is
-    NO_PATTERN or UNMATCHED. ``since[0]`` is 0.
+    From version ``since[i]`` on, the same ACLs match the question, and that of lifetime number
+    ``by[i]`` decides. If none matches, ``by[i]`` is NO_PATTERN or UNMATCHED. ``since[0]`` is 0.
     """
 
     since: tuple[int, ...]
@@ -203,10 +203,12 @@ class DecisionTimelines:
         denies = [acl for acl in matching if acl.permission_type is not ALLOW]
         allows = [acl for acl in reversed(matching) if acl.permission_type is ALLOW]
         ranked = [self._in_force[acl] for acl in (*denies, *allows)]
-        if len(ranked[0].by) == 1:
+        own = {version for each in ranked for version in each.since}
+        if len(own) == 1:
             return ranked[0]
-        since = sorted({version for each in (*ranked, unmatched) for version in each.since})
-        return _without_repeats(since, [_first(ranked, version, unmatched) for version in since])
+        since = sorted(own.union(unmatched.since))
+        by = [_first(ranked, version, unmatched) for version in since]
+        return _without_repeats(since, by, own)
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
         """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else NO_PATTERN."""
@@ -245,9 +247,12 @@ def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
     return _without_repeats(since, by)
 
 
-def _without_repeats(since: list[int], by: list[int]) -> DecisionTimeline:
-    """The timeline without versions at which the decision stays the same."""
-    turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1])]
+def _without_repeats(
+    since: list[int], by: list[int], kept: Container[int] = ()
+) -> DecisionTimeline:
+    """The timeline without versions at which the decision stays the same, except those that are
+    ``kept``."""
+    turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1] or since[i] in kept)]
     return DecisionTimeline(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
 
 

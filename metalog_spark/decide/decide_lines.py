@@ -2,8 +2,8 @@
 
 A line goes to Python once, as text, and comes back as a row of DECISIONS. One write stores all
 results, so all other results are side rows: rows of DECISIONS without a day, whose ``request_name``
-is their kind. A split has one side row with its sums, and one for each set of equal requests. This
-module must not know how a line is read, nor Spark.
+is their kind. A split has one side row with its sums, and a task one for each set of equal
+requests. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from metalog.acl import PatternType
 from metalog_spark.decide.decide_worker import ANSWERS, BETWEEN_WORDS, DecideWorker
-from metalog_spark.decide.line_sums import ALIKE, Alike, SplitSums, alike
+from metalog_spark.decide.line_sums import SplitSums
+from metalog_spark.decide.usage_sums import ALIKE, UsageSums
 from metalog_spark.ingest.lines.audit_log import SCHEMA, ReadSplit
 
 _REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
@@ -63,7 +64,7 @@ def decided_lines(
 ) -> Iterator[pa.RecordBatch]:
     """Turns ``batches`` of ``audit_log.SCHEMA``, each with rows of one kind, into rows of
     DECISIONS and side rows."""
-    sums, uncounted = SplitSums(), set[int]()
+    sums, usage = SplitSums(), UsageSums()
     for batch in batches:
         if _has(batch, "lines"):
             yield _split_rows(batch, sums)
@@ -81,21 +82,19 @@ def decided_lines(
             columns = [*request, *_decisions(batch, worker), batch["day"]]
             rows = pa.record_batch(columns, schema=ROWS)
             yield rows
-            found = alike(rows)
-            if found is None:
-                uncounted.update(rows["day"].cast(pa.int32()).unique().to_pylist())
-            else:
-                yield _usage_rows(rows, found)
-    days = {COUNT: pa.array(sorted(uncounted), pa.int64())}
-    yield _side_rows(len(uncounted), SideKind.UNCOUNTED, days)
+            yield from _usage_rows(usage.add(rows))
+    yield from _usage_rows(usage.finish())
+    days = {COUNT: pa.array(sorted(usage.uncounted), pa.int64())}
+    yield _side_rows(len(usage.uncounted), SideKind.UNCOUNTED, days)
 
 
-def _usage_rows(rows: pa.RecordBatch, found: Alike) -> pa.RecordBatch:
-    firsts = rows.take(found.firsts)
-    columns = {name: firsts[name] for name in ALIKE}
-    last_us = found.last_times.cast(pa.int64()).cast(pa.string())
-    sums = {"time": found.first_times, COUNT: found.counts, LAST_US: last_us}
-    return _side_rows(len(firsts), SideKind.USAGE, columns | sums)
+def _usage_rows(found: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    for sums in found:
+        [batch] = sums.combine_chunks().to_batches()
+        columns = {name: batch[name] for name in ALIKE}
+        last_us = batch["last_time"].cast(pa.int64()).cast(pa.string())
+        columns |= {"time": batch["first_time"], COUNT: batch["requests"], LAST_US: last_us}
+        yield _side_rows(len(batch), SideKind.USAGE, columns)
 
 
 def _has(batch: pa.RecordBatch, name: str) -> bool:

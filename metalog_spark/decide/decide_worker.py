@@ -113,6 +113,9 @@ class DecideWorker:
         self._sessions = len(self._timelines.principals), self._timelines.host_numbers
         self._principals = _in_bytes(self._timelines.principals)
         self._versions = [period.config.kafka for period in periods]
+        has_blocks = self._timelines.host_numbers > len(self._timelines.hosts)
+        matches_blocks = all(kafka.matches_blocks for kafka in self._versions)
+        self._ignores_blocks = has_blocks and not matches_blocks
         self._of_host: dict[KafkaVersion, dict[bytes, int]] = {each: {} for each in KafkaVersion}
         self._super_users = [set(map(str.encode, period.config.super_users)) for period in periods]
         self._opens = np.array([period.config.allow_everyone for period in periods])
@@ -122,6 +125,7 @@ class DecideWorker:
         self._answers = np.array([_NOT_BY_DEFAULT] * BEFORE_LIFETIMES + by_lives, np.int32)
         ids = [None] * BEFORE_LIFETIMES + [uuid_text(lifetime.id) for lifetime in lifetimes]
         self._ids = pa.array(ids, pa.string())
+        self._offsets = np.array(timeline.offsets)
         self._turns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
         """By the number of a set of ACLs: whether an ACL for ``User:*`` is in it."""
@@ -142,17 +146,22 @@ class DecideWorker:
         times = pc.fill_null(asked.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
         versions, periods = self._moments.versions[moments], self._moments.periods[moments]
-        question = (
+        question = _Question(
             principals.numbers(self._principals, 0),
             self._hosts_by(hosts, periods),
             words.numbers(_WORDS, _NONE),
             names.places,
+            versions,
         )
-        is_nothing = np.minimum(question[2], versions) < 0
+        is_nothing = np.minimum(question.words, versions) < 0
         has_nothing = bool(is_nothing.any())
         rows = np.flatnonzero(~is_nothing) if has_nothing else slice(None)
-        by = np.zeros(len(versions), np.int64)
-        by[rows] = self._by(names.texts(), *(part[rows] for part in (*question, versions)))
+        by, since = np.zeros((2, len(versions)), np.int64)
+        by[rows], since[rows] = self._by(names.texts(), question.only(rows))
+        if self._ignores_blocks:
+            in_blocks = question._replace(hosts=self._hosts_in_blocks(hosts))
+            _, others = self._by(names.texts(), in_blocks.only(rows))
+            since[rows] = np.maximum(since[rows], others)
         answers = self._answers[by]
         answers[(by == _NO_PATTERN) & self._opens[periods]] = _BY_DEFAULT
         if any(self._super_users):
@@ -161,7 +170,7 @@ class DecideWorker:
             by[is_super] = 0
         answers[is_nothing] = NOTHING
         columns = (
-            pa.array(self._moments.offsets[moments], mask=is_nothing if has_nothing else None),
+            pa.array(self._offsets[since], mask=is_nothing if has_nothing else None),
             pa.array(answers * 2 + self._moments.known[moments]),
             self._ids.take(pa.array(by)),
         )
@@ -179,6 +188,12 @@ class DecideWorker:
             numbers = np.where(is_its, others, numbers)
         return numbers
 
+    def _hosts_in_blocks(self, hosts: _Coded) -> Numbers:
+        """The number of each row's host for a version that matches blocks. If one starts to, an ACL
+        for a block matches requests of before, too."""
+        kafka = next(each for each in KafkaVersion if each.matches_blocks)
+        return hosts.numbers(self._numbers_of(hosts, kafka), 0)
+
     def _numbers_of(self, hosts: _Coded, kafka: KafkaVersion) -> Mapping[bytes, int]:
         """The number of each of ``hosts`` for the version ``kafka``."""
         known, timelines = self._of_host[kafka], self._timelines
@@ -189,22 +204,15 @@ class DecideWorker:
 
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
-    def _by(
-        self,
-        texts: Sequence[str],
-        principals: Numbers,
-        hosts: Numbers,
-        words: Numbers,
-        names: Numbers,
-        versions: Numbers,
-    ) -> Numbers:
-        """The numbers of the ACL lifetimes that decided."""
+    def _by(self, texts: Sequence[str], asked: _Question) -> tuple[Numbers, Numbers]:
+        """The numbers of the ACL lifetimes that decided, and the versions since which the same
+        ACLs match."""
         of_principals, of_hosts = self._sessions
-        operations, types = np.divmod(words, len(ResourceType))
-        name_groups = self._name_groups(texts, types, names)
-        sessions = (name_groups * of_principals + principals) * of_hosts + hosts
+        operations, types = np.divmod(asked.words, len(ResourceType))
+        name_groups = self._name_groups(texts, types, asked.names)
+        sessions = (name_groups * of_principals + asked.principals) * of_hosts + asked.hosts
         questions = sessions * len(_BY_NUMBER) + operations
-        return self._turns.at(self._asked_lately.find(questions, self._of_all), versions)
+        return self._turns.at(self._asked_lately.find(questions, self._of_all), asked.versions)
 
     def _of_all(self, questions: Numbers) -> Numbers:
         """The number of each question's decision timeline."""
@@ -281,6 +289,19 @@ class DecideWorker:
         return np.array(found, np.bool_)
 
 
+class _Question(NamedTuple):
+    """The numbers of the parts of each row's question, and the version of its time."""
+
+    principals: Numbers
+    hosts: Numbers
+    words: Numbers
+    names: Numbers
+    versions: Numbers
+
+    def only(self, rows: Numbers | slice) -> _Question:
+        return _Question(*(part[rows] for part in self))
+
+
 class _Coded(NamedTuple):
     """A column of texts: the distinct ``texts``, and each row's index among them (``places``)."""
 
@@ -318,7 +339,6 @@ class _Moments:
         self._edges = np.unique(np.concatenate((times, starts, np.array(ends, np.int64))))
         begins = np.concatenate(([_LONG_AGO], self._edges))
         self.versions = np.searchsorted(times, begins, "right") - 1
-        self.offsets = np.array([0] if timeline is None else timeline.offsets)[self.versions]
         self.periods = np.searchsorted(starts, begins, "right")
         self.known = self.versions >= 0
         for begin, end in state.unknown:

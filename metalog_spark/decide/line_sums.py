@@ -1,7 +1,6 @@
 """Sums that a worker makes while it decides lines, so that no later job counts the rows.
 
-For each split it counts lines by kind, and for each batch equal requests. This module must not
-know how a line is read, nor Spark.
+For each split it counts lines by kind. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -38,41 +37,8 @@ _LEAST_BACK_US: Final = HOUR_US // 6
 """A shorter step back is no clock change: threads that log at once may be out of order by less."""
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
-ALIKE: Final = (
-    "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
-    "result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day",
-)  # fmt: skip
-_FEWER, _FEW = 3, 1_024
-"""Equal rows are added up if at most one in ``_FEWER`` rows is left, or at most ``_FEW`` rows."""
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
-
-
-class Alike(NamedTuple):
-    """Sets of equal rows: the index of the first row, the number of rows, and their first and last
-    time."""
-
-    firsts: pa.Array
-    counts: pa.Array
-    first_times: pa.Array
-    last_times: pa.Array
-
-
-def alike(rows: pa.RecordBatch) -> Alike | None:
-    """Groups rows of DECISIONS by the columns that make a row of USAGE; None if few are equal."""
-    keys = {name: _key(rows[name]) for name in ALIKE}
-    places = pa.array(np.arange(len(rows)))
-    table = pa.table({**keys, "place": places, "time": rows["time"]})
-    wanted = [("place", "min"), ("place", "count"), ("time", "min"), ("time", "max")]
-    found = table.group_by(list(ALIKE), use_threads=False).aggregate(wanted).combine_chunks()
-    if len(found) > max(_FEW, len(rows) // _FEWER):
-        return None
-    names = (f"{name}_{of}" for name, of in wanted)
-    return Alike(*(found[name].combine_chunks() for name in names))
-
-
-def _key(column: pa.Array) -> pa.Array:
-    return column.dictionary_encode().indices if pa.types.is_string(column.type) else column
 
 
 class SplitSums:

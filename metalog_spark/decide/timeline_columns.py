@@ -67,8 +67,9 @@ class TimelineColumns:
             self._by.extend([by + BEFORE_LIFETIMES for by in timeline.by])
         return number
 
-    def at(self, timelines: Numbers, versions: Numbers) -> Numbers:
-        """The result of each of ``timelines`` (numbers) at a version."""
+    def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
+        """The result of each of ``timelines`` (numbers) at a version, and the version since which
+        the same ACLs match."""
         firsts, counts, since, by = map(
             _column, (self._firsts, self._counts, self._since, self._by)
         )
@@ -77,7 +78,7 @@ class TimelineColumns:
         if len(turning):
             asked = timelines[turning] * self._versions + versions[turning]
             places[turning] = np.searchsorted(since, asked, "right") - 1
-        return by[places]
+        return by[places], since[places] - timelines * self._versions
 
 
 def _column(numbers: array[int]) -> Numbers:

@@ -77,7 +77,7 @@ def pairs_denied(tables: Tables, window: Window) -> DataFrame:
     separate groups, so that no row holds a list of them."""
     from pyspark.sql import functions as f
 
-    last = f.struct("host", "log_offset", "known")
+    last = f.struct("host", "known")
     is_day = f.col("is_day") == 1
     parts = (
         askable(usage_in(tables, window))
@@ -114,7 +114,7 @@ def _row(
         row["resource_name"],
         last["host"],
     )
-    then = lifetimes.at(last["log_offset"] if last["known"] else None)
+    then = lifetimes.at(lifetimes.offset_at(row["last_us"]) if last["known"] else None)
     explained = explain(then, config, question)
     still = _denies(now, config, question)
     near = next(iter(explained.near_misses), None)

@@ -123,8 +123,11 @@ DECISIONS: Final = TableSchema(
     f"{_REQUEST}, {_DECIDED}, known BOOLEAN, disagrees BOOLEAN, day DATE",
     ("day",),
 )
-"""Every request, decided again as of its own time: by the ACLs at ``log_offset`` and the
-configuration then in force.
+"""Every request, decided again as of its own time: by the ACLs and the configuration then in force.
+
+``log_offset`` is the offset of the last change before that which concerns the request: the ACLs
+that match it have been the same since then. If none matches, its name has had ACLs, or none, since
+then. Other changes do not move it, so equal requests of a day mostly have one offset.
 
 ``known`` is false in a gap and before the history begins; ``disagrees`` (our answer differs from
 the broker's) is then null. ``acl_id`` is null if no ACL decided.

@@ -16,7 +16,7 @@ from authorizer.history.decision_timeline import DecisionTimelines
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question
-from metalog.acl import Acl, Operation, ResourceType
+from metalog.acl import IMPLIED_BY, Acl, Operation, PermissionType, ResourceType
 from metalog.ids import Uuid
 from tests.support.worlds import spec
 from tests.support.worlds.small_acls import allow
@@ -84,10 +84,23 @@ def test_the_life_that_decides_is_alive_and_a_turn_is_one(
         decisions = timelines.timeline_of(question, KafkaVersion.V4_4)
         assert decisions.since[0] == 0
         assert list(decisions.since) == sorted(set(decisions.since))
-        assert all(one != other for one, other in zip(decisions.by, decisions.by[1:], strict=False))
+        own = [life for life in timeline.lifetimes if matches(life.acl, question)]
+        turns = {edge for life in own for edge in timeline.span(life)}
+        for place in range(1, len(decisions.by)):
+            is_other = decisions.by[place] != decisions.by[place - 1]
+            assert is_other or decisions.since[place] in turns
         for version, by in zip(*decisions, strict=True):
             if by >= 0:
                 assert timeline.lifetimes[by] in list(timeline.alive(version))
+
+
+def matches(acl: Acl, question: Question) -> bool:
+    who, operation, kind, name, host, _ = question
+    is_denial = acl.permission_type is not PermissionType.ALLOW
+    implied = () if is_denial else IMPLIED_BY.get(operation, ())
+    return spec.reaches(acl, kind, name) and spec.matches(
+        acl, ({who}, str(host)), operation, KafkaVersion.V4_4, implied
+    )
 
 
 def test_further_principals_match_as_the_sessions_does() -> None:

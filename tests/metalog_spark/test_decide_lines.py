@@ -21,7 +21,7 @@ from metalog.errors import InvalidRequest
 from metalog.records.acl_codes import acl_of
 from metalog_spark.decide.decide_lines import COUNT, KIND, LAST_US, TEXT, SideKind, decided_lines
 from metalog_spark.decide.decide_worker import DecideWorker
-from metalog_spark.decide.line_sums import ALIKE
+from metalog_spark.decide.usage_sums import ALIKE
 from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRange
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
@@ -111,8 +111,7 @@ def test_what_splits_add_up_is_what_is_in_their_rows(written: Path, split_bytes:
     assert any(reason.startswith(NOT_AUDIT[:20]) for reason in rejected)
 
 
-def test_requests_that_are_alike_are_counted_or_their_day_is_told(written: Path) -> None:
-    """A split of only different requests is left to others for counting."""
+def test_requests_that_are_alike_are_counted(written: Path) -> None:
     found = rows(written)
     requests = [row for row in found if row["day"] is not None]
     used = of_kind(found, SideKind.USAGE)
@@ -126,11 +125,32 @@ def test_requests_that_are_alike_are_counted_or_their_day_is_told(written: Path)
     times = {row[LAST_US] for row in used}
     assert str(123 * 60_000_000) in times
     assert of_kind(found, SideKind.UNCOUNTED) == []
-    different = (f"{line(each, f'a{each}')}{RULE}\n" for each in range(1_100))
-    written.write_text("".join(different))
-    found = rows(written)
-    assert of_kind(found, SideKind.USAGE) == []
-    assert [row[COUNT] for row in of_kind(found, SideKind.UNCOUNTED)] == [0]
+
+
+@pytest.mark.parametrize(("most", "few"), [(1 << 18, 1 << 16), (40, 20), (40, 1 << 16)])
+def test_sums_of_several_batches_are_added_up_or_their_days_are_named(
+    monkeypatch: pytest.MonkeyPatch, written: Path, most: int, few: int
+) -> None:
+    monkeypatch.setattr("metalog_spark.decide.usage_sums._MOST", most)
+    monkeypatch.setattr("metalog_spark.decide.usage_sums._FEW", few)
+    texts = [f"{line(each, f'a{each % 30}')}{RULE}\n" for each in range(300)]
+    texts += [f"{line(300 + each, f'b{each}')}{RULE}\n" for each in range(100)]
+    written.write_text("".join(texts))
+    batches = read_splits(splits_of(written, 2_000), Zone("UTC"), None)
+    found = [row for batch in decided_lines(batches, WORKER) for row in batch.to_pylist()]
+    uncounted = {row[COUNT] for row in of_kind(found, SideKind.UNCOUNTED)}
+    assert uncounted == ({0} if few == 20 else set())
+    expected = Counter(
+        tuple(row[name] for name in ALIKE)
+        for row in found
+        if row["day"] is not None and (row["day"] - date(1970, 1, 1)).days not in uncounted
+    )
+    summed: Counter[tuple[Any, ...]] = Counter()
+    for row in of_kind(found, SideKind.USAGE):
+        day = row["time"].date()
+        if (day - date(1970, 1, 1)).days not in uncounted:
+            summed[tuple({**row, "day": day}[name] for name in ALIKE)] += row[COUNT]
+    assert summed == expected
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
 from authorizer.history.timeline import Edge, Timeline, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
-from metalog.acl import Acl, Operation, PatternType, ResourceType
+from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
 from metalog_spark.decide.decide_worker import (
@@ -35,6 +35,7 @@ from tests.support.worlds.small_histories import (
     OPERATIONS,
     PRINCIPALS,
     START,
+    at_offset,
     bases,
     histories,
     replayed,
@@ -141,9 +142,44 @@ def test_each_row_is_decided_as_of_its_microsecond(
                 assert bound[parse_uuid(found["acl_id"])] == expected.acl
             else:
                 assert found["acl_id"] is None
-            edges = [edge for life in timeline.lifetimes for edge in life[2:] if edge is not None]
-            reached = [edge.at for edge in edges if edge.time_ms * 1000 <= row.time]
-            assert found["log_offset"] == max([START, *reached])
+            check_offset(base, changes, row, found["log_offset"], config.kafka)
+
+
+def check_offset(
+    base: dict[Uuid, Acl], changes: list[TimelineChange], row: Row, offset: int, kafka: KafkaVersion
+) -> None:
+    """At ``offset`` and at the row's time the same ACLs match, in each version of Kafka; and an ACL
+    for the name changed at ``offset``: one that matches the row, or any if none matches."""
+    past = [each for each in changes if each.time_ms * 1000 <= row.time]
+    assert START <= offset <= max([START, *(each.at for each in past)])
+    now, then = replayed(base, past), at_offset(base, past, offset)
+    for version in KafkaVersion:
+        assert matching(now, row, version) == matching(then, row, version)
+    for acls in now, then:
+        reaching = [each for each in acls.values() if reaches(each, row)]
+        assert matching(acls, row, kafka) or bool(reaching) == any(
+            reaches(each, row) for each in now.values()
+        )
+    edges = [(edge, life.acl) for life in lifetimes(base, past) for edge in life[2:]]
+    changed = [acl for edge, acl in edges if edge is not None and edge.at == offset]
+    is_unmatched = not matching(then, row, kafka)
+    reached = (acl for acl in changed if reaches(acl, row))
+    assert offset == START or any(is_unmatched or matches(acl, row) for acl in reached)
+
+
+def matching(acls: dict[Uuid, Acl], row: Row, kafka: KafkaVersion) -> set[Acl]:
+    return {acl for acl in acls.values() if reaches(acl, row) and matches(acl, row, kafka)}
+
+
+def reaches(acl: Acl, row: Row) -> bool:
+    return spec.reaches(acl, ResourceType[row.resource_type], row.resource_name)
+
+
+def matches(acl: Acl, row: Row, kafka: KafkaVersion = KafkaVersion.V4_4) -> bool:
+    operation = Operation[row.operation]
+    is_denial = acl.permission_type is not PermissionType.ALLOW
+    implied = () if is_denial else IMPLIED_BY.get(operation, ())
+    return spec.matches(acl, ({row.principal}, row.host), operation, kafka, implied)
 
 
 ALLOW = allow("t", principal="User:a")

@@ -80,6 +80,12 @@ class AclLifetimes:
         """The ACLs in force at ``offset`` (exclusive), or at the end with None."""
         return [acl for acl in self.acls if self.is_alive(acl, offset)]
 
+    def offset_at(self, micros: int) -> int:
+        """The offset (exclusive) of the last change of an ACL up to a time in microseconds."""
+        edges = (edge for own in self.by_acl.values() for life in own for edge in life[2:])
+        past = (edge.at for edge in edges if edge is not None and edge.time_ms * 1000 <= micros)
+        return max(past, default=0)
+
     def is_alive(self, acl: Acl, offset: int | None) -> bool:
         if offset is None:
             return any(lifetime.end is None for lifetime in self.by_acl[acl])

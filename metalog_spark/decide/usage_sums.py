@@ -1,0 +1,95 @@
+"""Counts equal requests while a worker decides them, so that no later job counts all rows.
+
+A task adds up its batches, and gives out its sums at its end. If few of its requests are equal, a
+later job counts their days from the rows, since a sum costs more than a row. This module must not
+know how a line is read, nor Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+ALIKE: Final = (
+    "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
+    "result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day",
+)  # fmt: skip
+"""The columns of DECISIONS in which the requests of a row of USAGE are equal."""
+COUNTED: Final = ("requests", "first_time", "last_time")
+_AGAIN: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
+_FEWER, _FEW = 3, 1 << 16
+"""Sums are given out if there is one for at least ``_FEWER`` requests, or at most ``_FEW`` sums."""
+_MOST: Final = 1 << 18
+"""How many sums wait, at most, for equal requests."""
+
+
+class UsageSums:
+    """The sums of a task. ``uncounted`` are the days since 1970 with requests that are in none."""
+
+    def __init__(self) -> None:
+        self.uncounted: set[int] = set()
+        self._waiting: list[pa.Table] = []
+        self._sums = self._requests = 0
+
+    def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
+        """Add rows of DECISIONS; the sums that cannot wait are rows with the columns ``ALIKE`` and
+        ``COUNTED``."""
+        if self._days(rows) <= self.uncounted:
+            return
+        self._wait(_summed(rows), len(rows))
+        if self._sums > _MOST:
+            requests, sums = self._requests, self._taken()
+            if len(sums) > _MOST // 2:
+                yield from self._counted(sums, requests)
+            else:
+                self._wait(sums, requests)
+
+    def finish(self) -> Iterator[pa.Table]:
+        """The sums that are left."""
+        requests = self._requests
+        if requests:
+            yield from self._counted(self._taken(), requests)
+
+    def _wait(self, sums: pa.Table, requests: int) -> None:
+        self._waiting.append(sums)
+        self._sums += len(sums)
+        self._requests += requests
+
+    def _taken(self) -> pa.Table:
+        whole = pa.concat_tables(self._waiting)
+        if len(self._waiting) > 1:
+            whole = whole.group_by(list(ALIKE), use_threads=False).aggregate(_AGAIN)
+            whole = whole.select([*ALIKE, *("_".join(each) for each in _AGAIN)])
+            whole = whole.rename_columns([*ALIKE, *COUNTED])
+        self._waiting, self._sums, self._requests = [], 0, 0
+        return whole
+
+    def _counted(self, sums: pa.Table, requests: int) -> Iterator[pa.Table]:
+        if len(sums) > max(_FEW, requests // _FEWER):
+            self.uncounted |= self._days(sums)
+        else:
+            yield sums
+
+    @staticmethod
+    def _days(rows: pa.RecordBatch | pa.Table) -> set[int]:
+        return set(rows["day"].cast(pa.int32()).unique().to_pylist())
+
+
+def _summed(rows: pa.RecordBatch) -> pa.Table:
+    """A row for each set of equal ``rows``."""
+    keys = {name: _key(rows[name]) for name in ALIKE}
+    places = pa.array(np.arange(len(rows)))
+    table = pa.table({**keys, "place": places, "time": rows["time"]})
+    wanted = [("place", "min"), ("place", "count"), ("time", "min"), ("time", "max")]
+    found = table.group_by(list(ALIKE), use_threads=False).aggregate(wanted).combine_chunks()
+    firsts = rows.take(found["place_min"].combine_chunks())
+    columns = {name: firsts[name] for name in ALIKE}
+    sums = (found["_".join(each)] for each in wanted[1:])
+    return pa.table({**columns, **dict(zip(COUNTED, sums, strict=True))})
+
+
+def _key(column: pa.Array) -> pa.Array:
+    return column.dictionary_encode().indices if pa.types.is_string(column.type) else column
