@@ -18,6 +18,8 @@ from pyarrow import parquet
 MOST_WAITING: Final = 1 << 17
 """How many rows wait, at most, for more rows of their days. Waiting makes files larger; a small
 file costs as much as a large one."""
+_DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
+"""The types of columns with different values in most rows: a dictionary does not pay for them."""
 DAY: Final = "day"
 WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
 """Spark's name for the folder of the rows without a day."""
@@ -55,7 +57,15 @@ class DayFiles:
         place.mkdir(parents=True, exist_ok=True)
         name = f"part-{self._task:05}-{self._written:05}.snappy.parquet"
         rows = pa.Table.from_batches(self._waiting.pop(key))
-        parquet.write_table(rows, place / name, compression="snappy", store_schema=False)
+        different = [field.name for field in rows.schema if field.type in _DIFFERENT]
+        parquet.write_table(
+            rows,
+            place / name,
+            compression="snappy",
+            store_schema=False,
+            use_dictionary=[each for each in rows.schema.names if each not in different],
+            write_statistics=[*different, self._kind],
+        )
         del self._sizes[key]
         self._written += 1
 
