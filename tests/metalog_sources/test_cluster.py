@@ -290,4 +290,4 @@ def test_a_cluster_announces_which_kafka_decides(
     assert "would answer differently" in linted.stderr
     turned_already = "note: Kafka 4.4 decides here already: no answer changes"
     assert (turned_already in upgraded.stderr) is is_allowed
-    assert "no way back" not in upgraded.stderr
+    assert "a downgrade is impossible" not in upgraded.stderr
