@@ -95,8 +95,8 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
     with several brokers counts once.
 
     An hour is ``repeated`` if clocks were set back. A repeated hour without a sure allowed line is
-    neither expected nor counted. ``unled`` counts repeated hours without such a line of a
-    controller.
+    neither expected nor counted. ``led_or_repeated`` counts hours that are repeated, or have such a
+    line of a controller.
     """
     from pyspark.sql import functions as f
 

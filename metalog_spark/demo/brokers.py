@@ -124,7 +124,7 @@ class _File:
 def write_audit(
     folder: Path,
     decider: BrokerDecider,
-    asked: Sequence[Activity],
+    activities: Sequence[Activity],
     hours: Iterable[tuple[int, list[Request]]],
 ) -> LineTally:
     """Write the audit logs to ``folder``. ``hours`` has the start of each hour, in order, with its
@@ -136,7 +136,7 @@ def write_audit(
             if hour == begin:
                 files[broker].lines.append(text)
                 tally.rejected += text.count("\n")
-        _write_hour(begin, requests, decider, asked, [file.lines for file in files], tally)
+        _write_hour(begin, requests, decider, activities, [file.lines for file in files], tally)
         for file in files:
             file.hour_is_over(begin)
     for file in files:
@@ -152,14 +152,14 @@ def _write_hour(
     begin: int,
     requests: list[Request],
     decider: BrokerDecider,
-    asked: Sequence[Activity],
+    activities: Sequence[Activity],
     lines: list[list[str]],
     tally: LineTally,
 ) -> None:
     states = [_state(broker, begin) for broker in range(BROKER_COUNT)]
     prefix = f"[{stamp(begin)[:14]}"
     is_slow = SLOW_FROM <= begin < SLOW_TO
-    first_probe = len(asked) - len(PROBES)
+    first_probe = len(activities) - len(PROBES)
     until, answers = begin, decider.at(begin)
     allowed = denied = unlogged = 0
     for time_ms, number, broker in requests:
@@ -179,10 +179,10 @@ def _write_hour(
             shown = stamp(time_ms - SLOW_BY)
             lines[broker].append(f"[{shown}{text}")
             if decider.at(time_ms - SLOW_BY)[number].is_allowed != is_allowed:
-                tally.disagreements.append(_disagreement(shown, broker, asked[number]))
+                tally.disagreements.append(_disagreement(shown, broker, activities[number]))
             continue
         if number >= first_probe:
-            _count_probe(tally, broker, asked[number])
+            _count_probe(tally, broker, activities[number])
         in_hour = time_ms - begin
         lines[broker].append(
             f"{prefix}{_IN_HOUR[in_hour // 1000]}{_IN_SECOND[in_hour % 1000]}{text}"
@@ -193,13 +193,13 @@ def _write_hour(
     tally.denied += denied
 
 
-def _count_probe(tally: LineTally, broker: int, asked: Activity) -> None:
-    """Count a probe's lines. Each has two readings. One of them is read as two lines, of which the
-    second is false."""
+def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
+    """Count a probe's audit line, which has two readings. If the name has a line feed, it is read
+    as two lines, and the second is forged."""
     tally.ambiguous += 1
-    if "\n" in asked.name:
+    if "\n" in activity.name:
         tally.allowed += 1
-        forged = asked._replace(
+        forged = activity._replace(
             principal=FORGED.principal, operation=Operation.READ, name=FORGED.resource_name
         )
         tally.disagreements.append(_disagreement(FORGED.time, broker, forged))
@@ -212,12 +212,12 @@ def _state(broker: int, begin: int) -> str:
     return BOTH
 
 
-def _disagreement(shown: str, broker: int, asked: Activity) -> Disagreement:
+def _disagreement(shown: str, broker: int, activity: Activity) -> Disagreement:
     return Disagreement(
         shown,
         broker_name(broker),
-        asked.principal,
-        asked.host,
-        asked.operation.name,
-        asked.name,
+        activity.principal,
+        activity.host,
+        activity.operation.name,
+        activity.name,
     )

@@ -22,7 +22,7 @@ from metalog.acl import Acl
 from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
 
-_PLACE: Final = "{name}"
+_PLACEHOLDER: Final = "{name}"
 """A placeholder for the resource's name, which Kafka writes unescaped, with line feeds."""
 _REMEMBERED: Final = 4
 _NEVER: Final = 2**63
@@ -38,37 +38,37 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """The answers to the activities ``asked``, by number, valid before the time ``until``."""
+    """The answers to ``activities``, by number, valid before the time ``until``."""
 
     def __init__(
-        self, decision_context: DecisionContext, asked: Sequence[Activity], until: int
+        self, decision_context: DecisionContext, activities: Sequence[Activity], until: int
     ) -> None:
         self.until = until
         self._decision_context = decision_context
-        self._asked = asked
+        self._activities = activities
         self._known: dict[int, Answer] = {}
 
     def __getitem__(self, number: int) -> Answer:
         answer = self._known.get(number)
         if answer is None:
-            answer = self._known[number] = self._answer(self._asked[number])
+            answer = self._known[number] = self._answer(self._activities[number])
         return answer
 
-    def _answer(self, asked: Activity) -> Answer:
+    def _answer(self, activity: Activity) -> Answer:
         scope = self._decision_context.session_cache(
-            asked.resource_type, (asked.host, asked.principal)
+            activity.resource_type, (activity.host, activity.principal)
         )
-        decision = scope.decide(asked.operation, asked.name)
-        resource = ResourcePattern(asked.resource_type, _PLACE)
+        decision = scope.decide(activity.operation, activity.name)
+        resource = ResourcePattern(activity.resource_type, _PLACEHOLDER)
         line = format_line(
-            RequestContext(asked.principal, asked.host, request_name=asked.request_name),
-            Action(asked.operation, resource, asked.reference_count),
+            RequestContext(activity.principal, activity.host, request_name=activity.request_name),
+            Action(activity.operation, resource, activity.reference_count),
             decision,
         )
         is_allowed = decision.result is ALLOWED
         level = "DEBUG" if is_allowed else "INFO"
-        before, _, after = line.partition(f":{_PLACE} ")
-        return Answer(is_allowed, f"] {level} {before}:{asked.name} {after} ({LOGGER})\n")
+        before, _, after = line.partition(f":{_PLACEHOLDER} ")
+        return Answer(is_allowed, f"] {level} {before}:{activity.name} {after} ({LOGGER})\n")
 
 
 class BrokerDecider:
@@ -81,11 +81,11 @@ class BrokerDecider:
         self,
         changes: Iterable[TimelineChange],
         configurations: Sequence[tuple[int, AuthorizerConfig]],
-        asked: Sequence[Activity],
+        activities: Sequence[Activity],
     ) -> None:
         self._indexes = [(0, AclIndex.of(())), *_indexes(changes)]
         self._configurations = configurations
-        self._asked = asked
+        self._activities = activities
         turns = (*self._indexes, *configurations)
         self._begins = sorted({begin for begin, _ in turns})
         self._answers: dict[int, Answers] = {}
@@ -106,7 +106,7 @@ class BrokerDecider:
         decision_context = DecisionContext(index, config, shut_by="")
         is_last = place + 1 == len(self._begins)
         return Answers(
-            decision_context, self._asked, _NEVER if is_last else self._begins[place + 1]
+            decision_context, self._activities, _NEVER if is_last else self._begins[place + 1]
         )
 
 

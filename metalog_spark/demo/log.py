@@ -98,7 +98,7 @@ def write_log(
         steps: list[tuple[int, Event | Records]] = [*made, *((e.time_ms, e) for e in events)]
         changes: list[TimelineChange] = []
         bound: dict[Acl, Uuid] = {}
-        for time_ms, step in sorted(steps, key=lambda each: each[0]):
+        for time_ms, step in sorted(steps, key=lambda pair: pair[0]):
             if isinstance(step, Event):
                 changes += _carried_out(node, random, step, bound)
             else:
@@ -165,7 +165,7 @@ def _topic(random: Random, name: str, directories: list[Uuid]) -> Records:
             leader=replicas[0],
             leader_epoch=0,
             partition_epoch=0,
-            directories=tuple(directories[_BROKERS.index(each)] for each in replicas),
+            directories=tuple(directories[_BROKERS.index(replica)] for replica in replicas),
         )
         records.append((record, max(PartitionRecord.VERSIONS)))
     return records

@@ -71,7 +71,7 @@ def make(
     log, audit = out / "log", out / "audit"
     changes = write_log(log, random, events, _topics(moved), _users(services))
     properties = _properties()
-    configurations = [(begin, from_properties(each)[0]) for begin, each in properties.items()]
+    configurations = [(begin, from_properties(keys)[0]) for begin, keys in properties.items()]
     asked = activities(random, services, moved)
     decider = BrokerDecider(changes, configurations, asked)
     year = hours(random, asked, events, requests, days)
@@ -97,17 +97,19 @@ def _topics(moved: Iterable[TopicMigration]) -> dict[str, int]:
     """Each topic's creation time: first versions at the start, second versions shortly before
     their first use."""
     first = dict.fromkeys(topics(), START + HOUR)
-    for move in sorted(moved, reverse=True, key=lambda each: each.time_ms):
+    for move in sorted(moved, reverse=True, key=lambda migration: migration.time_ms):
         first[move.second] = move.time_ms - HOUR
     return first
 
 
 def _users(services: Iterable[Service]) -> dict[str, int]:
     named = {
-        each.name: START + each.begins * DAY + HOUR for each in services if not each.has_certificate
+        service.name: START + service.begins * DAY + HOUR
+        for service in services
+        if not service.has_certificate
     }
     people = (ADMIN, OLD_ROOT)
-    return named | {each.removeprefix("User:"): START + HOUR for each in people}
+    return named | {person.removeprefix("User:"): START + HOUR for person in people}
 
 
 def _properties() -> dict[int, dict[str, str]]:
@@ -138,7 +140,7 @@ def _write_configs(
 def _owners(services: Iterable[Service]) -> Iterator[str]:
     """Each team owns its services, and the topics with its name."""
     for team in TEAMS:
-        principals = [each.principal for each in services if each.team == team]
+        principals = [service.principal for service in services if service.team == team]
         yield f"{team}:\n"
         yield f"  - principal: {json.dumps(principals)}\n"
         yield f"  - resourceType: TOPIC\n    resourceName: {team}.\n    patternType: PREFIXED\n"
@@ -163,5 +165,5 @@ def _truth(tally: LineTally) -> dict[str, Any]:
         "denied": tally.denied,
         "rejected": tally.rejected,
         "ambiguous": tally.ambiguous,
-        "disagreements": [each._asdict() for each in tally.disagreements],
+        "disagreements": [disagreement._asdict() for disagreement in tally.disagreements],
     }

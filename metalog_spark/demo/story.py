@@ -104,9 +104,9 @@ def _possible(wanted: Iterable[Event]) -> list[Event]:
     bound: set[Acl] = set()
     done = []
     for time_ms, removed, added in sorted(wanted, key=lambda event: event.time_ms):
-        gone = tuple(each for each in dict.fromkeys(removed) if each in bound)
+        gone = tuple(entry for entry in dict.fromkeys(removed) if entry in bound)
         bound.difference_update(gone)
-        new = tuple(each for each in dict.fromkeys(added) if each not in bound)
+        new = tuple(entry for entry in dict.fromkeys(added) if entry not in bound)
         bound.update(new)
         if gone or new:
             done.append(Event(time_ms, gone, new))
@@ -212,7 +212,7 @@ def _of_moves(moved: Sequence[TopicMigration]) -> Iterator[Event]:
             acl(move.service.principal, operation, _TOPIC, move.first)
             for operation in (*operations, Op.DESCRIBE)
         ]
-        new = [each._replace(resource_name=move.second) for each in old]
+        new = [grant._replace(resource_name=move.second) for grant in old]
         yield Event(move.time_ms, (), tuple(new))
         if move.gives_back:
             yield Event(move.time_ms + 7 * DAY, tuple(old), ())

@@ -123,13 +123,13 @@ def activities(
 ) -> list[Activity]:
     ranked = [*services]
     random.shuffle(ranked)
-    ranked = [LOADER, TRACKER, *(each for each in ranked if each not in (LOADER, TRACKER))]
-    found: list[Activity] = []
+    ranked = [LOADER, TRACKER, *(service for service in ranked if service not in (LOADER, TRACKER))]
+    of_services: list[Activity] = []
     for rank, service in enumerate(ranked, 1):
         own = [*_of_service(random, service, moved)]
         share = 1 / rank**_ZIPF / len(own)
-        found += [each._replace(weight=each.weight * share) for each in own]
-    return [*found, *_of_others(), *_CHANGES_OF_ACLS, _BEAT, *PROBES]
+        of_services += [activity._replace(weight=activity.weight * share) for activity in own]
+    return [*of_services, *_of_others(), *_CHANGES_OF_ACLS, _BEAT, *PROBES]
 
 
 def _of_service(
@@ -245,17 +245,23 @@ def hours(
     if requests >= _BEATS_FROM * 24 * sum(day in days for day in range(DAYS)):
         for begin in range(START, END, HOUR):
             _plan(planned, (begin + SECOND, asked.index(_BEAT), 0))
-    there = {number: each for number, each in planned.items() if number // 24 in days}
+    there = {
+        number: planned_requests
+        for number, planned_requests in planned.items()
+        if number // 24 in days
+    }
     left = requests - sum(map(len, there.values()))
     if left < 0:
         raise ValueError(f"the year alone has {requests - left} requests, not {requests}")
-    edges = {edge for each in asked for edge in (each.begins, each.ends)}
+    edges = {edge for activity in asked for edge in (activity.begins, activity.ends)}
     active: list[int] = []
     cumulated: list[float] = []
     for number, count in enumerate(_counts(random, left, days)):
         begin = START + number * HOUR
         if begin in edges:
-            active = [i for i, each in enumerate(asked) if each.begins <= begin < each.ends]
+            active = [
+                i for i, activity in enumerate(asked) if activity.begins <= begin < activity.ends
+            ]
             cumulated = list(accumulate(asked[i].weight for i in active))
         if number // 24 not in days:
             continue
@@ -270,14 +276,14 @@ def _planned(
     random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
 ) -> defaultdict[int, list[Request]]:
     """By hour of the year, the requests that are not random."""
-    found: defaultdict[int, list[Request]] = defaultdict(list)
+    by_hour: defaultdict[int, list[Request]] = defaultdict(list)
     creates, deletes = map(asked.index, _CHANGES_OF_ACLS)
     for event in events:
         for wanted, which in ((event.added, creates), (event.removed, deletes)):
             if wanted and event.time_ms > START + DAY:
-                _plan(found, (event.time_ms - 3, which, 0))
+                _plan(by_hour, (event.time_ms - 3, which, 0))
     for seconds, probe in enumerate(PROBES):
-        _plan(found, (_PROBED + seconds * SECOND, asked.index(probe), 0))
+        _plan(by_hour, (_PROBED + seconds * SECOND, asked.index(probe), 0))
     for service, begin, end in (
         (TRACKER, TRACKER_BROKEN, TRACKER_MENDED),
         (LOADER, LOADER_BROKEN, LOADER_MENDED),
@@ -289,15 +295,15 @@ def _planned(
         )
         for broker in range(BROKER_COUNT):
             for seconds in _RETRIES_S:
-                _plan(found, (begin + seconds * SECOND, which, broker))
+                _plan(by_hour, (begin + seconds * SECOND, which, broker))
         for _ in range(int(requests * _STORM)):
             time_ms = begin + int(random.random() * (end - begin))
-            _plan(found, (time_ms, which, random.randrange(BROKER_COUNT)))
-    return found
+            _plan(by_hour, (time_ms, which, random.randrange(BROKER_COUNT)))
+    return by_hour
 
 
-def _plan(found: defaultdict[int, list[Request]], request: Request) -> None:
-    found[(request[0] - START) // HOUR].append(request)
+def _plan(by_hour: defaultdict[int, list[Request]], request: Request) -> None:
+    by_hour[(request[0] - START) // HOUR].append(request)
 
 
 def _counts(random: Random, requests: int, days: Container[int]) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 Denials are counted by principal, operation and resource. The near miss and the remedy are those of
 ``explain``, by the ACLs in force at the last denial. A storm is at least ``STORM_FROM`` denials in
-a day, as by a client that retries forever.
+a day, as from a client that retries forever.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SHOWN: Final = 20
 STORM_FROM: Final = 1_000
 """Denials of one principal, operation and resource in one day."""
-_ASKED: Final = ("principal", "resource_type", "resource_name", "operation")
+_QUESTION: Final = ("principal", "resource_type", "resource_name", "operation")
 SCHEMA: Final = (
     "principal STRING, resource_type STRING, resource_name STRING, operation STRING,"
     " host STRING, requests BIGINT, hosts BIGINT, days BIGINT, peak BIGINT,"
@@ -53,15 +53,15 @@ def denied(
 ) -> DataFrame:
     """The first ``shown`` rows of ``SCHEMA``; ``pairs`` is the result of ``pairs_denied`` for the
     same input, if the caller has it already."""
-    found = pairs_denied(tables, window) if pairs is None else pairs
-    return explained(tables, found.orderBy(*in_order()).limit(shown).collect())
+    counted_pairs = pairs_denied(tables, window) if pairs is None else pairs
+    return explained(tables, counted_pairs.orderBy(*in_order()).limit(shown).collect())
 
 
 def in_order() -> tuple[Column, ...]:
     """The order with the most denied first."""
     from pyspark.sql import functions as f
 
-    return f.col("requests").desc(), *map(f.col, _ASKED)
+    return f.col("requests").desc(), *map(f.col, _QUESTION)
 
 
 def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
@@ -82,7 +82,7 @@ def pairs_denied(tables: Tables, window: Window) -> DataFrame:
     parts = (
         askable(usage_in(tables, window))
         .where("result = 'DENIED'")
-        .groupingSets([[*_ASKED, "day"], [*_ASKED, "host"]], *_ASKED, "day", "host")
+        .groupingSets([[*_QUESTION, "day"], [*_QUESTION, "host"]], *_QUESTION, "day", "host")
         .agg(
             f.grouping("host").alias("is_day"),
             f.sum("requests").alias("requests"),
@@ -92,7 +92,7 @@ def pairs_denied(tables: Tables, window: Window) -> DataFrame:
         )
     )
     days = {name: f.when(is_day, f.col(name)) for name in ("requests", "last_us")}
-    return parts.groupBy(*_ASKED).agg(
+    return parts.groupBy(*_QUESTION).agg(
         f.sum(days["requests"]).alias("requests"),
         f.count_if(~is_day).alias("hosts"),
         f.count_if(is_day).alias("days"),
@@ -147,8 +147,7 @@ def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool
 
 
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
-    """The severity: a mistake in an ACL should be corrected; a client that only tries needs no
-    change."""
+    """WARNING for a mistake in an ACL or a storm; INFO for a client that only tries."""
     if not still:
         return Severity.INFO
     slips = NearMissKind.OPERATION_NOT_IMPLIED.rank
@@ -165,6 +164,6 @@ def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig
             " leave such work to a super user"
         )
     remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
-    safe = (each for each in remedies if not (each.powers or opening(each.add, config)))
+    safe = (remedy for remedy in remedies if not (remedy.powers or opening(remedy.add, config)))
     commands = next((remedy.commands for remedy in safe if remedy.commands), ())
     return "\n".join(commands or ()) or "stop the client, or allow it by metalog apply"

@@ -30,23 +30,24 @@ SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
 
 
 def drift(
-    meant: Tables, found: Tables, *, meant_at: int | None = None, found_at: int | None = None
+    desired: Tables, actual: Tables, *, desired_at: int | None = None, actual_at: int | None = None
 ) -> DataFrame:
     """Rows of ``SCHEMA``, the most severe first.
 
-    ``meant_at`` and ``found_at`` are offsets (exclusive), each in its own log; None is the end of
-    the history. Both folders may be the same.
+    ``desired_at`` and ``actual_at`` are offsets (exclusive), each in its own log; None is the end
+    of the history. Both folders may be the same.
     """
     before, after = (
-        lifetimes_in(tables).at(offset) for tables, offset in ((meant, meant_at), (found, found_at))
+        lifetimes_in(tables).at(offset)
+        for tables, offset in ((desired, desired_at), (actual, actual_at))
     )
     differs = difference(before, after, {}, {})
-    dangers = opening(differs.added, config_now(found))
+    dangers = opening(differs.added, config_now(actual))
     rows = [_added(acl, dangers.get(acl, Severity.INFO)) for acl in differs.added]
     rows += map(_removed, differs.removed)
     rows.sort(key=lambda row: (-row[0], acl_order(row[2])))
     return frame_of(
-        found.session,
+        actual.session,
         [
             (change, *words_of(acl), severity.name, commands([(undoing, acl)]))
             for severity, change, acl, undoing in rows

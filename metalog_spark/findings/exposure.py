@@ -111,7 +111,7 @@ class Power(NamedTuple):
     resource_type: ResourceType
     operation: Operation
 
-    def is_given_by(self, acl: Acl) -> bool:
+    def is_granted_by(self, acl: Acl) -> bool:
         kind = self.resource_type
         if acl.resource_type is not kind or not ALLOWS[acl.operation] >> self.operation & 1:
             return False
@@ -136,7 +136,7 @@ TOXIC_PAIRS: Final = (
     (
         Power(_TOPIC, Operation.WRITE),
         Power(_TOPIC, Operation.ALTER_CONFIGS),
-        "it may write to every topic, and have what was written deleted by retention",
+        "it may write to every topic, and delete records by a short retention time",
     ),
 )
 """Pairs of powers that no principal should have together, and what they allow."""
@@ -172,11 +172,11 @@ def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
     for acl in filter(is_allow, acls):
         pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
         of_hosts.setdefault((*pattern, acl.host), []).append(acl)
-    found: dict[_Grant, list[Acl]] = {}
+    grants: dict[_Grant, list[Acl]] = {}
     for (principal, kind, how, name, _), allows in of_hosts.items():
         grant = principal, kind, how, name, frozenset(_allowed_by(allows))
-        found.setdefault(grant, []).extend(allows)
-    return found
+        grants.setdefault(grant, []).extend(allows)
+    return grants
 
 
 def access(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
@@ -241,8 +241,8 @@ def _when(use: Use) -> datetime | None:
 
 def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
     subject = LintSubject(tuple(acls), config, datetime.now(UTC).date(), is_log=True)
-    for check, found in lint(subject, _CHECKS):
-        for finding in found or ():
+    for check, findings in lint(subject, _CHECKS):
+        for finding in findings or ():
             principal = "" if finding.acl is None else finding.acl.principal
             yield _row(check.id, principal, finding, uses)
 
@@ -258,12 +258,12 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
     everyones = [
         acl
         for acl in own.get(WILDCARD_PRINCIPAL, ())
-        if any(power.is_given_by(acl) for power in powers)
+        if any(power.is_granted_by(acl) for power in powers)
     ]
     for principal, allows in own.items():
-        for one, two, said in TOXIC_PAIRS:
-            first = next(filter(one.is_given_by, chain(allows, everyones)), None)
-            second = next(filter(two.is_given_by, chain(reversed(allows), everyones)), None)
+        for one, two, consequence in TOXIC_PAIRS:
+            first = next(filter(one.is_granted_by, chain(allows, everyones)), None)
+            second = next(filter(two.is_granted_by, chain(reversed(allows), everyones)), None)
             if first is None or second is None:
                 continue
             if principal in (first.principal, second.principal):
@@ -272,7 +272,7 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
                     if first == second
                     else "let two different principals have these two rights"
                 )
-                finding = Finding(Severity.ERROR, said, first, by=second, advice=advice)
+                finding = Finding(Severity.ERROR, consequence, first, by=second, advice=advice)
                 yield _row("toxic-pair", principal, finding, uses)
 
 
@@ -285,7 +285,7 @@ def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use
         if not is_allow(acl) or acl.principal in config.super_users:
             continue
         against = chain(denies.get(acl.principal, ()), everyones)
-        deny = next((each for each in against if _takes_from(each, acl, config.kafka)), None)
+        deny = next((deny for deny in against if _takes_from(deny, acl, config.kafka)), None)
         if deny is not None:
             finding = Finding(
                 Severity.INFO,
@@ -324,17 +324,17 @@ def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> It
     for principal in sorted({*config.super_users, *seen}):
         use, data = seen.get(principal, (Use(), 0))
         if data:
-            said = "a super user reads or writes topics; no ACL can limit it"
+            message = "a super user reads or writes topics; no ACL can limit it"
             severity, advice = Severity.WARNING, _OWN_ACLS
         elif use.requests:
-            said, severity, advice = "a super user at work", Severity.INFO, _FEW
+            message, severity, advice = "an active super user", Severity.INFO, _FEW
         else:
-            said = "a super user of whom no request was logged"
+            message = "a super user of whom no request was logged"
             severity, advice = Severity.INFO, "take it out of super.users"
         yield (
             "super-user",
             principal,
-            said,
+            message,
             None,
             None,
             use.requests,
@@ -345,7 +345,7 @@ def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> It
 
 
 _OWN_ACLS: Final = "give it ACLs of its own, and take it out of super.users"
-_FEW: Final = "as few as there are brokers and administrators"
+_FEW: Final = "keep only brokers and administrators in super.users"
 
 
 def _row(kind: str, principal: str, finding: Finding, uses: dict[Acl, Use]) -> Row:
@@ -364,11 +364,11 @@ def _row(kind: str, principal: str, finding: Finding, uses: dict[Acl, Use]) -> R
 
 
 def _denies_by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
-    found: dict[str, list[Acl]] = {}
+    denies: dict[str, list[Acl]] = {}
     for acl in acls:
         if not is_allow(acl):
-            found.setdefault(acl.principal, []).append(acl)
-    return found
+            denies.setdefault(acl.principal, []).append(acl)
+    return denies
 
 
 def _allowed_by(allows: Iterable[Acl]) -> set[Operation]:
@@ -377,5 +377,5 @@ def _allowed_by(allows: Iterable[Acl]) -> set[Operation]:
     for acl in allows:
         mask |= ALLOWS[acl.operation]
         kinds.add(acl.resource_type)
-    supported = {each for kind in kinds for each in SUPPORTED_OPERATIONS.get(kind, ())}
+    supported = {operation for kind in kinds for operation in SUPPORTED_OPERATIONS.get(kind, ())}
     return {operation for operation in supported if mask >> operation & 1}

@@ -47,7 +47,7 @@ those that the least set allows. ``excess`` is ``granted`` minus ``left``. ``rem
 removes."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
-_OF_A_TASK: Final = 50_000
+_QUESTIONS_OF_A_TASK: Final = 50_000
 """How many questions one task decides, in a second or two. By default Spark would read stored rows
 in 200 tasks, each with its own Python."""
 _LAST: Final = "# last of all: other principals need it until they have their own ACLs"
@@ -91,8 +91,8 @@ def least_privilege(
     used: ClassifiedAcls | None = None,
 ) -> DataFrame:
     """Rows of ``SCHEMA``, those with the most excess first; see ``least_set``."""
-    found = least_set(tables, window, limits, tolerated=tolerated, used=used)
-    rows = [_row(each, found.dangers) for each in found.shares]
+    proposal = least_set(tables, window, limits, tolerated=tolerated, used=used)
+    rows = [_row(share, proposal.dangers) for share in proposal.shares]
     return frame_of(tables.session, rows, SCHEMA)
 
 
@@ -121,14 +121,14 @@ def least_set(
     config, today = used.config, used.today
     now = rules(today, config)
     stored = questions_in(tables, window, waiting=True).persist()
-    tasks = 1 + stored.count() // _OF_A_TASK
+    tasks = 1 + stored.count() // _QUESTIONS_OF_A_TASK
     questions = stored.coalesce(tasks)
     done = done_in(questions, now, tasks).persist()
     try:
         known = known_names(questions, today)
         unknown = _unknown(used)
-        found = cover(done, known, now, unknown, limits)
-        least = [*unknown, *_with_starts(found, unknown, used)]
+        proposed = cover(done, known, now, unknown, limits)
+        least = [*unknown, *_with_starts(proposed, unknown, used)]
         shares = _shares(today, least, done, known)
         denies = [acl for acl in today if not is_allow(acl)]
         ordered = tuple(sorted({*denies, *least}, key=acl_order))
@@ -137,7 +137,7 @@ def least_set(
         done.unpersist()
         stored.unpersist()
     if proof.lost or proof.gained:
-        raise AssertionError(f"what was to be the least set changes answers: {proof}")
+        raise AssertionError(f"the least set would change answers: {proof}")
     return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)
 
 
@@ -190,10 +190,10 @@ def _shares(
 
 
 def _by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
-    found: dict[str, list[Acl]] = {}
+    by_principal: dict[str, list[Acl]] = {}
     for acl in acls:
-        found.setdefault(acl.principal, []).append(acl)
-    return found
+        by_principal.setdefault(acl.principal, []).append(acl)
+    return by_principal
 
 
 def _share(
@@ -244,7 +244,7 @@ def _row(share: Share, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
 
 
 def _remedy(share: Share) -> str | None:
-    told = commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps)
-    if told and share.principal == WILDCARD_PRINCIPAL:
-        return f"{_LAST}\n{told}"
-    return told or None
+    lines = commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps)
+    if lines and share.principal == WILDCARD_PRINCIPAL:
+        return f"{_LAST}\n{lines}"
+    return lines or None

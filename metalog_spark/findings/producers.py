@@ -174,18 +174,18 @@ def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
 
 
 def _is_always_open(configuration: DataFrame) -> bool:
-    found = {bool(row["allow_everyone"]) for row in configuration.collect()}
-    return found == {True}
+    values = {bool(row["allow_everyone"]) for row in configuration.collect()}
+    return values == {True}
 
 
 def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
     """The clients, merged to at most one for each combination of principal and host in the
     ACLs."""
-    asked = with_pending(usage_in(tables, window), tables).select("principal", "host")
+    requests = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
     named = _naming(frozenset(today.principals), tuple(regions), config.super_users)
-    for principal, host in asked.distinct().mapInArrow(named, _ASKERS).distinct().collect():
+    for principal, host in requests.distinct().mapInArrow(named, _ASKERS).distinct().collect():
         yield Asker(principal, host)
 
 
@@ -240,7 +240,7 @@ def spared(
     for who in sorted(unseen):
         if rest.may(who):
             continue
-        best_first = sorted(candidates.of(who), key=lambda each: (-going[each], each))
+        best_first = sorted(candidates.of(who), key=lambda acl: (-going[acl], acl))
         kept.add(rest.add_first(who, best_first))
     return frozenset(kept)
 
@@ -263,15 +263,15 @@ def narrowest(
     for acl in least:
         if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL:
             topics.setdefault(acl.principal, set()).add(acl.resource_name)
-    found = set()
+    chosen = set()
     for who in sorted(unseen):
         if enough.may(who):
             continue
         names = topics.get(who.principal, set())
         grants = [acl for acl in has.of(who) if is_allow(acl)]
         parts = sorted(part for acl in grants for part in _parts(acl, names))
-        found.add(enough.add_first(who, (acl for _, acl in parts)))
-    return frozenset(found)
+        chosen.add(enough.add_first(who, (acl for _, acl in parts)))
+    return frozenset(chosen)
 
 
 def losing(unseen: Iterable[Asker], proposed: Iterable[Acl], config: AuthorizerConfig) -> list[str]:

@@ -1,8 +1,8 @@
 """The severity of a finding, and what to do: the columns ``severity`` and ``remedy``.
 
 Severities are lint's, by name. A remedy is kafka-acls commands, one per line. If no command can do
-it, it is a sentence or a comment. Texts contain no names, so they are safe to print and to paste.
-This module must not know Spark.
+it, it is a sentence or a comment. Sentences contain no names, so they are safe to print and to
+paste. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
     """The commands for ``changes``, in order; then a comment for each change without a command,
     with the reason."""
-    said = kafka_acls_commands(changes)
-    return "\n".join([*said.lines, *(_comment(*change) for change in said.inexpressible)])
+    script = kafka_acls_commands(changes)
+    return "\n".join([*script.lines, *(_comment(*change) for change in script.inexpressible)])
 
 
 def _comment(change: CommandKind, acl: Acl) -> str:
@@ -59,9 +59,11 @@ def danger_of_question(question: Question) -> str | None:
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
     """The ACLs that lint reports as too open, and the severity of each."""
     subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
-    found: dict[Acl, Severity] = {}
+    severities: dict[Acl, Severity] = {}
     for check in _OPENING:
         for finding in check.find(subject):
             if finding.acl is not None:
-                found[finding.acl] = max(finding.severity, found.get(finding.acl, Severity.INFO))
-    return found
+                severities[finding.acl] = max(
+                    finding.severity, severities.get(finding.acl, Severity.INFO)
+                )
+    return severities

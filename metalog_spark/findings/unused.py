@@ -61,23 +61,24 @@ the window. ``shadow`` is the ACL that decided most of the matching requests in 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
     Reason.YOUNGER: (
-        "look again over a window that begins after it was made, or, where since is empty, after"
-        " the metadata log begins; or give an older copy of that log"
+        "look again over a window that begins after the ACL was added (if since is empty, after"
+        " the metadata log begins), or give an older copy of that log"
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
-    Reason.WAITS: "look again when follow has decided them, and counted them at its orderly end",
+    Reason.WAITS: "look again when follow has decided these requests, and has counted them at its "
+    "orderly end",
     Reason.AMBIGUOUS: (
-        "look again over a window without the lines that can be read in several ways, or are only"
-        " half there: metalog pipeline report DIR --section unseen says where"
+        "look again over a window without ambiguous lines and half lines;"
+        " metalog pipeline report DIR --section unseen lists them"
     ),
     Reason.DISAGREES: "find out why brokers decided differently from the log",
     Reason.WAS_SUPER: "look again over a window in which it was not a super user",
     Reason.SHADOW_GONE: "keep it: the ACL that decided instead is gone",
-    Reason.COVERAGE: "log what is allowed on every broker, and look again",
+    Reason.COVERAGE: "log allowed requests on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,
     Reason.UNLOGGED: (
-        "keep it, or leave IDEMPOTENT_WRITE on the cluster: by it an idempotent producer may have"
-        " started (InitProducerId), which leaves no line in Kafka's audit log"
+        "keep it, or grant IDEMPOTENT_WRITE on the cluster: an idempotent producer may have started"
+        " by this ACL (InitProducerId), which leaves no line in Kafka's audit log"
     ),
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
 }
@@ -111,7 +112,9 @@ class ClassifiedAcls(NamedTuple):
 
     @property
     def totals(self) -> Totals:
-        grants = [each for each in self.verdicts if each.is_alive and is_allow(each.acl)]
+        grants = [
+            verdict for verdict in self.verdicts if verdict.is_alive and is_allow(verdict.acl)
+        ]
         states = [verdict.state for verdict in grants]
         return Totals(
             len(grants),
@@ -157,25 +160,27 @@ def judged(
     refuse_without_allowed(seen, window)
     config = config_now(tables)
     answers = answers_in(tables, window)
-    lifetimes, said = counted(tables, window) if requests is None else requests
-    given = conditions(seen, window, config, tolerated, known_from_ms(tables))
+    lifetimes, tally = counted(tables, window) if requests is None else requests
+    facts = conditions(seen, window, config, tolerated, known_from_ms(tables))
     today, unseen = tuple(lifetimes.at(None)), unseen_in(tables, window)
-    found = tuple(_spared(tuple(verdicts(lifetimes, said, given)), today, unseen, config.kafka))
-    dangers = opening((each.acl for each in found), config)
+    judged_acls = tuple(
+        _spared(tuple(verdicts(lifetimes, tally, facts)), today, unseen, config.kafka)
+    )
+    dangers = opening((verdict.acl for verdict in judged_acls), config)
     return ClassifiedAcls(
-        found, seen, answers, dangers, today, config, _last_uses(tables, lifetimes), unseen
+        judged_acls, seen, answers, dangers, today, config, _last_uses(tables, lifetimes), unseen
     )
 
 
 def _spared(
-    found: Sequence[Verdict],
+    all_verdicts: Sequence[Verdict],
     today: Iterable[Acl],
     unseen: Iterable[Asker],
     kafka: KafkaVersion,
 ) -> Iterator[Verdict]:
-    going = {each.acl: each.matched for each in found if each.can_go}
+    going = {verdict.acl: verdict.matched for verdict in all_verdicts if verdict.can_go}
     kept = spared(unseen, today, going, kafka)
-    for each in found:
+    for each in all_verdicts:
         spares = each.acl in kept
         yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
 
@@ -192,12 +197,12 @@ def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
     for acl, own in lifetimes.by_acl.items():
         for lifetime in own:
             owners.setdefault(uuid_text(lifetime.id), set()).add(acl)
-    found: dict[Acl, int] = {}
+    last_uses: dict[Acl, int] = {}
     for acl_id, acls in owners.items():
         if len(acls) == 1 and acl_id in by_id:
             [acl] = acls
-            found[acl] = max(by_id[acl_id], found.get(acl, 0))
-    return found
+            last_uses[acl] = max(by_id[acl_id], last_uses.get(acl, 0))
+    return last_uses
 
 
 def conditions(
@@ -249,7 +254,7 @@ def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
     if verdict.state is UsageState.USED or not verdict.is_alive:
         return Severity.INFO, None
     if not is_allow(verdict.acl):
-        return Severity.INFO, "a precaution, or a typo: read it before it goes"
+        return Severity.INFO, "a precaution, or a typo: read it before you remove it"
     severity = Severity.WARNING if verdict.sight is Sight.ONLY_DENIED else Severity.INFO
     return max(severity, danger), commands([(CommandKind.REMOVE, verdict.acl)])
 

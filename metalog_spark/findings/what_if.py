@@ -52,10 +52,12 @@ _TURNED: Final = (
     " before STRING, after STRING, after_rule STRING, acl STRING, remedy STRING, host STRING,"
     " requests BIGINT, last_us BIGINT"
 )
-_CLOSED: Final = "an ALLOW on the resource ends the default there: allow it to all who need it"
-_NO_SUPER_USER: Final = "it would be no super user any more: give it ACLs first"
-_OPENS: Final = "no ACL would reach it, and the default would allow it: keep an ACL there"
-_SUPER_USER: Final = "it would be a super user, whom no ACL holds back"
+_CLOSED: Final = (
+    "an ALLOW on the resource ends the default rule there: add ALLOWs for all who need it"
+)
+_NO_SUPER_USER: Final = "it would no longer be a super user: give it ACLs first"
+_OPENS: Final = "no ACL would match it, so the default rule would allow it: keep an ACL there"
+_SUPER_USER: Final = "it would be a super user, whom no ACL can limit"
 
 
 _ORDER: Final = ("principal", "resource_type", "resource_name", "operation")
@@ -130,9 +132,11 @@ def _row(
     principal, host, *what = question
     before, after = decisions
     acl, remedy = _cause(before, after)
-    said = None if acl is None else json.dumps(dict(zip(ACL_COLUMNS, words_of(acl), strict=True)))
+    acl_json = (
+        None if acl is None else json.dumps(dict(zip(ACL_COLUMNS, words_of(acl), strict=True)))
+    )
     answers = before.result.value, after.result.value, after.rule
-    return principal, *what, *answers, said, remedy, host, *counts
+    return principal, *what, *answers, acl_json, remedy, host, *counts
 
 
 def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
@@ -142,7 +146,7 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     turns = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]
     danger = None if before.acl is None else power(before.acl)
     if danger is not None:
-        return before.acl, f"by its ACL of today {danger}: keep that only if it is meant"
+        return before.acl, f"with its ACL of today {danger}: keep that ACL only if this is intended"
     if not before.result:
         turns.reverse()
     for change, acl in turns:

@@ -68,7 +68,11 @@ def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt)
     only ACLs that are still in force count.
     """
     lifetimes = list(lifetimes)
-    new = [each for each in lifetimes if each.begin is not None and each.begin.at > after]
+    new = [
+        lifetime
+        for lifetime in lifetimes
+        if lifetime.begin is not None and lifetime.begin.at > after
+    ]
     by_acl: dict[Acl, list[AclLifetime]] = {each.acl: [] for each in new}
     for each in lifetimes:
         if each.acl in by_acl:
@@ -91,25 +95,25 @@ def _in_force(
 ) -> set[tuple[Edge, Acl]]:
     """Each ACL that is still in force, with its latest lifetime."""
     last = {acl: begin for begin, acl in sorted(came)}
-    lasting = {each.acl for each in lifetimes if each.end is None}
+    lasting = {lifetime.acl for lifetime in lifetimes if lifetime.end is None}
     return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
 def _was_there(begin: Edge, lifetimes: Iterable[AclLifetime]) -> bool:
     """Whether one of ``lifetimes`` began before ``begin`` and had not ended by then."""
     return any(
-        (each.begin is None or each.begin.at < begin.at)
-        and (each.end is None or each.end.at > begin.at)
-        for each in lifetimes
+        (lifetime.begin is None or lifetime.begin.at < begin.at)
+        and (lifetime.end is None or lifetime.end.at > begin.at)
+        for lifetime in lifetimes
     )
 
 
 def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity, str]]:
     subject = LintSubject((acl,), config, date.min)
-    found = [(check.id, finding) for check in _CHECKS for finding in check.find(subject)]
-    for kind, finding in found:
+    findings = [(check.id, finding) for check in _CHECKS for finding in check.find(subject)]
+    for kind, finding in findings:
         yield kind, finding.severity, finding.message
-    if not found and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):
+    if not findings and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):
         yield everyone.CHECK.id, Severity.INFO, "whoever can connect may do it"
 
 
@@ -127,7 +131,7 @@ def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool)
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
-        else "give what is missing in a file of another name"
+        else "put the missing lines into a file with another name"
     )
     said = f"{_first(first, lost)}; the requests of that time are unknown: {advice}"
     return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
@@ -146,8 +150,8 @@ def _first(said: Sequence[str], count: int) -> str:
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
     """An alert about ``lines`` whose broker is unknown."""
     said = (
-        f"{topic}: lines name no broker ({lines:,} so far), and coverage takes all such for one"
-        " broker that is called like the topic; have records keyed by the broker, or find it by"
+        f"{topic}: lines name no broker ({lines:,} so far), so coverage counts them as one broker"
+        " with the topic's name; key the records by broker, or find the broker by"
         " --broker-from in a key, a header (NAME=VALUE) or a field of JSON (host.name=VALUE)"
     )
     return Alert(time_ms, NO_BROKER, Severity.WARNING, None, None, said)

@@ -104,12 +104,12 @@ class Progress(NamedTuple):
     alerts: int = 0
     waiting: int = 0
 
-    def counting(self, looked: Row) -> Progress:
+    def counting(self, counts: Row) -> Progress:
         """This progress with a batch's counts added."""
         return self._replace(
-            decided=self.decided + looked["due"],
-            rejected=self.rejected + looked["rejected"],
-            waiting=looked["waiting"],
+            decided=self.decided + counts["due"],
+            rejected=self.rejected + counts["rejected"],
+            waiting=counts["waiting"],
         )
 
 
@@ -129,7 +129,7 @@ class NewRows(NamedTuple):
         files = sorted(local_path(row["path"]) for row in rows if row["path"] is not None)
         spans = (Span(*(row[name] for name in Span._fields)) for row in rows)
         at_ms = max((row[AT] for row in rows), default=0)
-        return cls(files, sorted(each for each in spans if each.partition is not None), at_ms)
+        return cls(files, sorted(span for span in spans if span.partition is not None), at_ms)
 
     def __bool__(self) -> bool:
         return bool(self.files or self.spans)
@@ -138,8 +138,8 @@ class NewRows(NamedTuple):
 def progress_of(folder: Tables | CommittedState) -> Progress:
     if FOLLOW not in folder.facts:
         return Progress()
-    said = folder.facts[FOLLOW]
-    return Progress(**{"alerted": said["batch"], **said})
+    progress = folder.facts[FOLLOW]
+    return Progress(**{"alerted": progress["batch"], **progress})
 
 
 class FollowJob(NamedTuple):
@@ -172,8 +172,10 @@ class FollowJob(NamedTuple):
         horizon_ms = -1 if known_ms is None else known_ms - self.lateness_ms
         is_due = done.waits_from_ms is not None and done.waits_from_ms <= horizon_ms
         rows = history.lifetimes
-        found = [AclLifetime(each.id, each.acl, each.begin, each.end) for each in rows]
-        alerts = list(of_grants(found, done.looked_to, lambda ms: self.configuration.at(ms * 1000)))
+        lifetimes = [AclLifetime(row.id, row.acl, row.begin, row.end) for row in rows]
+        alerts = list(
+            of_grants(lifetimes, done.looked_to, lambda ms: self.configuration.at(ms * 1000))
+        )
         looked_to = max([done.looked_to, *(each.end for each in history.ranges)])
         if new or is_due or alerts:
             progress = done._replace(batch=number, looked_to=looked_to)
@@ -212,7 +214,7 @@ class _Batch:
     ) -> None:
         number = self._progress.batch
         if self._alerts:
-            rows = [_alert_row(number, each) for each in self._alerts]
+            rows = [_alert_row(number, alert) for alert in self._alerts]
             added = {**added, ALERTS: self._rows(ALERTS, rows)}
             alerts = self._progress.alerts + len(self._alerts)
             self._progress = self._progress._replace(alerted=number, alerts=alerts)
@@ -233,22 +235,22 @@ class _Batch:
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
-            looked = self._look(read, is_known)
-            self._progress = self._progress.counting(looked)
+            counts = self._look(read, is_known)
+            self._progress = self._progress.counting(counts)
             if new:
-                self._alert_of_what_is_missing(read, looked, new.at_ms)
-            if new.files and looked["rejected"]:
-                self._alert_of_what_is_no_audit_log(read, looked, new.at_ms)
+                self._alert_about_lost_lines(read, counts, new.at_ms)
+            if new.files and counts["rejected"]:
+                self._alert_about_other_files(read, counts, new.at_ms)
             waiting = requests.where(~is_known)
-            replaced = self._waits(waiting, looked["waits_from_ms"])
-            added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
-            if looked["possible"]:
+            replaced = self._waits(waiting, counts["waits_from_ms"])
+            added = {REJECTED: rejected_of(read)} if counts["rejected"] else {}
+            if counts["possible"]:
                 added[POSSIBLE] = possible_of(read)
-            if looked["due"]:
-                firsts = self._uncounted_us, looked["due_from_us"]
-                self._uncounted_us = min(each for each in firsts if each is not None)
+            if counts["due"]:
+                firsts = self._uncounted_us, counts["due_from_us"]
+                self._uncounted_us = min(first for first in firsts if first is not None)
                 due = requests.where(is_known)
-                self._commit_decided(due, added, replaced, has_denials=looked["has_denials"])
+                self._commit_decided(due, added, replaced, has_denials=counts["has_denials"])
             else:
                 self.commit(added, replaced)
         finally:
@@ -269,9 +271,9 @@ class _Batch:
                 before = self._tables.read(DENIALS)
                 whole = with_denials(before, denials_of(answers)).persist()
                 cached.callback(whole.unpersist)
-                found = counted(whole, self._following.storm_from)
-                self._alerts = [*self._alerts, *map(of_storm, found.storms)]
-                replaced = {**replaced, DENIALS: found.denials}
+                counted_denials = counted(whole, self._following.storm_from)
+                self._alerts = [*self._alerts, *map(of_storm, counted_denials.storms)]
+                replaced = {**replaced, DENIALS: counted_denials.denials}
             self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced)
 
     def _read(self, new: NewRows) -> DataFrame:
@@ -313,26 +315,26 @@ class _Batch:
         )
         return counted.collect()[0]
 
-    def _alert_of_what_is_missing(self, read: DataFrame, looked: Row, at_ms: int) -> None:
+    def _alert_about_lost_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
         """Alert about lost or damaged lines in each batch, and about a topic's lines without a
         broker only once."""
         topic = self._following.topic
-        if looked["lost"]:
+        if counts["lost"]:
             lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(NAMED)
-            said = [f"{row['file']}: {row['reason']}" for row in lost.collect()]
-            self._alerts.append(of_lost_lines(at_ms, said, looked["lost"], topic=bool(topic)))
-        unnamed = looked["unnamed"]
+            texts = [f"{row['file']}: {row['reason']}" for row in lost.collect()]
+            self._alerts.append(of_lost_lines(at_ms, texts, counts["lost"], topic=bool(topic)))
+        unnamed = counts["unnamed"]
         if topic is not None and unnamed and not self._progress.unnamed:
             self._alerts.append(of_no_broker(at_ms, str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
 
-    def _alert_of_what_is_no_audit_log(self, read: DataFrame, looked: Row, at_ms: int) -> None:
-        if looked["lost"]:
+    def _alert_about_other_files(self, read: DataFrame, counts: Row, at_ms: int) -> None:
+        if counts["lost"]:
             lost = read.where(_IS_LOST).select("file").distinct()
             read = read.join(lost, "file", "left_anti")
         facts = sorted(facts_of(read).items())
-        told = (each.file_read(file, None).empty_text() for file, each in facts)
-        if said := [each for each in told if each is not None]:
+        texts = (each.file_read(file, None).empty_text() for file, each in facts)
+        if said := [each for each in texts if each is not None]:
             self._alerts.append(of_no_audit(at_ms, said))
 
     def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[TableSchema, DataFrame]:

@@ -47,22 +47,30 @@ class Figures(Collector):
         state = self._state()
         progress = state.progress
         yield _counter("requests_decided", "Requests that were decided", progress.decided)
-        yield _counter("lines_rejected", "Lines that are kept in rejected", progress.rejected)
-        yield _counter("alerts", "Alerts that were made", progress.alerts)
+        yield _counter(
+            "lines_rejected",
+            "Lines that could not be read, kept in the table rejected",
+            progress.rejected,
+        )
+        yield _counter("alerts", "Alerts that were raised", progress.alerts)
         yield _gauge("requests_waiting", "Requests that wait for the log", progress.waiting)
         yield _gauge("batch", "The last batch that was committed, from 0 on", progress.batch)
         if progress.waits_from_ms is not None:
             text = "The time of the first request that waits, in seconds since 1970"
             yield _gauge("waiting_since_timestamp_seconds", text, progress.waits_from_ms / 1000)
         if state.looked_s is not None:
-            text = "When follow last looked for something new, in seconds since 1970"
+            text = "When follow last looked for new input, in seconds since 1970"
             yield _gauge("last_look_timestamp_seconds", text, state.looked_s)
         if state.posted is not None:
             delivered, refused, failed = state.posted
-            yield _counter("webhook_delivered", "Alerts that the webhook took", delivered)
+            yield _counter("webhook_delivered", "Alerts that the webhook accepted", delivered)
             yield _counter("webhook_refused", "Alerts that the webhook refused for good", refused)
             yield _counter("webhook_failed_attempts", "Attempts to post that failed", failed)
-            yield _gauge("webhook_pending", "Alerts of a batch left to post", state.pending)
+            yield _gauge(
+                "webhook_pending",
+                "Alerts of the current batch that are not posted yet",
+                state.pending,
+            )
 
 
 def _counter(name: str, text: str, value: float) -> Metric:

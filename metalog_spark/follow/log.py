@@ -51,12 +51,12 @@ class FollowedLog:
             CorruptLog: the log is damaged; no decision is based on a part of a log.
         """
         archive = self._opened().look()
-        pieces = {number: part for number, part in enumerate(archive.parts) if _is_piece(part)}
-        scanned = {number: self._scan(piece) for number, piece in pieces.items()}
-        growing = max(pieces, default=None)
+        splits = {number: part for number, part in enumerate(archive.parts) if _is_split(part)}
+        scanned = {number: self._scan(split) for number, split in splits.items()}
+        growing = max(splits, default=None)
         self._closed = {
-            (piece.start, piece.end): scanned[number]
-            for number, piece in pieces.items()
+            (split.start, split.end): scanned[number]
+            for number, split in splits.items()
             if number != growing
         }
         return history_of(archive, scanned, skip_damaged=False)
@@ -83,8 +83,8 @@ class FollowedLog:
             )
         return self._logs
 
-    def _scan(self, piece: LogSplit) -> ScannedSplit:
-        return self._closed.get((piece.start, piece.end)) or scan(piece)
+    def _scan(self, split: LogSplit) -> ScannedSplit:
+        return self._closed.get((split.start, split.end)) or scan(split)
 
 
 def known_until_ms(history: ArchiveHistory) -> int | None:
@@ -94,5 +94,5 @@ def known_until_ms(history: ArchiveHistory) -> int | None:
     return max(ends, default=0) or None
 
 
-def _is_piece(part: LogSplit | LogHole) -> TypeGuard[LogSplit]:
+def _is_split(part: LogSplit | LogHole) -> TypeGuard[LogSplit]:
     return isinstance(part, LogSplit)

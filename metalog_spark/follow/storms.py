@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_WINDOW: Final = ("principal", "since")
 _ASKED: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""How long before the newest denial denials are counted."""
+"""Denials older than this, counted back from the newest denial, are dropped."""
 
 
 class CountedDenials(NamedTuple):
@@ -38,8 +38,8 @@ def denials_of(answers: DataFrame) -> DataFrame:
     denied = answers.where("result = 'DENIED'").withColumn("since", f.timestamp_millis(window))
     asked = denied.groupBy(*_OF_WINDOW, *_ASKED).agg(f.count("*").alias("denied"))
     mostly = f.max_by(f.struct(*_ASKED), f.struct("denied", *_ASKED))
-    found = asked.groupBy(*_OF_WINDOW).agg(f.sum("denied").alias("denied"), mostly.alias("mostly"))
-    return found.select(*_OF_WINDOW, "denied", "mostly.*").select(*DENIALS.columns)
+    totals = asked.groupBy(*_OF_WINDOW).agg(f.sum("denied").alias("denied"), mostly.alias("mostly"))
+    return totals.select(*_OF_WINDOW, "denied", "mostly.*").select(*DENIALS.columns)
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
@@ -48,12 +48,12 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
-    told = f.max_by(f.struct(*_ASKED), "batch").alias("mostly")
+    latest = f.max_by(f.struct(*_ASKED), "batch").alias("mostly")
     of_before = f.coalesce(f.sum(f.when(f.col("batch") == 0, f.col("denied"))), f.lit(0))
-    found = both.groupBy(*_OF_WINDOW).agg(
-        f.sum("denied").alias("denied"), of_before.alias("before"), told
+    totals = both.groupBy(*_OF_WINDOW).agg(
+        f.sum("denied").alias("denied"), of_before.alias("before"), latest
     )
-    return found.select(*_OF_WINDOW, "denied", "mostly.*", "before")
+    return totals.select(*_OF_WINDOW, "denied", "mostly.*", "before")
 
 
 def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
@@ -74,7 +74,7 @@ def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
     is_kept = f.unix_millis("since") > f.lit(row.newest) - f.lit(_COUNTED_MS)
     return CountedDenials(
         whole.where(is_kept).select(*DENIALS.columns),
-        sorted(Storm(*found) for found in row.found),
+        sorted(Storm(*fields) for fields in row.found),
     )
 
 

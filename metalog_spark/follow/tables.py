@@ -52,10 +52,10 @@ def keep(tables: Tables, configuration: Configuration) -> None:
     from pyspark.sql import functions as f
 
     if tables.has(CONFIGURATION):
-        held = Configuration.of(tables.read(CONFIGURATION))
-        if (kafka := held.periods[-1].config.kafka_version) is not None:
+        stored = Configuration.of(tables.read(CONFIGURATION))
+        if (kafka := stored.periods[-1].config.kafka_version) is not None:
             configuration = configuration.deciding_as(kafka)
-        from_us = _differ_from(held, configuration)
+        from_us = _differ_from(stored, configuration)
         if from_us is None:
             return
         [last] = tables.read(DECISIONS).agg(f.unix_micros(f.max("time"))).collect()
@@ -71,7 +71,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
 def _differ_from(one: Configuration, other: Configuration) -> int | None:
     """The first time at which the two differ; None if they are equal at all times."""
     edges = sorted({_ALWAYS_US, *one.starts, *other.starts})
-    return next((each for each in edges if one.at(each) != other.at(each)), None)
+    return next((edge for edge in edges if one.at(edge) != other.at(edge)), None)
 
 
 def _lost(tables: Tables) -> list[Lost]:
@@ -95,13 +95,13 @@ def _lost(tables: Tables) -> list[Lost]:
     is_of = is_own | f.col("file").startswith(f.concat("place", f.lit("/")))
     of_record = f.expr("try_cast(substring(file, length(place) + 2) AS BIGINT)")
     offset, time = f.when(is_own, f.col("line")).otherwise(of_record), f.unix_micros("time")
-    asked = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first", "broker")
-    found = asked.agg(
+    requests = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first", "broker")
+    times = requests.agg(
         f.max(f.when(offset < f.col("first"), time)),
         f.min(f.when(offset > f.col("first"), time)),
     )
-    spans: dict[tuple[Any, ...], list[Lost]] = {each: [] for each in lost}
-    for place, first, broker, from_us, to_us in found.collect():
+    spans: dict[tuple[Any, ...], list[Lost]] = {loss: [] for loss in lost}
+    for place, first, broker, from_us, to_us in times.collect():
         begin = _ALWAYS_US if from_us is None else from_us
         end = _NEVER_US if to_us is None else to_us
         spans[place, first].append((broker, begin, end))
@@ -116,17 +116,17 @@ def _of_all(spans: Sequence[Lost]) -> Lost:
     return None, min(begin, end), max(begin, end)
 
 
-def _take_halves_back(tables: Tables) -> None:
+def _reject_half_lines(tables: Tables) -> None:
     """Reject lines that were decided before a later line showed that they are only halves."""
     half = is_half(tables.facts.get(FORMS, {}))
     requests = tables.read(REQUESTS)
     halves = requests.where(half)
     if not tables.facts.get(FORMS) or halves.isEmpty():
         return
-    found = divided(as_read(halves), tables.facts[FORMS])
+    divided_lines = divided(as_read(halves), tables.facts[FORMS])
     tables.commit(
         f"forms-{tables.contents.serial}",
-        added={REJECTED: rejected_of(found), POSSIBLE: possible_of(found)},
+        added={REJECTED: rejected_of(divided_lines), POSSIBLE: possible_of(divided_lines)},
         replaced={
             REQUESTS: requests.where(~half),
             DECISIONS: tables.read(DECISIONS).where(~half),
@@ -138,7 +138,7 @@ def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
     """Fill all tables but CONFIGURATION, which ``keep`` wrote before the first decision."""
     session = tables.session
     with tables.at_once():
-        _take_halves_back(tables)
+        _reject_half_lines(tables)
         tables.replace(HISTORY, history_rows(session, history.ranges, source))
         tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lifetimes))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS)), _lost(tables)))

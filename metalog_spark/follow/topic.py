@@ -86,17 +86,17 @@ def records_in(
     a separate file, named after the offset."""
     name = f"{topic.address}/{span.partition}"
     unnamed = topic.address.topic
-    for each in topic.read(span.partition, span.first, span.past):
-        if isinstance(each, Deleted):
-            lost = f"{LOST}: offsets {each.start} to {each.end - 1}"
-            yield Record(name, unnamed, each.start, b"", lost)
+    for stored in topic.read(span.partition, span.first, span.past):
+        if isinstance(stored, Deleted):
+            lost = f"{LOST}: offsets {stored.start} to {stored.end - 1}"
+            yield Record(name, unnamed, stored.start, b"", lost)
             continue
-        lines = each.value or b""
-        of = broker_of_record(each, broker) or unnamed
+        lines = stored.value or b""
+        of = broker_of_record(stored, broker) or unnamed
         if b"\n" in lines.removesuffix(b"\n"):
-            yield Record(f"{name}/{each.offset}", of, 1, lines)
+            yield Record(f"{name}/{stored.offset}", of, 1, lines)
         else:
-            yield Record(name, of, each.offset, lines)
+            yield Record(name, of, stored.offset, lines)
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
@@ -107,8 +107,8 @@ def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | N
     if pattern is None:
         return key or None
     for text in (key, *_topic_facts(record)):
-        if found := pattern.search(text):
-            return found[min(pattern.groups, 1)] or None
+        if match := pattern.search(text):
+            return match[min(pattern.groups, 1)] or None
     return None
 
 
@@ -180,7 +180,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     f" was read up to {begin}: its cluster lost records; use another folder"
                 )
             news.append(Span(number, min(max(begin, end.start), end.stable), end.stable))
-        return start | {str(each.partition): each.past for each in _shared(news, limit)}
+        return start | {str(span.partition): span.past for span in _shared(news, limit)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         spans = [

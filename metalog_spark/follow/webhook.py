@@ -98,15 +98,15 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
 
 
 def _headers(text: str) -> Mapping[str, str]:
-    found = {}
+    headers = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         match = _HEADER.fullmatch(line.strip())
         if match is None:
             raise InvalidRequest(f"--webhook-headers, line {number}: write it as NAME: VALUE")
-        found[match[1]] = match[2]
-    return found
+        headers[match[1]] = match[2]
+    return headers
 
 
 class Webhook:

@@ -143,27 +143,31 @@ class Logs:
             self._sources[name] = self._looked_at(name, known.get(name))
         sources = list(self._sources.values())
         _refuse_what_is_not_one_log(sources)
-        members = sorted(map(self._member, sources), key=lambda each: (each.start, -each.end))
-        snapshots = ((each, member) for member in members for each in member.log.snapshots())
+        members = sorted(map(self._member, sources), key=lambda member: (member.start, -member.end))
+        snapshots = (
+            (snapshot, member) for member in members for snapshot in member.log.snapshots()
+        )
         return Archive(
             self.text,
             members[0].start,
             max(member.end for member in members),
             tuple(_in_order(members)),
-            tuple(sorted(snapshots, key=lambda each: each[0])),
+            tuple(sorted(snapshots, key=lambda pair: pair[0])),
         )
 
     def unproven(self) -> list[Unproven]:
         """The logs of the last look with records that are left out and that no other log proves. Of
         several logs with the same gap, only the one that reaches furthest."""
-        members = sorted(map(self._member, self._sources.values()), key=lambda each: each.start)
-        found: dict[int, Unproven] = {}
+        members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
+        by_offset: dict[int, Unproven] = {}
         for member in members:
             end = member.log.bounds().end
             reached = _reached(member.end, members)
-            if reached < end and (reached not in found or found[reached].end < end):
-                found[reached] = Unproven(member.source.text, reached, end, member.log.proven.why)
-        return list(found.values())
+            if reached < end and (reached not in by_offset or by_offset[reached].end < end):
+                by_offset[reached] = Unproven(
+                    member.source.text, reached, end, member.log.proven.why
+                )
+        return list(by_offset.values())
 
     def close(self) -> None:
         """Close the connections."""
@@ -189,8 +193,8 @@ class Logs:
         bounds = source.log.bounds()
         proven = source.log.proven.offset if self._committed else bounds.end
         end = min(bounds.end, proven)
-        given = self._command_config or source.command_config
-        return Member(source, min(bounds.start, end), end, given)
+        command_config = self._command_config or source.command_config
+        return Member(source, min(bounds.start, end), end, command_config)
 
 
 def is_pattern(text: str) -> bool:
@@ -201,8 +205,8 @@ def is_pattern(text: str) -> bool:
 def _named(text: str) -> Sequence[str]:
     if not is_pattern(text):
         return [text]
-    if found := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
-        return found
+    if matches := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
+        return matches
     raise InvalidSource(f"{text}: nothing matches it")
 
 
@@ -237,9 +241,9 @@ def _holes(
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return
-    having = [each for each in members if each.end <= start < each.log.bounds().end]
-    if having:
-        longest = max(having, key=lambda each: each.log.bounds().end)
+    with_records = [member for member in members if member.end <= start < member.log.bounds().end]
+    if with_records:
+        longest = max(with_records, key=lambda member: member.log.bounds().end)
         until = min(longest.log.bounds().end, end)
         why = f"records {start} to {until - 1} are in {longest.source.text} and not proven to be"
         why += f" committed ({longest.log.proven.why})"
@@ -252,9 +256,9 @@ def _holes(
 
 def _reached(offset: int, members: Sequence[Member]) -> int:
     """The offset up to which ``members``, sorted by their start, continue from ``offset``."""
-    for each in members:
-        if each.start <= offset:
-            offset = max(offset, each.end)
+    for member in members:
+        if member.start <= offset:
+            offset = max(offset, member.end)
     return offset
 
 
@@ -319,13 +323,13 @@ def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
     """Check that two logs are the same: logs with the same epoch at an offset have equal records
     below it (KIP-595)."""
     both = f"{earlier.source.text} and {later.source.text} are not of one log"
-    epochs = [_epoch_before(offset, each.log) for each in (earlier, later)]
+    epochs = [_epoch_before(offset, member.log) for member in (earlier, later)]
     if None not in epochs and epochs[0] != epochs[1]:
         raise InvalidSource(
             f"{both}, or one of them has a tail that was never committed: before offset {offset}"
             f" they have epochs {epochs[0]} and {epochs[1]}"
         )
-    sums = [_sum_before(offset, each.log) for each in (earlier, later)]
+    sums = [_sum_before(offset, member.log) for member in (earlier, later)]
     if None not in sums and sums[0] != sums[1]:
         raise InvalidSource(f"{both}: before offset {offset} they have different records")
 
@@ -345,5 +349,5 @@ def _sum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
     if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
         return None
     with suppress(CorruptLog):
-        return next(((each.base_offset, each.crc) for each in log.batches(offset - 1)), None)
+        return next(((batch.base_offset, batch.crc) for batch in log.batches(offset - 1)), None)
     return None

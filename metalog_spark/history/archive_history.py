@@ -32,7 +32,7 @@ from metalog.records.messages import (
     SnapshotHeaderRecord,
 )
 from metalog_spark.history.archive import Archive, Member
-from metalog_spark.history.relevant_records import check_telling, telling
+from metalog_spark.history.relevant_records import check_relevant, relevant
 from metalog_spark.history.splits import LogHole, LogSplit
 from snapshot.reader import read_snapshot
 
@@ -40,7 +40,7 @@ KNOWN: Final = "KNOWN"
 GAP: Final = "GAP"
 DAMAGED: Final = "DAMAGED"
 ADVICE: Final = "take the file from another copy"
-_NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could be followed"
+_NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay them"
 
 
 class RelevantRecord(NamedTuple):
@@ -89,8 +89,8 @@ class ChangelogRow(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """The result. ``foreign`` are lines about records of another Kafka; ``metadata_version`` is
-    the last one, None if no record has one."""
+    """The history of the ACLs in an archive. ``foreign`` are lines about records of another Kafka;
+    ``metadata_version`` is the last one, None if no record has one."""
 
     ranges: Sequence[KnownRange]
     lifetimes: Sequence[ChangelogRow]
@@ -100,7 +100,7 @@ class ArchiveHistory(NamedTuple):
 
 def scan(piece: LogSplit) -> ScannedSplit:
     """Read ``piece`` (a split) up to its end, or to its first unreadable record."""
-    found: list[RelevantRecord] = []
+    records: list[RelevantRecord] = []
     reached = piece.start
     first_ms: int | None = None
     latest_ms = 0
@@ -109,10 +109,10 @@ def scan(piece: LogSplit) -> ScannedSplit:
         for batch in piece.batches():
             latest_ms = max(latest_ms, batch.max_timestamp)
             first_ms = latest_ms if first_ms is None else first_ms
-            for offset, value in telling(batch):
+            for offset, value in relevant(batch):
                 if piece.start <= offset < piece.until:
-                    check_telling(value, batch, offset)
-                    found.append(RelevantRecord(offset, latest_ms, value))
+                    check_relevant(value, batch, offset)
+                    records.append(RelevantRecord(offset, latest_ms, value))
             reached = min(batch.next_offset, piece.end)
         reached = piece.end
     except CorruptLog as error:
@@ -120,7 +120,7 @@ def scan(piece: LogSplit) -> ScannedSplit:
         if error.offset is not None:
             reached = min(max(error.offset, reached), piece.end)
     latest = None if first_ms is None else latest_ms
-    return ScannedSplit(found, reached, first_ms, latest, damage)
+    return ScannedSplit(records, reached, first_ms, latest, damage)
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
@@ -154,7 +154,7 @@ def history_of(
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
     """
     ranges: list[KnownRange] = []
-    followed: list[_Followed] = []
+    replayed: list[_ReplayedRange] = []
     latest_ms = 0
     for run in _runs(archive, scanned):
         if isinstance(run, LogHole):
@@ -168,7 +168,7 @@ def history_of(
         ranges += unknown
         if base is None:
             continue
-        found = [each for each in run.found if each.offset >= base.offset]
+        found = [record for record in run.found if record.offset >= base.offset]
         end_ms = max(latest_ms, run.latest_ms or base.time_ms or 0)
         times = accumulate((each.time_ms for each in found), max, initial=latest_ms)
         records = [
@@ -178,16 +178,16 @@ def history_of(
         latest_ms = end_ms
         start_ms = run.first_ms if base.time_ms is None else base.time_ms
         ranges.append(KnownRange(KNOWN, base.offset, run.end, start_ms, end_ms))
-        followed.append(_Followed(base, start_ms, run.end, end_ms, records))
-    read = ((at, message) for each in followed for at, _, message in each.records)
-    told = [
+        replayed.append(_ReplayedRange(base, start_ms, run.end, end_ms, records))
+    read = ((at, message) for each in replayed for at, _, message in each.records)
+    versions = [
         (at, message)
-        for at, message in chain(*(each.base.foreign for each in followed), read)
+        for at, message in chain(*(each.base.foreign for each in replayed), read)
         if isinstance(message, Undecodable | FeatureLevelRecord)
     ]
-    lifetimes = list(_lifetimes(followed, archive.who_has()))
-    foreign = [*traces_in_records(told).values()]
-    return ArchiveHistory(_with_times(ranges), lifetimes, foreign, metadata_version_in(told))
+    lifetimes = list(_lifetimes(replayed, archive.who_has()))
+    foreign = [*traces_in_records(versions).values()]
+    return ArchiveHistory(_with_times(ranges), lifetimes, foreign, metadata_version_in(versions))
 
 
 class _Run(NamedTuple):
@@ -211,7 +211,7 @@ class _Base(NamedTuple):
     foreign: Sequence[tuple[int, Any]] = ()
 
 
-class _Followed(NamedTuple):
+class _ReplayedRange(NamedTuple):
     """A known range, and its records that concern ACLs."""
 
     base: _Base
@@ -231,33 +231,33 @@ def _runs(archive: Archive, scanned: Mapping[int, ScannedSplit]) -> Iterator[_Ru
         elif part.end <= archive.end:
             if part.start > run.end:
                 run = run._replace(end=part.start)
-            held = _with_whole_transactions(run, scanned[number], part, archive.text)
-            run = _joined(run, held)
-            if held.damage is not None:
+            scan_result = _with_whole_transactions(run, scanned[number], part, archive.text)
+            run = _joined(run, scan_result)
+            if scan_result.damage is not None:
                 yield run
-                yield LogHole(held.reached, part.end, held.damage, is_damage=True)
+                yield LogHole(scan_result.reached, part.end, scan_result.damage, is_damage=True)
                 run = _Run(part.end, part.end, (), None, None)
     if run.start <= archive.end:
         yield run
 
 
-def _joined(run: _Run, held: ScannedSplit) -> _Run:
-    latest = [each for each in (run.latest_ms, held.latest_ms) if each is not None]
+def _joined(run: _Run, scan_result: ScannedSplit) -> _Run:
+    latest = [each for each in (run.latest_ms, scan_result.latest_ms) if each is not None]
     return _Run(
         run.start,
-        held.reached,
-        [*run.found, *held.found],
-        held.first_ms if run.first_ms is None else run.first_ms,
+        scan_result.reached,
+        [*run.found, *scan_result.found],
+        scan_result.first_ms if run.first_ms is None else run.first_ms,
         max(latest, default=None),
     )
 
 
 def _with_whole_transactions(
-    run: _Run, held: ScannedSplit, piece: LogSplit, text: str
+    run: _Run, scan_result: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
     """The run ``held``, cut before the first invalid transaction marker."""
     is_open = _is_open(run)
-    for count, (offset, _, value) in enumerate(held.found):
+    for count, (offset, _, value) in enumerate(scan_result.found):
         message = decode_value(value)[1]
         if isinstance(message, BeginTransactionRecord):
             problem = "a transaction begins inside another" if is_open else None
@@ -270,14 +270,16 @@ def _with_whole_transactions(
         if problem is not None:
             file = str(piece.split.path) if isinstance(piece.split, SegmentSplit) else text
             fault = CorruptLog(problem, file=file, offset=offset)
-            return held._replace(found=held.found[:count], reached=offset, damage=str(fault))
-    return held
+            return scan_result._replace(
+                found=scan_result.found[:count], reached=offset, damage=str(fault)
+            )
+    return scan_result
 
 
 def _is_open(run: _Run) -> bool | None:
     """Whether a transaction is open after ``run``; None if it may have begun before ``run``."""
-    for each in reversed(run.found):
-        message = decode_value(each.value)[1]
+    for record in reversed(run.found):
+        message = decode_value(record.value)[1]
         if isinstance(message, BeginTransactionRecord):
             return True
         if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
@@ -325,14 +327,16 @@ def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
         for batch in read_snapshot(member.log, id):
             if time_ms is None:
                 headers = (
-                    each for each in batch.messages() if isinstance(each, SnapshotHeaderRecord)
+                    message
+                    for message in batch.messages()
+                    if isinstance(message, SnapshotHeaderRecord)
                 )
-                time_ms = next((each.last_contained_log_timestamp for each in headers), None)
+                time_ms = next((header.last_contained_log_timestamp for header in headers), None)
             yield batch
 
     for batch in check_snapshot(batches()):
-        for offset, value in telling(batch):
-            check_telling(value, batch, offset)
+        for offset, value in relevant(batch):
+            check_relevant(value, batch, offset)
             message = decode_value(value)[1]
             if isinstance(message, AccessControlEntryRecord):
                 acls[message.id] = acl_of(message)
@@ -358,16 +362,16 @@ def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
 
 
 def _lifetimes(
-    followed: Sequence[_Followed], who_has: Callable[[int], str]
+    replayed: Sequence[_ReplayedRange], who_has: Callable[[int], str]
 ) -> Iterator[ChangelogRow]:
     """The ended lifetimes, in order of their ends; then the open lifetimes."""
     lasting: dict[Uuid, ChangelogRow] = {}
-    before: _Followed | None = None
-    for part in followed:
+    before: _ReplayedRange | None = None
+    for part in replayed:
         came = None if before is None else Edge(part.base.offset, part.start_ms or 0)
-        held, lasting = lasting, {}
+        earlier_open, lasting = lasting, {}
         for lifetime in lifetimes(part.base.acls, _acl_changes(part)):
-            earlier = held.pop(lifetime.id, None) if lifetime.begin is None else None
+            earlier = earlier_open.pop(lifetime.id, None) if lifetime.begin is None else None
             if earlier is not None and earlier.acl == lifetime.acl:
                 begin, begin_known, source = earlier.begin, earlier.begin_known, earlier.source
             else:
@@ -377,7 +381,7 @@ def _lifetimes(
                 )
                 source = who_has(lifetime.begin.at - 1) if lifetime.begin else part.base.source
                 if earlier is not None:
-                    held[lifetime.id] = earlier
+                    earlier_open[lifetime.id] = earlier
             seen = ChangelogRow(
                 lifetime.id, lifetime.acl, begin, begin_known, lifetime.end, True, source
             )
@@ -387,14 +391,16 @@ def _lifetimes(
                 yield seen
         if before is not None:
             gone = Edge(before.end, before.end_ms)
-            yield from (each._replace(end=gone, end_known=False) for each in held.values())
+            yield from (each._replace(end=gone, end_known=False) for each in earlier_open.values())
         before = part
     yield from lasting.values()
 
 
-def _acl_changes(part: _Followed) -> Iterator[TimelineChange]:
+def _acl_changes(part: _ReplayedRange) -> Iterator[TimelineChange]:
     return (
-        each
-        for each in changes(each for each in part.records if type(each[2]) is not Undecodable)
-        if isinstance(each, TimelineChange)
+        change
+        for change in changes(
+            record for record in part.records if type(record[2]) is not Undecodable
+        )
+        if isinstance(change, TimelineChange)
     )

@@ -104,32 +104,34 @@ def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for sent in batch.to_pylist():
             number = sent["piece"]
-            held = scan(pickle.loads(sent["pickled"]))  # noqa: S301 - sent by scan_archive
-            columns = list(zip(*held.found, strict=True)) or [(), (), ()]
-            count = len(held.found)
+            scan_result = scan(pickle.loads(sent["pickled"]))  # noqa: S301 - sent by scan_archive
+            columns = list(zip(*scan_result.found, strict=True)) or [(), (), ()]
+            count = len(scan_result.found)
             yield pa.record_batch(
                 {
                     "piece": pa.array([number] * (count + 1), pa.int32()),
-                    "offset": pa.array([*columns[0], held.reached], pa.int64()),
-                    "time_ms": pa.array([*columns[1], held.latest_ms], pa.int64()),
+                    "offset": pa.array([*columns[0], scan_result.reached], pa.int64()),
+                    "time_ms": pa.array([*columns[1], scan_result.latest_ms], pa.int64()),
                     "value": pa.array([*columns[2], None], pa.binary()),
-                    "first_ms": pa.array([None] * count + [held.first_ms], pa.int64()),
-                    "damage": pa.array([None] * count + [held.damage], pa.string()),
+                    "first_ms": pa.array([None] * count + [scan_result.first_ms], pa.int64()),
+                    "damage": pa.array([None] * count + [scan_result.damage], pa.string()),
                 }
             )
 
 
 def _gathered(rows: DataFrame) -> dict[int, ScannedSplit]:
-    found: dict[int, list[RelevantRecord]] = {}
+    records_by_split: dict[int, list[RelevantRecord]] = {}
     scanned: dict[int, ScannedSplit] = {}
     for row in rows.toArrow().to_pylist():
-        held = found.setdefault(row["piece"], [])
+        records = records_by_split.setdefault(row["piece"], [])
         if row["value"] is not None:
-            held.append(RelevantRecord(row["offset"], row["time_ms"], row["value"]))
+            records.append(RelevantRecord(row["offset"], row["time_ms"], row["value"]))
         else:
             ends = row["offset"], row["first_ms"], row["time_ms"], row["damage"]
-            scanned[row["piece"]] = ScannedSplit(held, *ends)
-    return {number: each._replace(found=sorted(each.found)) for number, each in scanned.items()}
+            scanned[row["piece"]] = ScannedSplit(records, *ends)
+    return {
+        number: result._replace(found=sorted(result.found)) for number, result in scanned.items()
+    }
 
 
 def history_rows(session: SparkSession, ranges: Iterable[KnownRange], source: str) -> DataFrame:
@@ -179,7 +181,7 @@ def _by_begin(lifetime: ChangelogRow) -> tuple[int, bytes]:
 
 
 def _acl_columns(lifetime: ChangelogRow) -> tuple[str, ...]:
-    return tuple(each if isinstance(each, str) else each.name for each in lifetime.acl)
+    return tuple(value if isinstance(value, str) else value.name for value in lifetime.acl)
 
 
 def _edge(edge: Edge | None) -> tuple[int | None, int | None]:

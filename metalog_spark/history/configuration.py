@@ -110,28 +110,28 @@ def read_configuration(
     texts: Sequence[str], *, files: Files = LOCAL_FILES
 ) -> tuple[Configuration, list[str]]:
     """The configuration of the arguments of ``--config``, and warnings about it."""
-    found: dict[int | None, ConfigPeriod] = {}
+    periods: dict[int | None, ConfigPeriod] = {}
     warnings: list[str] = []
     for text in texts:
         from_us, path = _parts(text)
-        config, odd = _read(path, files)
-        warnings += odd
-        if from_us in found:
+        config, notes = _read(path, files)
+        warnings += notes
+        if from_us in periods:
             since = "the beginning" if from_us is None else time_text(from_us // 1000)
             raise InvalidRequest(
-                f"--config {text}: {found[from_us].source} is in force from {since} already;"
+                f"--config {text}: {periods[from_us].source} is in force from {since} already;"
                 " write MOMENT=FILE for a later one"
             )
-        found[from_us] = ConfigPeriod(from_us, config, str(path))
-    if None not in found:
-        until = min((start for start in found if start is not None), default=None)
+        periods[from_us] = ConfigPeriod(from_us, config, str(path))
+    if None not in periods:
+        until = min((start for start in periods if start is not None), default=None)
         when = "" if until is None else f"before {time_text(until // 1000)} "
         warnings.append(
             f"{when}assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false;"
             " give --config server.properties"
         )
-        found[None] = DEFAULT_PERIOD
-    return Configuration(sorted(found.values(), key=_begin)), warnings
+        periods[None] = DEFAULT_PERIOD
+    return Configuration(sorted(periods.values(), key=_begin)), warnings
 
 
 def _parts(text: str) -> tuple[int | None, Path]:
@@ -145,7 +145,7 @@ def _parts(text: str) -> tuple[int | None, Path]:
         raise InvalidRequest(f"--config {text}: {error}, or an existing FILE") from None
     if not isinstance(parsed, AtTime):
         raise InvalidRequest(
-            f"--config {text}: no log has the time of a configuration; write the time {moment}"
+            f"--config {text}: {moment} does not say the time of a configuration; write the time"
             " as @MILLISECONDS or in ISO 8601"
         )
     return parsed.epoch_ms * 1000, Path(file)
@@ -158,17 +158,17 @@ def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
         config, warnings = from_properties(properties)
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error}") from None
-    decides = AuthorizerConfig(
+    deciding = AuthorizerConfig(
         config.super_users, config.allow_everyone, kafka_version=config.kafka_version
     )
-    odd = [f"{path}: {warning}" for warning in warnings]
+    notes = [f"{path}: {warning}" for warning in warnings]
     if has_no_authorizer(properties):
-        odd.append(f"{path}: {other_decision(properties)}; here the ACLs decide nevertheless")
+        notes.append(f"{path}: {other_decision(properties)}; here the ACLs decide nevertheless")
     elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
-        odd.append(
+        notes.append(
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"
         )
-    return decides, odd
+    return deciding, notes
 
 
 def _properties(path: Path, files: Files) -> Mapping[str, str]:

@@ -104,7 +104,7 @@ def register(session: SparkSession) -> None:
     session.dataSource.register(MetalogDataSource)
 
 
-def read_options(given: Mapping[str, str]) -> Options:
+def read_options(texts: Mapping[str, str]) -> Options:
     """The options.
 
     Raises:
@@ -112,7 +112,7 @@ def read_options(given: Mapping[str, str]) -> Options:
     """
     known = {name.lower(): name for name in _NAMES}
     options: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in texts.items():
         if name.lower() not in known:
             raise InvalidRequest(f"unknown option {name}; known are {', '.join(_NAMES)}")
         options[known[name.lower()]] = value
@@ -225,19 +225,19 @@ class _RowReader:
         return Columns(schema, secrets=self.options.secrets)
 
     def _partitions(self, archive: Archive, wanted: RecordFilter) -> list[InputPartition]:
-        found: list[InputPartition] = []
+        partitions: list[InputPartition] = []
         first = wanted.start if wanted.start > archive.start else -1
         for part in archive.parts:
             if isinstance(part, LogHole) and part.is_damage and not self.options.skip_damaged:
                 raise CorruptLog(part.why)
             if isinstance(part, LogHole):
-                found += [LogPartition(part, wanted)] * (first <= part.start < wanted.end)
+                partitions += [LogPartition(part, wanted)] * (first <= part.start < wanted.end)
                 continue
             for piece in part.between(first, wanted.end):
                 begin = max(piece.start, wanted.start)
                 narrowed = wanted._replace(start=begin, end=piece.until)
-                found.append(LogPartition(piece, narrowed))
-        return found
+                partitions.append(LogPartition(piece, narrowed))
+        return partitions
 
 
 class UnfilteredLogReader(_RowReader, DataSourceReader):

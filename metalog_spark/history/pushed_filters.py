@@ -31,10 +31,10 @@ def push(filters: Iterable[Filter], wanted: RecordFilter) -> tuple[RecordFilter,
     """Returns ``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters left
     for Spark."""
     left = []
-    for each in filters:
-        narrowed = _narrowed(each, wanted)
+    for condition in filters:
+        narrowed = _narrowed(condition, wanted)
         if narrowed is None:
-            left.append(each)
+            left.append(condition)
         else:
             wanted = narrowed
     return wanted, left

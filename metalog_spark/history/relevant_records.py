@@ -28,20 +28,20 @@ from metalog.records.messages.registry import METADATA
 from metalog.records.record import refusal
 from metalog.records.unread import UnreadTypes
 
-_TELLING_TYPES: Final = (
+_RELEVANT_TYPES: Final = (
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
     AbortTransactionRecord,
 )
-_TELLING: Final = frozenset(kind.API_KEY for kind in _TELLING_TYPES)
-_UNREAD: Final = UnreadTypes.all_but((*_TELLING_TYPES, FeatureLevelRecord))
-_PASSED: Final = METADATA.keys() - _TELLING - {FeatureLevelRecord.API_KEY}
+_RELEVANT: Final = frozenset(kind.API_KEY for kind in _RELEVANT_TYPES)
+_UNREAD: Final = UnreadTypes.all_but((*_RELEVANT_TYPES, FeatureLevelRecord))
+_PASSED: Final = METADATA.keys() - _RELEVANT - {FeatureLevelRecord.API_KEY}
 """Types of records that concern neither ACLs nor another Kafka."""
 
 
-def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
+def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:
     """The relevant records of ``batch``, each with its offset.
 
     Raises:
@@ -59,7 +59,7 @@ def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
             yield offset, value
 
 
-def check_telling(value: bytes, batch: Batch, offset: int) -> None:
+def check_relevant(value: bytes, batch: Batch, offset: int) -> None:
     """Check one record.
 
     Raises:
@@ -67,7 +67,7 @@ def check_telling(value: bytes, batch: Batch, offset: int) -> None:
     """
     message = decode_value(value)[1]
     if isinstance(message, Undecodable):
-        if message.api_key is None or message.api_key in _TELLING:
+        if message.api_key is None or message.api_key in _RELEVANT:
             raise _unreadable(message.reason, batch, offset)
     elif (doubt := doubt_about(value)) is not None:
         raise _unreadable(doubt.problem, batch, offset)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _MOST_ROWS: Final = 4096
 _MOST_BYTES: Final = 16 << 20
 _US_PER_MS: Final = 1000
-_MECHANISMS: Final = {each.value: each.mechanism_name for each in ScramMechanism}
-TYPE_NAMES: Final = frozenset(each.TYPE_NAME for each in map(message_type, METADATA) if each)
+_MECHANISMS: Final = {mechanism.value: mechanism.mechanism_name for mechanism in ScramMechanism}
+TYPE_NAMES: Final = frozenset(kind.TYPE_NAME for kind in map(message_type, METADATA) if kind)
 """The names of all known types of metadata records."""
 _KEYS: Final = ("salt", "stored_key", "server_key")
 
@@ -64,7 +64,7 @@ class RecordFilter(NamedTuple):
         if types is None:
             return None
         known = filter(None, map(message_type, METADATA))
-        return UnreadTypes(each for each in known if each.TYPE_NAME not in types)
+        return UnreadTypes(kind for kind in known if kind.TYPE_NAME not in types)
 
 
 class _Row(NamedTuple):

@@ -118,7 +118,9 @@ class HeadSplit(NamedTuple):
     def read(self) -> Iterator[Batch]:
         log = TopicLog(str(self.cluster.address), cluster=self.cluster)
         with closing(log):
-            appended = (each.batch for each in log.read(self.offset) if isinstance(each, Appended))
+            appended = (
+                event.batch for event in log.read(self.offset) if isinstance(event, Appended)
+            )
             batch = next(appended, None)
         if batch is not None and batch.base_offset < self.offset:
             yield batch

@@ -121,8 +121,8 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
         return values
     encoded = column.combine_chunks()
     words = encoded.dictionary.to_pylist()
-    meant = [_WORDS[name][word] for word in words] if name in _WORDS else words
-    return map(meant.__getitem__, encoded.indices.to_pylist())
+    decoded = [_WORDS[name][word] for word in words] if name in _WORDS else words
+    return map(decoded.__getitem__, encoded.indices.to_pylist())
 
 
 def _encoded(table: pa.Table) -> pa.Table:

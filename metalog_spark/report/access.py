@@ -17,21 +17,24 @@ Pattern = tuple[str, str, str]
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
     """The matrix for rows of ``unused`` that are in force. Principals in ``order`` come first, and
     topics come first among patterns. The text of the matrix is the beginning of a sentence."""
-    found: dict[tuple[str, Pattern, bool], list[Row]] = {}
+    rows_by_cell: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])
         key = (row["principal"], pattern, row["permission_type"] == "DENY")
-        found.setdefault(key, []).append(row)
+        rows_by_cell.setdefault(key, []).append(row)
     place = {principal: number for number, principal in enumerate(dict.fromkeys(order))}
     principals = tuple(
-        sorted({key[0] for key in found}, key=lambda each: (place.get(each, len(place)), each))
+        sorted(
+            {key[0] for key in rows_by_cell},
+            key=lambda principal: (place.get(principal, len(place)), principal),
+        )
     )
-    patterns = tuple(sorted({key[1] for key in found}, key=_pattern_order))
+    patterns = tuple(sorted({key[1] for key in rows_by_cell}, key=_pattern_order))
     row_of = {principal: number for number, principal in enumerate(principals)}
     column_of = {pattern: number for number, pattern in enumerate(patterns)}
     cells = [
         _cell(row_of[principal], column_of[pattern], denies, rows)
-        for (principal, pattern, denies), rows in found.items()
+        for (principal, pattern, denies), rows in rows_by_cell.items()
     ]
     return Access(
         principals,
@@ -47,8 +50,8 @@ def _pattern_order(pattern: Pattern) -> tuple[bool, str, str, str]:
 
 
 def _cell(row: int, column: int, denies: bool, rows: Sequence[Row]) -> AccessCell:
-    known = [each for each in rows if each["state"] != "UNKNOWN"]
-    used = [each for each in known if each["state"] == "USED"]
+    known = [row for row in rows if row["state"] != "UNKNOWN"]
+    used = [row for row in known if row["state"] == "USED"]
     return AccessCell(
         row,
         column,
@@ -60,4 +63,4 @@ def _cell(row: int, column: int, denies: bool, rows: Sequence[Row]) -> AccessCel
 
 
 def _operations(rows: Iterable[Row]) -> str:
-    return ", ".join(sorted({each["operation"] for each in rows}))
+    return ", ".join(sorted({row["operation"] for row in rows}))

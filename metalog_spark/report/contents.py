@@ -99,8 +99,8 @@ class TimeBars(NamedTuple):
 
 class Excess(NamedTuple):
     """One of the principals with the most unused grants. ``granted`` and ``used`` count pairs of an
-    operation and a known name. ``commands`` replace the principal's ACLs, ``acls`` in number, by
-    ``least`` ACLs."""
+    operation and a known name. ``commands`` replace the principal's ACLs; ``acls`` and ``least``
+    count its ACLs before and after."""
 
     principal: str
     granted: int

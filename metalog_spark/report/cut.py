@@ -67,7 +67,7 @@ class Cut:
             return window
         least = sorted(range(brokers), key=lambda place: strips[place].hours[0])[:most]
         self._left_out.append(
-            f"What was seen, the {most:,} least of {counted(brokers, 'broker')} (the table"
+            f"Coverage, the {most:,} brokers with the least of {brokers:,} (the table"
             " coverage has all)"
         )
         kept = [strips[place] for place in (*sorted(least), brokers)]
@@ -84,8 +84,8 @@ class Cut:
         row = {old: new for new, old in enumerate(principals)}
         column = {old: new for new, old in enumerate(patterns)}
         return access._replace(
-            principals=tuple(access.principals[each] for each in principals),
-            patterns=tuple(access.patterns[each] for each in patterns),
+            principals=tuple(access.principals[principal] for principal in principals),
+            patterns=tuple(access.patterns[pattern] for pattern in patterns),
             cells=tuple(
                 cell._replace(principal=row[cell.principal], pattern=column[cell.pattern])
                 for cell in cells

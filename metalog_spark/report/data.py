@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from metalog_spark.report.triage.owners import Team
 
 TOP: Final = 10
-_SAYS_NOTHING: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_metadata-0")
+_COMMON_WORDS: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_metadata-0")
 
 
-class _Whose(NamedTuple):
+class _TeamFilter(NamedTuple):
     """Selects the rows of one team; with None, all rows."""
 
     team: Team | None
@@ -73,7 +73,7 @@ class _Uses(NamedTuple):
 
 
 def contents(
-    found: Gathered,
+    gathered: Gathered,
     team: Team | None,
     *,
     teams: Sequence[tuple[str, str]] = (),
@@ -81,17 +81,17 @@ def contents(
     whole: str = "",
 ) -> ReportContents:
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
-    whose, parts = _Whose(team), found.parts
-    traffic = found.traffic[EVERYBODY if team is None else team.name]
+    whose, parts = _TeamFilter(team), gathered.parts
+    traffic = gathered.traffic[EVERYBODY if team is None else team.name]
     acls, least = _in_force(parts, whose), _least(parts, whose)
     uses = None if parts.unused.refused else _uses(acls)
-    disagreeing = _theirs(parts.disagreements, whose)
+    disagreeing = _of_team(parts.disagreements, whose)
     excess = [row for row in least if row["excess"] > 0]
     return ReportContents(
-        cluster=_cluster(found),
+        cluster=_cluster(gathered),
         team=None if team is None else team.name,
-        facts=tuple(_facts(found)),
-        sentence=_sentence(uses, sum(map(whose.acl, found.acls)), traffic),
+        facts=tuple(_facts(gathered)),
+        sentence=_sentence(uses, sum(map(whose.acl, gathered.acls)), traffic),
         caveat=" ".join(_caveats(parts.seen, parts.tolerated)),
         numbers=(
             _answers(traffic),
@@ -99,10 +99,10 @@ def contents(
             _dangers(list(filter(whose.exposed, parts.exposure))),
             Number(disagreeing.requests, "answers that contradict the ACLs", "disagreements"),
         ),
-        window=_window(found, whose, traffic),
+        window=_window(gathered, whose, traffic),
         excess=tuple(map(_excess, excess[:TOP])),
-        excess_says=_excess_says(found, len(excess), len(least)),
-        access=_access(found, whose, acls),
+        excess_says=_excess_says(gathered, len(excess), len(least)),
+        access=_access(gathered, whose, acls),
         sections=tuple(section_of(parts, section, team) for section in SECTIONS),
         teams=tuple(teams),
         made_by=made_by,
@@ -112,26 +112,26 @@ def contents(
 
 def section_of(parts: Parts, section: str, team: Team | None) -> Section:
     """One of ``SECTIONS``. It reads only the ``parts`` that the section shows."""
-    whose = _Whose(team)
+    whose = _TeamFilter(team)
     end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {
         "may": lambda: sections.access(list(filter(whose.pattern, parts.may)), end),
         "unused": lambda: _unused(parts, whose, end),
         "least": lambda: sections.least(parts.least, _least(parts, whose), end),
         "exposure": lambda: sections.exposure(list(filter(whose.exposed, parts.exposure)), end),
-        "denied": lambda: sections.denied(_theirs(parts.denied, whose)),
+        "denied": lambda: sections.denied(_of_team(parts.denied, whose)),
         "drift": lambda: sections.drift(list(filter(whose.row, parts.drift)), parts.since, end),
-        "disagreements": lambda: sections.disagreements(_theirs(parts.disagreements, whose)),
+        "disagreements": lambda: sections.disagreements(_of_team(parts.disagreements, whose)),
         "unseen": lambda: sections.unseen(parts),
     }
     return made[section]()
 
 
-def _in_force(parts: Parts, whose: _Whose) -> list[Row]:
+def _in_force(parts: Parts, whose: _TeamFilter) -> list[Row]:
     return [row for row in parts.unused.rows if row["alive"] and whose.row(row)]
 
 
-def _least(parts: Parts, whose: _Whose) -> list[Row]:
+def _least(parts: Parts, whose: _TeamFilter) -> list[Row]:
     """The rows of least privilege, those with the most excess first."""
     rows = [row for row in parts.least.rows if whose.principal(row["principal"])]
     return sorted(rows, key=lambda row: (-row["excess"], row["principal"]))
@@ -148,68 +148,70 @@ def _uses(acls: Sequence[Row]) -> _Uses:
     )
 
 
-def _unused(parts: Parts, whose: _Whose, end: str) -> Section:
+def _unused(parts: Parts, whose: _TeamFilter, end: str) -> Section:
     acls = _in_force(parts, whose)
     today = [] if parts.unused.refused else parts.requests.lifetimes.at(None)
     return sections.unused(parts.unused, acls, len(_later(acls, today, whose)), end)
 
 
-def _later(judged: Sequence[Row], today: Sequence[Acl], whose: _Whose) -> list[Acl]:
+def _later(judged: Sequence[Row], today: Sequence[Acl], whose: _TeamFilter) -> list[Acl]:
     """The ACLs in force at the log's end that were added after the window, so no row has them."""
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
     return [acl for acl in today if whose.acl(acl) and acl not in known]
 
 
-def _access(found: Gathered, whose: _Whose, judged: Sequence[Row]) -> Access:
-    parts = found.parts
-    later = _later(judged, found.acls, whose)
+def _access(gathered: Gathered, whose: _TeamFilter, judged: Sequence[Row]) -> Access:
+    parts = gathered.parts
+    later = _later(judged, gathered.acls, whose)
     own = _least(parts, whose)
-    order = [row["principal"] for row in (*own, *_least(parts, _Whose(None)))]
-    made = access([*judged, *map(_unjudged, later)], order)
+    order = [row["principal"] for row in (*own, *_least(parts, _TeamFilter(None)))]
+    made = access([*judged, *map(_without_finding, later)], order)
     says = f"{made.says}, by the ACLs in force at {log_end(parts.history, parts.window)}."
     if any(row["excess"] > 0 for row in own):
         says += (
             " The most excess comes first."
             if whose.team is None
-            else " The team's own principals come first, those with the most excess before."
+            else " The team's own principals come first, sorted by excess."
         )
     if judged and later:
         says += f" The use of {counted(len(later), 'ACL')} that came after this window is unknown."
     return made._replace(says=says)
 
 
-def _unjudged(acl: Acl) -> Row:
+def _without_finding(acl: Acl) -> Row:
     """A row for an ACL without a finding."""
     return {**dict(zip(ACL_COLUMNS, words_of(acl), strict=True)), "state": "UNKNOWN"}
 
 
-def _theirs(found: Rows, whose: _Whose) -> Rows:
-    return found if whose.team is None else found.of_teams.get(whose.team.name, Rows())
+def _of_team(rows: Rows, whose: _TeamFilter) -> Rows:
+    return rows if whose.team is None else rows.of_teams.get(whose.team.name, Rows())
 
 
-def _cluster(found: Gathered) -> str:
+def _cluster(gathered: Gathered) -> str:
     """The name of the cluster, or the last distinctive word of the log's path."""
-    if found.name is not None:
-        return found.name
-    place = next((str(row["source"]) for row in found.parts.history), found.path)
+    if gathered.name is not None:
+        return gathered.name
+    place = next((str(row["source"]) for row in gathered.parts.history), gathered.path)
     words = [word.rstrip("*?") for word in reversed(place.split("/"))]
-    return next((word for word in words if word and word not in _SAYS_NOTHING), place)
+    return next((word for word in words if word and word not in _COMMON_WORDS), place)
 
 
-def _facts(found: Gathered) -> list[tuple[str, str]]:
-    first, last = day(found.parts.window.start_us), day(found.parts.window.end_us - 1)
-    sources = dict.fromkeys(row["source"] for row in found.parts.history)
-    ends = [row["to_offset"] for row in found.parts.history if row["to_offset"] is not None]
-    begins = [row["from_offset"] for row in found.parts.history if row["from_offset"] is not None]
+def _facts(gathered: Gathered) -> list[tuple[str, str]]:
+    first, last = day(gathered.parts.window.start_us), day(gathered.parts.window.end_us - 1)
+    sources = dict.fromkeys(row["source"] for row in gathered.parts.history)
+    ends = [row["to_offset"] for row in gathered.parts.history if row["to_offset"] is not None]
+    begins = [
+        row["from_offset"] for row in gathered.parts.history if row["from_offset"] is not None
+    ]
     log = ", ".join(sources) or "none"
     if ends and begins:
         log += f" (start offset {min(begins):,}, end offset {max(ends):,})"
-    brokers = len(found.strips) - 1
+    brokers = len(gathered.strips) - 1
     return [
         ("Window", f"{first} to {last}"),
         ("Metadata log", log),
-        ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
-        ("Configuration", configuration_text(found.periods, found.parts.window)),
+        ("Audit logs", f"{counted(gathered.lines, 'line')} of {counted(brokers, 'broker')}"),
+        ("Configuration", configuration_text(gathered.periods, gathered.parts.window)),
     ]
 
 
@@ -228,14 +230,12 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     were = "was" if 1 in (uses.used, uses.grants) else "were"
     used = f"{uses.used:,} of {counted(uses.grants, 'grant')} {were} used"
     if uses.can_go or not uses.unknown:
-        left = f"; of {uses.unknown:,} that is unknown" if uses.unknown else ""
+        left = f"; the use of {uses.unknown:,} is unknown" if uses.unknown else ""
         return (
             f"{used}; {uses.can_go:,} can go without changing any of {answers}"
             f" {plural(traffic.requests, 'answer')}{left}."
         )
-    return (
-        f"{used}; whether the other {uses.unknown:,} were is not known, so none is called unused."
-    )
+    return f"{used}; the use of the other {uses.unknown:,} is unknown, so none is called unused."
 
 
 def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
         yield f"{seen.kept_text()}."
     if seen.broken:
         yield f"{seen.broken_text()}."
-    yield from (f"{each}." for each in seen.clocks)
+    yield from (f"{clock}." for clock in seen.clocks)
     if seen.ambiguous:
         yield f"{seen.ambiguous_text()}."
     if seen.waiting is not None:
@@ -263,31 +263,31 @@ def _dangers(exposed: Sequence[Row]) -> Number:
     errors, warnings = (
         sum(row["severity"] == severity for row in exposed) for severity in ("ERROR", "WARNING")
     )
-    said = f"dangers, {counted(errors, 'error')} among them"
-    return Number(errors + warnings, said, "exposure")
+    text = f"dangers, {counted(errors, 'error')} among them"
+    return Number(errors + warnings, text, "exposure")
 
 
-def _window(found: Gathered, whose: _Whose, traffic: Traffic) -> TimeBars:
-    bars = found.bars
-    changed = [bar for bar, acl in found.changes if whose.acl(acl_of(acl))]
-    *brokers, log = found.strips
+def _window(gathered: Gathered, whose: _TeamFilter, traffic: Traffic) -> TimeBars:
+    bars = gathered.bars
+    changed = [bar for bar, acl in gathered.changes if whose.acl(acl_of(acl))]
+    *brokers, log = gathered.strips
     both, denials, nothing = (sum(strip.hours[part] for strip in brokers) for part in range(3))
     hours = both + denials + nothing
     days = -(-sum(log.hours) // 24)
     says = (
-        f"{counted(days, 'day')} of {counted(len(brokers), 'broker')}: what was allowed and denied "
-        f"is known of {share(both, hours)} of all hours, denials alone of {share(denials, hours)}, "
-        f"nothing of {share(nothing, hours)}."
+        f"{counted(days, 'day')} of {counted(len(brokers), 'broker')}: allowed and denied requests "
+        f"are known for {share(both, hours)} of all hours, only denials for "
+        f"{share(denials, hours)}, nothing for {share(nothing, hours)}."
     )
     if log.hours[2]:
-        says += f" The metadata log is not known for {counted(log.hours[2], 'hour')}."
+        says += f" The metadata log is missing for {counted(log.hours[2], 'hour')}."
     return TimeBars(
         bars.start,
         bars.step,
         traffic.allowed,
         traffic.denied,
         each_bar(changed, bars),
-        found.strips,
+        gathered.strips,
         says,
     )
 
@@ -303,15 +303,16 @@ def _excess(row: Row) -> Excess:
     )
 
 
-def _excess_says(found: Gathered, excessive: int, principals: int) -> str:
-    if found.parts.least.refused:
-        return f"Not known: {found.parts.least.refused}."
+def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
+    if gathered.parts.least.refused:
+        return f"Not known: {gathered.parts.least.refused}."
     if not excessive:
         return "No principal is granted more than it uses."
     among = counted(principals, "principal")
     return (
         f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. The counts are pairs of "
         "an operation and a known name. The ACLs are those in force at "
-        f"{log_end(found.parts.history, found.parts.window)}, and the smallest set that allows "
+        f"{log_end(gathered.parts.history, gathered.parts.window)}, and the smallest set that "
+        "allows "
         "every allowed request of the window; the commands replace the first by the second."
     )

@@ -68,7 +68,7 @@ class Most(NamedTuple):
 
 
 _ALL: Final = (1 << 31) - 1
-_LED: Final = 100
+_WITH_FIRST_REQUESTS: Final = 100
 """How many disagreements, and how many ACLs, show their first requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
@@ -86,7 +86,7 @@ _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 class Parts:
     """The content of the tables under a page's charts; each part is computed at its first use.
-    ``meant`` is the desired state of the cluster; with None, the state at the window's start."""
+    ``desired`` is the desired state of the cluster; with None, the state at the window's start."""
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class Parts:
         window: Window,
         *,
         tolerated: float,
-        meant: Tables | None,
+        desired: Tables | None,
         most: Most = OF_A_PAGE,
         teams: Sequence[Team] = (),
     ) -> None:
         self.window = window
         self._tables = tables
         self.tolerated = tolerated
-        self._meant = meant
+        self._desired = desired
         self._most = most
         self._teams = teams
 
@@ -140,12 +140,12 @@ class Parts:
         if isinstance(self._judged, InvalidRequest):
             return Rows(refused=str(self._judged))
         try:
-            found = least_privilege(
+            proposal = least_privilege(
                 self._tables, self.window, tolerated=self.tolerated, used=self._judged
             )
         except InvalidRequest as error:
             return Rows(refused=str(error))
-        rows = with_commands(self._tables, self.window, _collected(found), _of_principal)
+        rows = with_commands(self._tables, self.window, _collected(proposal), _of_principal)
         return Rows(rows, len(rows))
 
     @cached_property
@@ -174,23 +174,25 @@ class Parts:
             rows = with_first(tables, window, rows, _OF_DENIALS, result="DENIED")
         theirs = _of_teams(pairs, self._teams, most.denied_of_team, in_order())
         of_teams = {
-            team: found._replace(rows=_collected(explained(tables, found.rows)))
-            for team, found in theirs.items()
+            team: pairs_of_team._replace(rows=_collected(explained(tables, pairs_of_team.rows)))
+            for team, pairs_of_team in theirs.items()
         }
         return Rows(rows, pairs.count(), of_teams=of_teams)
 
     @cached_property
     def drift(self) -> Sequence[Row]:
-        tables, meant = self._tables, self._meant
-        if meant is not None:
-            return _collected(drift(meant, tables))
+        tables, desired = self._tables, self._desired
+        if desired is not None:
+            return _collected(drift(desired, tables))
         begun = _offset_at(tables, self.window.start_us)
-        return _collected(drift(tables, tables, meant_at=begun))
+        return _collected(drift(tables, tables, desired_at=begun))
 
     @property
     def since(self) -> str:
         """The state that ``drift`` compares with, as a clause after "came or went"."""
-        return "since the window began" if self._meant is None else f"against {self._meant.path}"
+        return (
+            "since the window began" if self._desired is None else f"against {self._desired.path}"
+        )
 
     @cached_property
     def disagreements(self) -> Rows:
@@ -231,12 +233,12 @@ def gathered(
     *,
     name: str | None,
     tolerated: float,
-    meant: Tables | None,
+    desired: Tables | None,
     doing: Callable[[str], None],
 ) -> Gathered:
-    """All that a page needs, with its ``parts``. ``meant`` is as in ``Parts``; ``doing`` is called
-    with each step's name."""
-    parts = Parts(tables, window, tolerated=tolerated, meant=meant, teams=teams)
+    """All that a page needs, with its ``parts``. ``desired`` is as in ``Parts``; ``doing`` is
+    called with each step's name."""
+    parts = Parts(tables, window, tolerated=tolerated, desired=desired, teams=teams)
     bars = Bars.of(window)
     doing("counting what was seen")
     strips_seen = strips(tables, bars)
@@ -245,8 +247,8 @@ def gathered(
     answered = traffic(tables, bars, teams)
     for what, wanted in _STEPS.items():
         doing(what)
-        for each in wanted:
-            getattr(parts, each)
+        for part in wanted:
+            getattr(parts, part)
     return Gathered(
         parts=parts,
         name=name,
@@ -264,11 +266,13 @@ def gathered(
 def _with_uses(tables: Tables, window: Window, rows: Sequence[Row]) -> list[Row]:
     """Rows of ``unused``, each with the command that prints its requests. The ACLs that decided
     most also have their first requests."""
-    led = with_commands(tables, window, rows, _of_use)
-    used = sorted((row for row in led if row["requests"]), key=lambda row: -row["requests"])[:_LED]
+    with_command = with_commands(tables, window, rows, _of_use)
+    used = sorted(
+        (row for row in with_command if row["requests"]), key=lambda row: -row["requests"]
+    )[:_WITH_FIRST_REQUESTS]
     firsts = with_first(tables, window, [{**row, "acl_id": row["id"]} for row in used], ("acl_id",))
     by_id = {row["id"]: row for row in firsts}
-    return [by_id.get(row["id"], row) for row in led]
+    return [by_id.get(row["id"], row) for row in with_command]
 
 
 def _of_use(row: Row) -> RequestFilter | None:
@@ -307,7 +311,7 @@ def _collected(rows: DataFrame) -> list[Row]:
 
 
 def _of_teams(
-    found: DataFrame, teams: Sequence[Team], most: int, order: Sequence[Column]
+    rows_found: DataFrame, teams: Sequence[Team], most: int, order: Sequence[Column]
 ) -> dict[str, Rows]:
     """By team: its first ``most`` rows, and the total number of its rows."""
     from pyspark.sql import Window as Ordered
@@ -316,7 +320,7 @@ def _of_teams(
     if not teams:
         return {}
     team = Ordered.partitionBy("team")
-    counted = found.withColumn("team", f.explode(teams_of(teams))).select(
+    counted = rows_found.withColumn("team", f.explode(teams_of(teams))).select(
         "*",
         f.count("*").over(team).alias("found"),
         f.sum("requests").over(team).alias("of_all"),
@@ -349,7 +353,7 @@ def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: 
     order = (f.desc("requests"), *map(f.col, ("broker", *asked)))
     rows = _collected(grouped.orderBy(*order).limit(most))
     if most == OF_A_PAGE.rows:
-        head, tail = rows[:_LED], rows[_LED:]
+        head, tail = rows[:_WITH_FIRST_REQUESTS], rows[_WITH_FIRST_REQUESTS:]
         rows = [*with_first(tables, window, head, _OF_ANSWERS, disagrees=True), *tail]
     of_teams = _of_teams(grouped, teams, most, order)
     return Rows(rows, total["found"], total["n"] or 0, of_teams=of_teams)

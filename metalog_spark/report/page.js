@@ -71,7 +71,7 @@
     return made;
   }
 
-  // -- What was seen, and what was answered: strips, ticks and bars over one axis of time
+  // -- Coverage and answers: strips, ticks and bars over one axis of time
 
   function windowChart() {
     const box = byId('window-chart');

@@ -44,10 +44,10 @@ _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
 _AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,/-])(?=[^._,/-])")
 _COVERAGE: Final = (
-    Column("Seen of"),
-    Column("Hours of allowed and denied", ColumnKind.NUMBER),
-    Column("Of denials only", ColumnKind.NUMBER),
-    Column("Of nothing", ColumnKind.NUMBER),
+    Column("Log"),
+    Column("Hours with allowed and denied requests", ColumnKind.NUMBER),
+    Column("Hours with denials only", ColumnKind.NUMBER),
+    Column("Hours without requests", ColumnKind.NUMBER),
 )
 _ANSWERS: Final = (
     Column("From"),
@@ -97,7 +97,7 @@ def _page(contents: ReportContents, cut: Cut) -> str:
         tables=tables,
         types=sorted({pattern[0] for pattern in access.patterns}),
         step=_STEPS.get(contents.window.step, f"{contents.window.step} days"),
-        most=max((each.granted for each in contents.excess), default=1),
+        most=max((excess.granted for excess in contents.excess), default=1),
         policy=_policy(style, charts, script),
         style=Markup(style),  # noqa: S704
         charts=Markup(charts),  # noqa: S704
@@ -134,7 +134,7 @@ def _labels(section: Section) -> str:
 
 def _coverage(window: TimeBars) -> Section:
     rows = [(strip.name, *strip.hours) for strip in window.strips]
-    return Section("coverage", "What was seen", "", _COVERAGE, rows, len(rows))
+    return Section("coverage", "Coverage", "", _COVERAGE, rows, len(rows))
 
 
 def _answers(window: TimeBars) -> Section:
@@ -144,7 +144,7 @@ def _answers(window: TimeBars) -> Section:
             zip(window.allowed, window.denied, window.changes, strict=True)
         )
     ]
-    return Section("answers", "What was answered", "", _ANSWERS, rows, len(rows))
+    return Section("answers", "Answers", "", _ANSWERS, rows, len(rows))
 
 
 def _drawn(window: TimeBars, cut: Cut) -> dict[str, Any]:

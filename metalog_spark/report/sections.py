@@ -43,11 +43,11 @@ _REMEDY: Final = Column("Remedy", ColumnKind.LINES)
 _AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
 
 
-def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
+def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
     """Of ``acls``, in force in the window and at the log's ``end``; ``later`` came between."""
     title = "Grants and their use"
-    if found.refused:
-        return Section("unused", title, f"Nothing is called unused: {found.refused}.", ())
+    if result.refused:
+        return Section("unused", title, f"Nothing is called unused: {result.refused}.", ())
     rows = sorted(acls, key=_by_use)
     grants = sum(row["permission_type"] == "ALLOW" for row in rows)
     can_go = sum(row["can_go"] for row in rows)
@@ -111,10 +111,10 @@ def _use(row: Row) -> tuple[Cell, ...]:
     )
 
 
-def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
+def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
     title = "Least privilege"
-    if found.refused:
-        return Section("least", title, f"No smaller set is proposed: {found.refused}.", ())
+    if result.refused:
+        return Section("least", title, f"No smaller set is proposed: {result.refused}.", ())
     today, needed = (sum(row[name] for row in rows) for name in ("acls_today", "acls_least"))
     says = (
         f"{counted(needed, 'grant')} instead of the {today:,} in force at {end} would allow every "
@@ -160,7 +160,7 @@ def access(rows: Sequence[Row], end: str) -> Section:
         *_RESOURCE,
         Column("May"),
         Column("Operations"),
-        Column("Denied again"),
+        Column("Denied by a DENY"),
         Column("From host"),
         Column("Requests", ColumnKind.NUMBER),
         Column("Last used in the window", ColumnKind.MOMENT),
@@ -182,7 +182,7 @@ def access(rows: Sequence[Row], end: str) -> Section:
     ]
     says = (
         f"Who may read, write or administer what, by the ACLs in force at {end}; the "
-        "column Denied again lists what a DENY takes away. Requests are those of the window."
+        "column Denied by a DENY lists what a DENY takes away. Requests are those of the window."
     )
     return Section("may", "Who may what", says, columns, cells, len(cells))
 
@@ -193,7 +193,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
     )
     says = (
         f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: ACLs in force at {end} "
-        "that open too much, or not what they seem to, and super users active in the window."
+        "that allow too much or something unexpected, and super users active in the window."
         if rows
         else "No ACL is dangerous by the checks of lint or by this traffic."
     )
@@ -223,8 +223,8 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
     return Section("exposure", "Exposure", says, columns, cells, len(cells))
 
 
-def denied(found: Rows) -> Section:
-    rows = found.rows
+def denied(result: Rows) -> Section:
+    rows = result.rows
     storms = sum(row["storm"] for row in rows)
     says = (
         f"The {counted(len(rows), 'question that was', 'questions that were')} denied most (a"
@@ -264,12 +264,12 @@ def denied(found: Rows) -> Section:
         )
         for row in rows
     ]
-    return Section("denied", "Denied most", says, columns, cells, found.found)
+    return Section("denied", "Denied most", says, columns, cells, result.found)
 
 
 def drift(rows: Sequence[Row], since: str, end: str) -> Section:
     says = (
-        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; a remedy undoes each."
+        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; each remedy undoes one."
         if rows
         else f"No ACL came or went {since}, up to {end}."
     )
@@ -291,23 +291,23 @@ def drift(rows: Sequence[Row], since: str, end: str) -> Section:
 
 def _acls(*rows: Row | None) -> str | None:
     """Each ACL once; None without any."""
-    said = (
+    texts = (
         f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
         for row in rows
         if row
     )
-    return "; ".join(dict.fromkeys(said)) or None
+    return "; ".join(dict.fromkeys(texts)) or None
 
 
 def _moment(us: int | None) -> datetime | None:
     return None if us is None else moment(us)
 
 
-def disagreements(found: Rows) -> Section:
+def disagreements(result: Rows) -> Section:
     says = (
         "Every answer that a broker logged is the one that the ACLs of its time give."
-        if not found.found
-        else f"{counted(found.requests, 'answer')} of brokers contradict the ACLs of their time. "
+        if not result.found
+        else f"{counted(result.requests, 'answer')} of brokers contradict the ACLs of their time. "
         "Causes are a wrong clock, a gap in the log, another authorizer or another configuration."
     )
     columns = (
@@ -316,8 +316,8 @@ def disagreements(found: Rows) -> Section:
         Column("From host"),
         Column("Operation"),
         *_RESOURCE,
-        Column("Broker said"),
-        Column("ACLs say"),
+        Column("Broker's answer"),
+        Column("ACLs' answer"),
         Column("Requests", ColumnKind.NUMBER),
         Column("First", ColumnKind.MOMENT),
         Column("Last", ColumnKind.MOMENT),
@@ -338,9 +338,9 @@ def disagreements(found: Rows) -> Section:
             moment(row["last"]),
             row_requests(row),
         )
-        for row in found.rows
+        for row in result.rows
     ]
-    return Section("disagreements", "Disagreements", says, columns, cells, found.found)
+    return Section("disagreements", "Disagreements", says, columns, cells, result.found)
 
 
 def unseen(parts: Parts) -> Section:
@@ -396,5 +396,9 @@ def lines(remedy: str | None) -> tuple[str, ...]:
 
 def _remedy(row: Row) -> Cell:
     """The commands as lines to expand and copy, or the sentence of a remedy."""
-    told: str | None = row["remedy"]
-    return lines(told) if told and "kafka-acls --" in told else told and told.removeprefix("# ")
+    remedy: str | None = row["remedy"]
+    return (
+        lines(remedy)
+        if remedy and "kafka-acls --" in remedy
+        else remedy and remedy.removeprefix("# ")
+    )

@@ -134,12 +134,12 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
     lifetimes = tables.read(ACL_CHANGELOG)
     start, end = bars.window.start_us, bars.window.end_us
-    found = []
+    bars_and_acls = []
     for edge in ("from_time", "to_time"):
         inside = f"unix_micros({edge}) >= {start} AND unix_micros({edge}) < {end}"
         rows = lifetimes.where(inside).selectExpr(f"{bars.at(edge)} AS bar", *ACL_COLUMNS).collect()
-        found += [(row[0], tuple(row[1:])) for row in rows]
-    return found
+        bars_and_acls += [(row[0], tuple(row[1:])) for row in rows]
+    return bars_and_acls
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
@@ -147,7 +147,7 @@ def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
     log."""
     counts = _hours_seen(tables.read(COVERAGE), bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
-    found = [
+    broker_strips = [
         _strip(
             broker_text(broker),
             [counts.get((broker, bar), (0, 0)) for bar in range(bars.number)],
@@ -155,7 +155,7 @@ def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
         )
         for broker in brokers
     ]
-    return (*found, _strip(_LOG, _hours_known(tables.read(HISTORY), bars), bars))
+    return (*broker_strips, _strip(_LOG, _hours_known(tables.read(HISTORY), bars), bars))
 
 
 def _broker_order(name: str) -> tuple[int, str]:
@@ -174,7 +174,8 @@ def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int | None],
 
 
 def _hours_known(history: DataFrame, bars: Bars) -> list[tuple[int, int]]:
-    """By bar: the hours for which the metadata log is known, twice."""
+    """By bar: the number of hours for which the metadata log is known, twice, as ``_strip``
+    expects."""
     rows = history.selectExpr(
         "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
     ).collect()
@@ -206,8 +207,8 @@ def _strip(name: str, counts: Iterable[tuple[int, int]], bars: Bars) -> Strip:
     return Strip(name, states, (sums[0], sums[1], sums[2]))
 
 
-def each_bar(found: Iterable[int], bars: Bars) -> tuple[int, ...]:
+def each_bar(bar_numbers: Iterable[int], bars: Bars) -> tuple[int, ...]:
     counts = [0] * bars.number
-    for bar in found:
+    for bar in bar_numbers:
         counts[bar] += 1
     return tuple(counts)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class KnownFindings(NamedTuple):
-    """Input about findings: the ``accepted`` findings, as of ``today``, and the findings of the
-    report ``before``, if any."""
+    """What people decided and saw before: the ``accepted`` findings, as of ``today``, and the
+    findings of the earlier report ``before``, if there is one."""
 
     accepted: Sequence[Accepted]
     today: date
@@ -63,18 +63,18 @@ def write_report(
     name: str | None = None,
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
-    meant: Tables | None = None,
+    desired: Tables | None = None,
     known: KnownFindings = NOTHING_KNOWN,
     doing: Callable[[str], None] = lambda _: None,
 ) -> list[ReportFile]:
     """Write the file ``out`` and then those of ``teams``.
 
     ``visible`` makes invisible characters of a name visible. ``whole`` is as in
-    ``ReportContents``, ``name`` is the cluster's, and ``tolerated``, ``meant`` and ``doing`` are
+    ``ReportContents``, ``name`` is the cluster's, and ``tolerated``, ``desired`` and ``doing`` are
     as in ``gathered``.
     """
-    found = gathered(
-        tables, window, teams, name=name, tolerated=tolerated, meant=meant, doing=doing
+    input_ = gathered(
+        tables, window, teams, name=name, tolerated=tolerated, desired=desired, doing=doing
     )
     names = file_names(out.stem, teams)
     written = []
@@ -82,21 +82,25 @@ def write_report(
         path = out if team is None else out.with_name(names[team.name])
         doing(f"writing {path.name}")
         links = tuple(names.items()) if team is None else ()
-        told = contents(found, team, teams=links, made_by=made_by, whole=whole)
+        page_contents = contents(input_, team, teams=links, made_by=made_by, whole=whole)
         if team is None:
-            now = findings_of(str(window), told.sections)
-        told, idle = with_accepted(told, known.accepted, known.today)
+            now = findings_of(str(window), page_contents.sections)
+        page_contents, idle = with_accepted(page_contents, known.accepted, known.today)
         if team is None and known.before is not None:
-            told = told._replace(sections=(changes(known.before, now), *told.sections))
-        made = page(told, visible)
+            page_contents = page_contents._replace(
+                sections=(changes(known.before, now), *page_contents.sections)
+            )
+        made = page(page_contents, visible)
         path.write_bytes(made)
-        said = f"{told.sentence} {told.caveat}".rstrip()
-        written.append(ReportFile(path, told.team, said, len(made), () if team else idle))
-    _write_whole(findings_file(out), as_json(now))
+        summary = f"{page_contents.sentence} {page_contents.caveat}".rstrip()
+        written.append(
+            ReportFile(path, page_contents.team, summary, len(made), () if team else idle)
+        )
+    _write_atomically(findings_file(out), as_json(now))
     return written
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
@@ -108,12 +112,12 @@ def whole_section(
     section: str,
     *,
     tolerated: float = 0.0,
-    meant: Tables | None = None,
+    desired: Tables | None = None,
     known: KnownFindings = NOTHING_KNOWN,
 ) -> tuple[Section, Sequence[Accepted]]:
     """One section of the whole cluster's page with all its rows, and the entries that match no
     row."""
     most = Most.all_of(section)
-    parts = Parts(tables, window, tolerated=tolerated, meant=meant, most=most)
-    found = marked(section_of(parts, section, None), known.accepted, known.today)
-    return found.section, found.idle
+    parts = Parts(tables, window, tolerated=tolerated, desired=desired, most=most)
+    marked_section = marked(section_of(parts, section, None), known.accepted, known.today)
+    return marked_section.section, marked_section.idle

@@ -124,7 +124,7 @@ def test_what_is_left_out_is_said_and_where_it_lies(tmp_path: Path) -> None:
         ("KNOWN", 0, 2, None),
         ("GAP", 2, 4, f"records 2 to 3 are in {first} and not proven to be committed ({why})"),
         ("GAP", 4, 6, "records 4 to 5 are in none of the folders"),
-        ("GAP", 6, 8, "records are there, but no snapshot from which they could be followed"),
+        ("GAP", 6, 8, "there are records, but no snapshot from which to replay them"),
         ("KNOWN", 8, 8, None),
     ]
 
@@ -222,7 +222,7 @@ def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
     folder = ArchiveFolder(tmp_path / "a").segment(5, ace(2), unbound(1), NOTHING)
     folder.snapshot(8, ace(2), ace(9)).snapshot(9, ace(2), ace(9))
     found = told(tmp_path / "a")
-    why = "records are there, but no snapshot from which they could be followed"
+    why = "there are records, but no snapshot from which to replay them"
     assert found.ranges == [
         KnownRange("GAP", 5, 8, None, 7000, why),
         KnownRange("KNOWN", 8, 9, 7000, 8000),

@@ -91,35 +91,35 @@ class AclLifetimes:
             return any(lifetime.end is None for lifetime in self.by_acl[acl])
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
-    def could_match(self, asked: RequestKey, *, begins: bool = False) -> list[Acl]:
+    def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
         """The ACLs that match the question at any time. With ``begins``, the name is uncertain: it
         may be longer or shorter. Then these are the ACLs that match any such name."""
-        found = self._known.get((asked, begins))
+        found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            names = self._begun(asked) if begins else (asked[-1],)
-            acls = (acl for name in names for acl in self._matching((*asked[:-1], name)))
-            found = self._known[asked, begins] = [*dict.fromkeys(acls)]
+            names = self._begun(question) if begins else (question[-1],)
+            acls = (acl for name in names for acl in self._matching((*question[:-1], name)))
+            found = self._known[question, begins] = [*dict.fromkeys(acls)]
         return found
 
-    def _matching(self, asked: RequestKey) -> list[Acl]:
-        return matching(self._index, asked, self._kafka)
+    def _matching(self, question: RequestKey) -> list[Acl]:
+        return matching(self._index, question, self._kafka)
 
-    def _begun(self, asked: RequestKey) -> Iterator[str]:
+    def _begun(self, question: RequestKey) -> Iterator[str]:
         """A few names that stand for all names of ``could_match`` with ``begins``: an ACL that
         matches any of all those names matches one of these."""
-        *_, kind, begin = asked
+        *_, kind, begin = question
         yield begin
         for name in self._names[ResourceType[kind]]:
             if name.startswith(begin) or begin.startswith(name):
                 yield name
 
-    def matching(self, asked: RequestKey, offset: int) -> list[Acl]:
+    def matching(self, question: RequestKey, offset: int) -> list[Acl]:
         """The ACLs that match the question and are in force at ``offset``."""
-        return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
+        return [acl for acl in self.could_match(question) if self.is_alive(acl, offset)]
 
-    def bound(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
+    def acl_with_id(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
         """The ACL of ``among`` that had the id at ``offset``. An id may have been reused."""
         uuid = parse_uuid(acl_id)
         for acl in among:
@@ -139,8 +139,8 @@ def _order(lifetime: AclLifetime) -> tuple[object, ...]:
     return acl_order(lifetime.acl), -1 if lifetime.begin is None else lifetime.begin.at, lifetime.id
 
 
-def matching(index: AclIndex, asked: RequestKey, kafka: KafkaVersion) -> list[Acl]:
+def matching(index: AclIndex, question: RequestKey, kafka: KafkaVersion) -> list[Acl]:
     """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
-    principal, host, operation, kind, name = asked
+    principal, host, operation, kind, name = question
     who = subject(host, principal, kafka=kafka)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

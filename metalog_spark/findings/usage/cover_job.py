@@ -86,13 +86,13 @@ def _deciding(now: Rules) -> Mapped:
                     continue
                 allows = [acl for acl in matching(index, question, config.kafka) if is_allow(acl)]
                 wide = [acl for acl in allows if acl.host == WILDCARD]
-                whence = WILDCARD if wide or not allows else host
+                from_host = WILDCARD if wide or not allows else host
                 operation = Operation[word]
-                need = _needs(principal, whence, kind, name, 1 << operation)
+                need = _needs(principal, from_host, kind, name, 1 << operation)
                 by = None
                 if not is_expressible(need.literal(operation)):
                     by = " ".join(str(numbers[acl]) for acl in wide or allows)
-                rows.append((principal, whence, kind, name, by, 1 << operation, times))
+                rows.append((principal, from_host, kind, name, by, 1 << operation, times))
             yield batch_of(rows, schema)
 
     return deciding
@@ -106,9 +106,9 @@ def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
         f.bit_count(f.bit_or("done")).alias("used"), f.sum("requests").alias("requests")
     )
     sums = by_name.groupBy("principal").agg(f.sum("used"), f.sum("requests"))
-    named = frame_of(done.sparkSession, [(each,) for each in principals], _PRINCIPAL)
-    found = sums.join(named, "principal", "left_semi")
-    return {principal: Total(*counts) for principal, *counts in _columns(found)}
+    named = frame_of(done.sparkSession, [(principal,) for principal in principals], _PRINCIPAL)
+    joined = sums.join(named, "principal", "left_semi")
+    return {principal: Total(*counts) for principal, *counts in _columns(joined)}
 
 
 def cover(
@@ -116,12 +116,12 @@ def cover(
 ) -> list[Acl]:
     """The ALLOWs to propose beside those ``kept``. ``done`` is the result of ``done_in`` and is
     read several times; ``known`` is the result of ``known_names``."""
-    stays = staying(_unsayable(done, now), kept)
-    found = list(stays)
+    stays = staying(_inexpressible(done, now), kept)
+    proposed = list(stays)
     for operations in _levels(now, limits):
-        given = rules([*kept, *found], AuthorizerConfig())
-        found += _prefixed(done, known, now, given, operations, limits)
-    return [*found, *_literals(done, now, rules([*kept, *found], AuthorizerConfig()))]
+        given = rules([*kept, *proposed], AuthorizerConfig())
+        proposed += _prefixed(done, known, now, given, operations, limits)
+    return [*proposed, *_literals(done, now, rules([*kept, *proposed], AuthorizerConfig()))]
 
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
@@ -139,12 +139,12 @@ def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
     return [IMPLYING, set(Operation) - IMPLYING] if limits.slack else [set(Operation)]
 
 
-def _unsayable(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
+def _inexpressible(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
     """For each request that no literal can express: the ALLOWs that allow it. Their number is
     bounded by today's ALLOWs."""
-    found = done.where("by IS NOT NULL").select("by").distinct().collect()
+    rows = done.where("by IS NOT NULL").select("by").distinct().collect()
     acls = now.opened.acls
-    return {frozenset(acls[int(number)] for number in row.by.split()) for row in found}
+    return {frozenset(acls[int(number)] for number in row.by.split()) for row in rows}
 
 
 def _prefixed(
@@ -195,10 +195,10 @@ def _counting(now: Rules, given: Rules, operations: Collection[Operation]) -> Ma
         for batch in batches:
             counts: dict[Acl, list[int]] = {}
             may: dict[Acl, bool] = {}
-            for needs, is_sayable in _needs_in(batch):
+            for needs, is_literal in _needs_in(batch):
                 if needs.resource_type not in PREFIXED_TYPES:
                     continue
-                wanted = set(cover.needed(needs)) if is_sayable else set()
+                wanted = set(cover.needed(needs)) if is_literal else set()
                 used = [operation for operation in operations if needs.has_done(operation)]
                 for prefix in prefixes(needs.name):
                     for operation in used:
@@ -234,14 +234,14 @@ def _sufficing(limits: CoverLimits) -> Mapped:
 
 def _literals(done: DataFrame, now: Rules, given: Rules) -> Iterator[Acl]:
     """An ALLOW for each operation on a name that the ALLOWs ``given`` do not allow."""
-    sayable = done.where("by IS NULL").select(*_NAMED, "by", "done")
-    found = sayable.mapInArrow(_saying(now, given), _LITERAL)
-    for principal, host, kind, operation, name in _columns(found):
+    expressible = done.where("by IS NULL").select(*_NAMED, "by", "done")
+    needed = expressible.mapInArrow(_needing(now, given), _LITERAL)
+    for principal, host, kind, operation, name in _columns(needed):
         yield _needs(principal, host, kind, name, 0).literal(Operation[operation])
 
 
-def _saying(now: Rules, given: Rules) -> Mapped:
-    def saying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _needing(now: Rules, given: Rules) -> Mapped:
+    def needing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         cover = _cover(now, given)
         for batch in batches:
             rows = [
@@ -251,7 +251,7 @@ def _saying(now: Rules, given: Rules) -> Mapped:
             ]
             yield batch_of(rows, _LITERAL)
 
-    return saying
+    return needing
 
 
 @lru_cache(maxsize=2)

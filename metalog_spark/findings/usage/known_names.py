@@ -46,8 +46,8 @@ def known_under(known: DataFrame) -> DataFrame:
 
 def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        found = Counter((kind, prefix) for kind, name in _rows(batch) for prefix in prefixes(name))
-        yield batch_of([(*under, names) for under, names in found.items()], _UNDER)
+        counts = Counter((kind, prefix) for kind, name in _rows(batch) for prefix in prefixes(name))
+        yield batch_of([(*under, names) for under, names in counts.items()], _UNDER)
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:

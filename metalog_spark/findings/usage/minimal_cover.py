@@ -98,7 +98,7 @@ class Cover:
         """Whether one of today's ALLOWs allows all that ``acl`` would, and Kafka accepts it."""
         operation = acl.operation
         return not why_not(acl) and any(
-            concerns(each, operation) for each in self._coverage.covering(acl)
+            concerns(allow, operation) for allow in self._coverage.covering(acl)
         )
 
     def needed(self, needs: Needs) -> Iterator[Operation]:
@@ -130,13 +130,13 @@ def is_expressible(acl: Acl) -> bool:
     return not is_wide and not why_not(acl)
 
 
-def staying(unsayable: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
+def staying(inexpressible: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
     """The ALLOWs of today that must stay, beside those ``kept``: one for each request that no
     literal ALLOW can express."""
     stay = set(kept)
-    found = []
-    for allows in sorted(unsayable, key=lambda each: (len(each), sorted(each))):
+    staying_acls = []
+    for allows in sorted(inexpressible, key=lambda allows: (len(allows), sorted(allows))):
         if allows and stay.isdisjoint(allows):
-            found.append(min(allows))
+            staying_acls.append(min(allows))
             stay.add(min(allows))
-    return found
+    return staying_acls

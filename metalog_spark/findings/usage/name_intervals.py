@@ -30,8 +30,8 @@ def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> i
     for acl in acls:
         by_type.setdefault(acl.resource_type, []).append(acl)
     return sum(
-        _on_type(found, ranks[kind], operation)
-        for kind, found in by_type.items()
+        _on_type(own, ranks[kind], operation)
+        for kind, own in by_type.items()
         if kind in ranks
         for operation in SUPPORTED_OPERATIONS.get(kind, ())
     )
@@ -75,11 +75,11 @@ def _after_all(prefix: str) -> str | None:
 
 def edges_of(acls: Iterable[Acl]) -> dict[ResourceType, list[str]]:
     """The edges of all intervals of ``acls``, by type, sorted."""
-    found: dict[ResourceType, set[str]] = {}
+    edges: dict[ResourceType, set[str]] = {}
     for acl in acls:
-        texts = found.setdefault(acl.resource_type, set())
+        texts = edges.setdefault(acl.resource_type, set())
         texts.update(edge for interval in intervals(acl) for edge in interval if edge is not None)
-    return {kind: sorted(texts) for kind, texts in found.items()}
+    return {kind: sorted(texts) for kind, texts in edges.items()}
 
 
 def places(names: Iterable[str], edges: Sequence[str]) -> Counter[int]:

@@ -127,13 +127,13 @@ Tally = dict[Key, Count]
 
 def tally(lifetimes: AclLifetimes, requests: Iterable[Request]) -> Tally:
     """Counts for each ACL that matches one of ``requests``; tallies of parts can be added."""
-    found: Tally = {}
+    totals: Tally = {}
     for request in requests:
         count = Count(request.requests, request.first_us, request.last_us)
         for key in _usages(lifetimes, request):
-            before = found.get(key)
-            found[key] = count if before is None else before.plus(count)
-    return found
+            before = totals.get(key)
+            totals[key] = count if before is None else before.plus(count)
+    return totals
 
 
 def _usages(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
@@ -147,7 +147,7 @@ def _usages(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
     if request.acl_id is None:
         return
     matching = lifetimes.matching(request.asked, request.log_offset)
-    decider = lifetimes.bound(request.acl_id, matching, request.log_offset)
+    decider = lifetimes.acl_with_id(request.acl_id, matching, request.log_offset)
     by = NOBODY if decider is None else lifetimes.number(decider)
     for acl in matching:
         if acl is decider:
@@ -214,29 +214,33 @@ class Conditions(NamedTuple):
     allow_everyone: bool = False
 
 
-def verdicts(lifetimes: AclLifetimes, said: Tally, given: Conditions) -> Iterator[Verdict]:
+def verdicts(lifetimes: AclLifetimes, counts: Tally, conditions: Conditions) -> Iterator[Verdict]:
     """A verdict for each ACL in force at some time in the window."""
     by_acl: dict[int, dict[tuple[UsageKind, int], Count]] = {}
-    for (number, kind, by), count in said.items():
+    for (number, kind, by), count in counts.items():
         by_acl.setdefault(number, {})[kind, by] = count
     for acl, own in lifetimes.by_acl.items():
-        inside = tuple(lifetime for lifetime in own if _overlaps(lifetime, given))
+        inside = tuple(lifetime for lifetime in own if _overlaps(lifetime, conditions))
         if inside:
-            yield _verdict(lifetimes, acl, inside, by_acl.get(lifetimes.number(acl), {}), given)
+            yield _verdict(
+                lifetimes, acl, inside, by_acl.get(lifetimes.number(acl), {}), conditions
+            )
 
 
 def _verdict(
     lifetimes: AclLifetimes,
     acl: Acl,
     own: tuple[AclLifetime, ...],
-    said: Mapping[tuple[UsageKind, int], Count],
-    given: Conditions,
+    counts: Mapping[tuple[UsageKind, int], Count],
+    conditions: Conditions,
 ) -> Verdict:
-    kinds = {kind for kind, _ in said}
-    uses = next((count for (kind, _), count in said.items() if kind is UsageKind.DECIDED), None)
-    shadows = {by: count.requests for (kind, by), count in said.items() if kind is UsageKind.BESIDE}
+    kinds = {kind for kind, _ in counts}
+    uses = next((count for (kind, _), count in counts.items() if kind is UsageKind.DECIDED), None)
+    shadows = {
+        by: count.requests for (kind, by), count in counts.items() if kind is UsageKind.BESIDE
+    }
     known = (UsageKind.DECIDED, UsageKind.BESIDE, UsageKind.OVERRIDDEN)
-    matched = sum(count.requests for (kind, _), count in said.items() if kind in known)
+    matched = sum(count.requests for (kind, _), count in counts.items() if kind in known)
     shadow = None
     if uses is not None:
         sight = Sight.USED
@@ -246,10 +250,10 @@ def _verdict(
         shadow = None if most == NOBODY else lifetimes.acls[most]
     else:
         sight = Sight.ONLY_DENIED if UsageKind.OVERRIDDEN in kinds else Sight.NEVER
-    instead = {by for kind, by in said if kind in (UsageKind.BESIDE, UsageKind.OVERRIDDEN)}
+    instead = {by for kind, by in counts if kind in (UsageKind.BESIDE, UsageKind.OVERRIDDEN)}
     gone = any(by == NOBODY or not lifetimes.is_alive(lifetimes.acls[by], None) for by in instead)
-    hidden = not given.is_controller_seen and may_decide_by(acl)
-    reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, given)
+    hidden = not conditions.is_controller_seen and may_decide_by(acl)
+    reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, conditions)
     state = (
         UsageState.USED if uses is not None else UsageState.UNKNOWN if reason else UsageState.UNUSED
     )
@@ -262,11 +266,11 @@ def _reason(
     kinds: set[UsageKind],
     is_shadow_gone: bool,
     is_hidden: bool,
-    given: Conditions,
+    conditions: Conditions,
 ) -> Reason | None:
-    is_seen = given.is_allowed_seen if is_allow(acl) else given.is_any_seen
+    is_seen = conditions.is_allowed_seen if is_allow(acl) else conditions.is_any_seen
     reasons = {
-        Reason.YOUNGER: not lasts(own, *given[:3]),
+        Reason.YOUNGER: not lasts(own, *conditions[:3]),
         Reason.GAP: UsageKind.GAP in kinds,
         Reason.WAITS: UsageKind.WAITS in kinds,
         Reason.AMBIGUOUS: UsageKind.POSSIBLE in kinds,
@@ -275,14 +279,14 @@ def _reason(
         Reason.SHADOW_GONE: is_shadow_gone,
         Reason.COVERAGE: not is_seen,
         Reason.CONTROLLER: is_hidden,
-        Reason.OPENS: given.allow_everyone,
+        Reason.OPENS: conditions.allow_everyone,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _overlaps(lifetime: AclLifetime, given: Conditions) -> bool:
-    begun = lifetime.begin is None or lifetime.begin.time_ms < given.end_ms
-    return begun and (lifetime.end is None or lifetime.end.time_ms > given.start_ms)
+def _overlaps(lifetime: AclLifetime, conditions: Conditions) -> bool:
+    begun = lifetime.begin is None or lifetime.begin.time_ms < conditions.end_ms
+    return begun and (lifetime.end is None or lifetime.end.time_ms > conditions.start_ms)
 
 
 def lasts(

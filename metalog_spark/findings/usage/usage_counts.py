@@ -52,14 +52,14 @@ class Counted(NamedTuple):
     """Every ACL that ever existed, with its counts. The size depends only on the number of ACLs."""
 
     lifetimes: AclLifetimes
-    said: Tally
+    tally: Tally
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
         """The requests that each ACL decided, under any id; other ACLs are missing."""
         return {
             self.lifetimes.acls[number]: count
-            for (number, kind, _), count in self.said.items()
+            for (number, kind, _), count in self.tally.items()
             if kind is UsageKind.DECIDED
         }
 
@@ -76,22 +76,23 @@ def counted(tables: Tables, window: Window) -> Counted:
     asked = askable(with_pending(usage_in(tables, window), tables))
     asked = with_possible(asked, tables, window).na.fill(False, ["possible", "begins"])
     by_acls |= f.col("possible")
-    telling = asked.where(by_acls | was_super)
-    parts = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(data, kafka), _TALLY)
+    relevant = asked.where(by_acls | was_super)
+    parts = relevant.selectExpr(*_COLUMNS).mapInArrow(_counter(data, kafka), _TALLY)
     total = parts.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")
     )
-    said = {(acl, UsageKind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
-    return Counted(AclLifetimes.of(data, kafka), said)
+    tally = {(acl, UsageKind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
+    return Counted(AclLifetimes.of(data, kafka), tally)
 
 
 def _counter(data: bytes, kafka: KafkaVersion) -> Mapped:
     def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        said = tally(
-            AclLifetimes.of(data, kafka), (each for batch in batches for each in _requests(batch))
+        counts = tally(
+            AclLifetimes.of(data, kafka),
+            (request for batch in batches for request in _requests(batch)),
         )
         yield batch_of(
-            [(acl, kind.value, by, *count) for (acl, kind, by), count in said.items()], _TALLY
+            [(acl, kind.value, by, *count) for (acl, kind, by), count in counts.items()], _TALLY
         )
 
     return counted

@@ -64,9 +64,9 @@ def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> In
 def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
-        f" {day} that no ACL can decide, as their words are none of Kafka's or they are not for one"
-        " name, so that the use of their ACLs is unknown; rebuild the folder: that rejects them and"
-        " counts them"
+        f" {day} that no ACL can decide (unknown words, or not for one name), so the use of their"
+        " ACLs is unknown; rebuild the folder: a build rejects and"
+        " counts such requests"
     )
 
 
@@ -83,7 +83,7 @@ def _askable() -> str:
         "resource_type": ResourceType,
     }
     known = [
-        f"{name} IN ({', '.join(repr(each.name) for each in kinds)})"
+        f"{name} IN ({', '.join(repr(kind.name) for kind in kinds)})"
         for name, kinds in words.items()
     ]
     return " AND ".join([*whole, *known])

@@ -54,22 +54,22 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
     )
 
 
-def nearest_allowed(tables: Tables, window: Window, meant: Collection[str]) -> set[str]:
+def nearest_allowed(tables: Tables, window: Window, wanted: Collection[str]) -> set[str]:
     """A few principals that were allowed something, and are among ``meant`` or have a similar
     name."""
     allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
-    principals = allowed.select("principal").distinct().mapInArrow(_nearing(meant), _PRINCIPAL)
+    principals = allowed.select("principal").distinct().mapInArrow(_nearing(wanted), _PRINCIPAL)
     return {row.principal for row in principals.distinct().collect()}
 
 
-def _nearing(meant: Collection[str]) -> Mapped:
+def _nearing(wanted: Collection[str]) -> Mapped:
     def nearing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found: set[str] = set()
+        nearest: set[str] = set()
         for batch in batches:
-            there = found.union(batch.column(0).to_pylist())
-            near = (name if name in there else nearest_name(name, there) for name in meant)
-            found = {name for name in near if name is not None}
-        yield batch_of([(name,) for name in sorted(found)], _PRINCIPAL)
+            there = nearest.union(batch.column(0).to_pylist())
+            near = (name if name in there else nearest_name(name, there) for name in wanted)
+            nearest = {name for name in near if name is not None}
+        yield batch_of([(name,) for name in sorted(nearest)], _PRINCIPAL)
 
     return nearing
 

@@ -45,8 +45,8 @@ class RepeatedHours(NamedTuple):
         return (
             f"{first} to {last.removeprefix(f'{day} ')} came twice in {self.zone} (--zone):"
             f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers}"
-            f" {plural(lines, 'has', 'have')} one of two times, so these hours prove nothing of"
-            " coverage, and only the others do"
+            f" {plural(lines, 'has', 'have')} one of two times, so these hours do not count in the"
+            " coverage"
         )
 
     def _edges(self) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
     if not tables.has(POSSIBLE):
         return []
     every = tables.once(POSSIBLE, _found)
-    return [each for each in every if each.is_in(start_us, end_us)]
+    return [hours for hours in every if hours.is_in(start_us, end_us)]
 
 
 def with_repeated(
@@ -80,7 +80,7 @@ def with_repeated(
         return coverage, None
     from pyspark.sql import functions as f
 
-    rows = (row for each in repeated for row in each.hours())
+    rows = (row for hours in repeated for row in hours.hours())
     hours = frame_of(coverage.sparkSession, dict.fromkeys(rows), HOURS)
     hours = hours.withColumn("hour", f.timestamp_micros("hour_us"))
     joined = coverage.join(f.broadcast(hours), ["broker", "hour"], "left")
@@ -91,7 +91,7 @@ def clocks_text(
     facts: Mapping[str, Any], repeated: Sequence[RepeatedHours], start_us: int, end_us: int
 ) -> tuple[str, ...]:
     """The texts about clocks that were set back within a window."""
-    return *(each.text() for each in repeated), *set_back_texts(
+    return *(hours.text() for hours in repeated), *set_back_texts(
         facts.get(SET_BACK, {}), start_us, end_us
     )
 
@@ -108,13 +108,15 @@ def second_times(possible: DataFrame) -> DataFrame:
 def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
     """The repeated hours, from rows of zone, broker, second time, and number of lines in that
     hour."""
-    found: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
+    lines_by_span: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
     for zone, broker, us, lines in rows:
         span = Zone(zone).repeated(us)
         if span is not None:
-            found.setdefault((zone, span), Counter())[broker] += lines
-    every = [RepeatedHours(*of, tuple(sorted(lines.items()))) for of, lines in found.items()]
-    return sorted(every, key=lambda each: (each.span, each.zone))
+            lines_by_span.setdefault((zone, span), Counter())[broker] += lines
+    every = [
+        RepeatedHours(*of, tuple(sorted(lines.items()))) for of, lines in lines_by_span.items()
+    ]
+    return sorted(every, key=lambda hours: (hours.span, hours.zone))
 
 
 def _found(possible: DataFrame) -> list[RepeatedHours]:
@@ -126,7 +128,7 @@ def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[Rep
     the second time may have needed another ACL than at the first."""
     from pyspark.sql import functions as f
 
-    spans = sorted({each.span for each in repeated})
+    spans = sorted({hours.span for hours in repeated})
     if not spans:
         return []
     changes = tables.read(ACL_CHANGELOG)

@@ -45,7 +45,7 @@ _COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
 
 
 def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
-    """Decide every question of the window by both."""
+    """Decide every question of the window by both sets of ACLs."""
     counted = questions.select(*QUESTION_COLUMNS, "result", "requests").mapInArrow(
         _replaying(now, then), _COUNTS
     )

@@ -111,16 +111,16 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
     ]
     if not acls:
         raise InvalidRequest(f"--matches {acl_id}: no ACL of {tables.path} has this id")
-    given, kafka = rules(acls, config_now(tables)), config_now(tables).kafka
+    wanted_acls, kafka = rules(acls, config_now(tables)), config_now(tables).kafka
 
     def is_matched(*columns: pa.Array) -> pa.Array:
-        index, known = given.opened.by_name, dict[tuple[str, ...], bool]()
-        found = []
+        index, known = wanted_acls.opened.by_name, dict[tuple[str, ...], bool]()
+        results = []
         for asked in zip(*(column.to_pylist() for column in columns), strict=True):
             if asked not in known:
                 known[asked] = bool(matching(index, asked, kafka))
-            found.append(known[asked])
-        return pa.array(found, pa.bool_())
+            results.append(known[asked])
+        return pa.array(results, pa.bool_())
 
     return arrow_udf(is_matched, "BOOLEAN")(*QUESTION_COLUMNS)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
 
@@ -139,12 +139,12 @@ def with_commands(
     of: Callable[[Mapping[str, Any]], RequestFilter | None],
 ) -> list[Mapping[str, Any]]:
     """Each of ``rows``, with the ``command`` that prints its requests, if it has any."""
-    found: list[Mapping[str, Any]] = []
+    with_command: list[Mapping[str, Any]] = []
     for row in rows:
         wanted = of(row)
         command = {} if wanted is None else {"command": command_for(tables, window, wanted)}
-        found.append({**row, **command})
-    return found
+        with_command.append({**row, **command})
+    return with_command
 
 
 def with_first(
@@ -158,13 +158,13 @@ def with_first(
     first of them. A row's requests equal it in the columns ``by``, and have the values
     ``fixed``."""
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
-    found = []
+    completed = []
     for row in rows:
         key = tuple(row[name] for name in by)
         wanted = RequestFilter(**dict(zip(by, key, strict=True)), **fixed)
         command = command_for(tables, window, wanted)
-        found.append({**row, "command": command, "requests_first": firsts.get(key, [])})
-    return found
+        completed.append({**row, "command": command, "requests_first": firsts.get(key, [])})
+    return completed
 
 
 def _first(
@@ -188,10 +188,10 @@ def _first(
         .orderBy(*by, "number")
         .withColumn("us", f.unix_micros("time"))
     )
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    firsts: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in first.drop("time").collect():
-        found.setdefault(tuple(row[name] for name in by), []).append(row.asDict())
-    return found
+        firsts.setdefault(tuple(row[name] for name in by), []).append(row.asDict())
+    return firsts
 
 
 def _decided(tables: Tables, window: Window) -> DataFrame:

@@ -273,7 +273,7 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
         for name in ("controller", "ambiguous", "led_or_repeated")
     )
     expected = window.hours - (led_or_repeated - led if led else 0)
-    twice = sum(number for each in repeated for _, number in each.lines)
+    twice = sum(number for hours in repeated for _, number in hours.lines)
     return seen_of(of_brokers, window.hours)._replace(
         clock_hours=expected,
         without_controller=expected - led,
@@ -315,10 +315,10 @@ def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowC
     line, with any line, and not expected. ``hours`` is the total."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
-        (each - allowed, broker)
-        for each, (broker, allowed, *_) in zip(expected, brokers, strict=True)
+        (hours_expected - allowed, broker)
+        for hours_expected, (broker, allowed, *_) in zip(expected, brokers, strict=True)
     ]
-    most, worst = min(missing, key=lambda each: (-each[0], each[1]), default=(hours, ""))
+    most, worst = min(missing, key=lambda pair: (-pair[0], pair[1]), default=(hours, ""))
     return WindowCoverage(
         sum(expected),
         sum(number for number, _ in missing),

@@ -23,10 +23,10 @@ def row_requests(row: Row) -> tuple[str, ...] | None:
         return (row["command"],)
     first = row["requests_first"]
     shown = (
-        f"# {stamp(moment(each['us']))} broker {quoted(each['broker'])}: {each['result']}"
-        f" {each['operation']} from {quoted(each['host'])}"
-        f" ({quoted(each['file'])}, line {each['line']:,})"
-        for each in first
+        f"# {stamp(moment(request['us']))} broker {quoted(request['broker'])}: {request['result']}"
+        f" {request['operation']} from {quoted(request['host'])}"
+        f" ({quoted(request['file'])}, line {request['line']:,})"
+        for request in first
     )
     more = row["requests"] - len(first)
     return row["command"], *shown, *([f"# and {more:,} more"] if more > 0 else [])

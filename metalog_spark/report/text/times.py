@@ -37,10 +37,10 @@ def configuration_text(periods: Sequence[ConfigPeriod], window: Window) -> str:
     """The configuration in the window and each change within it; and today's, if it differs."""
     inside = list(_different(_touched(periods, window)))
     said = [_rules(inside[0].config)]
-    said += [f"from {_at(period)} another: {_rules(period.config)}" for period in inside[1:]]
+    said += [f"from {_at(period)} on: {_rules(period.config)}" for period in inside[1:]]
     today = list(_different(periods))[-1]
     if today.config != inside[-1].config:
-        said.append(f"since {_at(today)}, after this window, another: {_rules(today.config)}")
+        said.append(f"from {_at(today)} on, after this window: {_rules(today.config)}")
     return "; ".join(said)
 
 
@@ -54,9 +54,9 @@ def _touched(periods: Sequence[ConfigPeriod], window: Window) -> Iterator[Config
 
 def _different(periods: Iterator[ConfigPeriod] | Sequence[ConfigPeriod]) -> Iterator[ConfigPeriod]:
     """The configuration periods, without those equal to the one before."""
-    found = list(periods)
-    yield from found[:1]
-    yield from (period for before, period in pairwise(found) if period.config != before.config)
+    listed = list(periods)
+    yield from listed[:1]
+    yield from (period for before, period in pairwise(listed) if period.config != before.config)
 
 
 def _rules(config: AuthorizerConfig) -> str:

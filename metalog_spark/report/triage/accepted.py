@@ -96,13 +96,13 @@ def _until(node: Node) -> date:
 
 
 def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked:
-    """The section with its accepted rows marked. A section without columns is unknown, so none of
-    its entries counts as unmatched."""
+    """The section with its accepted rows marked. A section without columns could not be computed,
+    so none of its entries counts as unmatched."""
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
     used: set[FilePosition] = set()
-    found = 0
+    accepted = 0
     left: list[tuple[Cell, ...]] = []
     behind: list[tuple[Cell, ...]] = []
     for row in section.rows:
@@ -110,16 +110,16 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
         used.update(entry.position for entry in matching)
         last = max(matching, key=lambda entry: entry.until, default=None)
         is_accepted = last is not None and last.until >= today
-        found += is_accepted and is_finding(section, row)
+        accepted += is_accepted and is_finding(section, row)
         (behind if is_accepted else left).append((*row, _cell(last, today)))
     says = [section.says, *_says(len(behind), left)]
     unmatched = [entry for entry in own if entry.position not in used]
     if unmatched:
         places = ", ".join(str(entry.position) for entry in unmatched)
-        says.append(f"Accepted, and not found: {places}.")
+        says.append(f"Accepted findings that match no row: {places}.")
     columns = (*section.columns, _COLUMN)
     made = section._replace(says=" ".join(says), columns=columns, rows=[*left, *behind])
-    return Marked(made, found, unmatched)
+    return Marked(made, accepted, unmatched)
 
 
 def _cell(entry: Accepted | None, today: date) -> Cell:
@@ -127,13 +127,13 @@ def _cell(entry: Accepted | None, today: date) -> Cell:
         return None
     if entry.until >= today:
         return f"until {entry.until}: {entry.reason}"
-    return f"no longer, it ended on {entry.until}: {entry.reason}"
+    return f"ended on {entry.until}: {entry.reason}"
 
 
 def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
     ended = sum(row[-1] is not None for row in left)
     if accepted:
-        stand = "is accepted and stands last" if accepted == 1 else "are accepted and stand last"
+        stand = "is accepted and comes last" if accepted == 1 else "are accepted and come last"
         yield f"{counted(accepted, 'row')} {stand}."
     if ended:
         yield f"The acceptance of {counted(ended, 'row')} has ended."
@@ -144,17 +144,17 @@ def with_accepted(
 ) -> tuple[ReportContents, list[Accepted]]:
     """The page with accepted findings marked, and not counted in its headline numbers; and the
     entries that match no row."""
-    found = {each.id: marked(each, entries, today) for each in contents.sections}
-    one, *others = (_without(number, found) for number in contents.numbers)
+    marked_sections = {section.id: marked(section, entries, today) for section in contents.sections}
+    one, *others = (_without(number, marked_sections) for number in contents.numbers)
     second, third, fourth = others
-    sections = tuple(each.section for each in found.values())
-    idle = [entry for each in found.values() for entry in each.idle]
+    sections = tuple(each.section for each in marked_sections.values())
+    idle = [entry for each in marked_sections.values() for entry in each.idle]
     return contents._replace(sections=sections, numbers=(one, second, third, fourth)), idle
 
 
-def _without(number: Number, found: dict[str, Marked]) -> Number:
-    """A headline number, reduced by ``found`` findings of its section."""
-    accepted = found[number.link].accepted if number.link in ("unused", "exposure") else 0
+def _without(number: Number, marked_sections: dict[str, Marked]) -> Number:
+    """A headline number without the accepted findings of its section."""
+    accepted = marked_sections[number.link].accepted if number.link in ("unused", "exposure") else 0
     if number.value is None or not accepted:
         return number
     return number._replace(
@@ -164,7 +164,7 @@ def _without(number: Number, found: dict[str, Marked]) -> Number:
 
 def idle_text(entry: Accepted) -> str:
     """What to do about an entry that matches nothing."""
-    return f"{entry.position}: no finding of {entry.section} matches; take the entry out or mend it"
+    return f"{entry.position}: no finding of {entry.section} matches; remove or correct the entry"
 
 
 def check_is_section_of_findings(section: str) -> None:

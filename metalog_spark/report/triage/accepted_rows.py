@@ -27,8 +27,8 @@ def marked(
     in_force = [at for at, entry in enumerate(entries) if entry.until >= today]
     in_force.sort(key=lambda at: entries[at].until, reverse=True)
     covers = _covers(entries, columns)
-    found = [f.when(covers[at], f.lit(at)) for at in in_force]
-    return findings.withColumn("entry", f.coalesce(*found, f.lit(None).cast("int")))
+    matches = [f.when(covers[at], f.lit(at)) for at in in_force]
+    return findings.withColumn("entry", f.coalesce(*matches, f.lit(None).cast("int")))
 
 
 def matching(
@@ -39,7 +39,7 @@ def matching(
 
     if not entries:
         return []
-    [row] = findings.agg(*(f.bool_or(each) for each in _covers(entries, columns))).collect()
+    [row] = findings.agg(*(f.bool_or(cover) for cover in _covers(entries, columns))).collect()
     return [entry for entry, is_any in zip(entries, row, strict=True) if is_any]
 
 

@@ -49,8 +49,8 @@ def findings_of(window: str, sections: Iterable[Section]) -> Findings:
 
 
 def as_json(findings: Findings) -> str:
-    said = {"kind": _KIND, "version": _VERSION, **findings._asdict()}
-    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+    document = {"kind": _KIND, "version": _VERSION, **findings._asdict()}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def read_findings(text: str, file: str) -> Findings:
@@ -60,13 +60,13 @@ def read_findings(text: str, file: str) -> Findings:
         InvalidRequest: ``as_json`` did not write the text.
     """
     try:
-        said = json.loads(text)
-        if said["kind"] == _KIND and said["version"] == _VERSION:
+        document = json.loads(text)
+        if document["kind"] == _KIND and document["version"] == _VERSION:
             sections = {
-                section: None if found is None else [_fields(each) for each in found]
-                for section, found in said["sections"].items()
+                section: None if findings is None else [_fields(each) for each in findings]
+                for section, findings in document["sections"].items()
             }
-            return Findings(str(said["window"]), sections)
+            return Findings(str(document["window"]), sections)
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
     raise InvalidRequest(
@@ -74,8 +74,8 @@ def read_findings(text: str, file: str) -> Findings:
     )
 
 
-def _fields(found: Mapping[str, object]) -> FindingWords:
-    return {str(key): str(value) for key, value in found.items()}
+def _fields(finding: Mapping[str, object]) -> FindingWords:
+    return {str(key): str(value) for key, value in finding.items()}
 
 
 def changes(before: Findings, now: Findings) -> Section:
@@ -86,8 +86,8 @@ def changes(before: Findings, now: Findings) -> Section:
         if old is None or new is None:
             continue
         for change, one, other in (("new", new, old), ("gone", old, new)):
-            known = {_key(each) for each in other}
-            rows += [_row(change, title, each) for each in one if _key(each) not in known]
+            known = {_key(finding) for finding in other}
+            rows += [_row(change, title, finding) for finding in one if _key(finding) not in known]
     new_ones = sum(row[0] == "new" for row in rows)
     says = (
         f"Since the report of {before.window}: {counted(new_ones, 'new finding')},"

@@ -24,8 +24,8 @@ def _whole(text: str) -> str:
 
 def _kind(text: str) -> str:
     """``everyone`` of ``whoever can connect may do it (everyone)``."""
-    found = _KIND.search(text)
-    return text if found is None else found[1]
+    match = _KIND.search(text)
+    return text if match is None else match[1]
 
 
 def _operation(text: str) -> str:
@@ -68,12 +68,12 @@ COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
 def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
     """The fields of a row of a section in ``FIELDS``, without those that are empty."""
     titles = [column.title for column in section.columns]
-    found = {}
+    identity = {}
     for key, (title, read) in FIELDS[section.id].items():
         cell = row[titles.index(title)]
         if isinstance(cell, str) and cell:
-            found[key] = read(cell)
-    return found
+            identity[key] = read(cell)
+    return identity
 
 
 def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:

@@ -18,7 +18,7 @@ from metalog_sources.formats.nodes.nodes import fault, fields_of, items_of
 from metalog_sources.formats.nodes.rules import read_own
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 
-_LETTERS: Final = 60
+_FILE_CHARACTERS: Final = 60
 """How many characters of a team's name are in the name of its file."""
 
 
@@ -57,7 +57,9 @@ def file_names(stem: str, teams: Iterable[Team]) -> dict[str, str]:
     """Unique file names beside ``stem`` for the teams' pages, by team."""
     names: dict[str, str] = {}
     for team in teams:
-        plain = re.sub(r"[^a-z0-9]+", "-", team.name.lower())[:_LETTERS].strip("-") or "team"
+        plain = (
+            re.sub(r"[^a-z0-9]+", "-", team.name.lower())[:_FILE_CHARACTERS].strip("-") or "team"
+        )
         taken, name, number = set(names.values()), f"{stem}-{plain}.html", 2
         while name in taken:
             name, number = f"{stem}-{plain}-{number}.html", number + 1

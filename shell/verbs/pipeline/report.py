@@ -114,7 +114,7 @@ def _write(arguments: Namespace, output: Output) -> None:
     known = _known(arguments, findings_file(out))
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
-        meant = _meant(arguments, tables)
+        desired = _desired(arguments, tables)
         with output.busy("reading the tables") as busy:
             written = write_report(
                 tables,
@@ -122,11 +122,11 @@ def _write(arguments: Namespace, output: Output) -> None:
                 out,
                 visible=shown,
                 made_by=f"Made by metalog {VERSION} on {datetime.now(UTC):%d %B %Y}.",
-                whole=whole_command(tables, window, arguments.tolerate, meant),
+                whole=whole_command(tables, window, arguments.tolerate, desired),
                 name=arguments.name,
                 teams=teams,
                 tolerated=arguments.tolerate,
-                meant=meant,
+                desired=desired,
                 known=known,
                 doing=lambda what: setattr(busy, "doing", what),
             )
@@ -158,7 +158,7 @@ def _print(arguments: Namespace, output: Output) -> None:
                 window,
                 arguments.section,
                 tolerated=arguments.tolerate,
-                meant=_meant(arguments, tables),
+                desired=_desired(arguments, tables),
                 known=known,
             )
     _say_idle(idle, output)
@@ -203,7 +203,7 @@ def _plain(cell: Said) -> str | int | None:
     return stamp(cell) if isinstance(cell, datetime) else cell
 
 
-def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
+def _desired(arguments: Namespace, tables: Tables) -> Tables | None:
     from metalog_spark.store.table_store import Tables
 
     return None if arguments.compare is None else Tables.open(tables.session, arguments.compare)

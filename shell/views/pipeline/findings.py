@@ -102,7 +102,7 @@ def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window
 
 
 def whole_command(
-    tables: Tables, window: Window, tolerated: float, meant: Tables | None = None
+    tables: Tables, window: Window, tolerated: float, desired: Tables | None = None
 ) -> str:
     """The command that prints a whole table of the report, without the table's name at its end."""
     from metalog_sources.moment import time_text
@@ -111,8 +111,8 @@ def whole_command(
     words = ["metalog", "pipeline", "report", str(tables.path), "--from", start, "--to", end]
     if tolerated:
         words += ["--tolerate", _percent(tolerated)]
-    if meant is not None:
-        words += ["--compare", str(meant.path)]
+    if desired is not None:
+        words += ["--compare", str(desired.path)]
     return shlex.join([*words, "-o", "csv", "--section"])
 
 

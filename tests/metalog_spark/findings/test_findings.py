@@ -190,7 +190,7 @@ def test_what_if_somebody_is_no_super_user_any_more(tables: Tables, day: Window)
         "DefaultDeny",
         None,
     )
-    assert row.remedy == "it would be no super user any more: give it ACLs first"
+    assert row.remedy == "it would no longer be a super user: give it ACLs first"
 
 
 def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: Window) -> None:
@@ -202,7 +202,7 @@ def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: W
         "SuperUser",
         None,
     )
-    assert row.remedy == "it would be a super user, whom no ACL holds back"
+    assert row.remedy == "it would be a super user, whom no ACL can limit"
 
 
 @pytest.mark.parametrize(
@@ -333,9 +333,9 @@ def test_denials_are_by_what_was_asked_and_grants_by_hosts(
 
 
 def test_drift_between_two_moments_of_one_log(tables: Tables) -> None:
-    [row] = drift(tables, tables, meant_at=0).collect()
+    [row] = drift(tables, tables, desired_at=0).collect()
     assert (row.change, acl_in(row), row.severity) == ("ADDED", ERINS, "INFO")
-    [row] = drift(tables, tables, found_at=0).collect()
+    [row] = drift(tables, tables, actual_at=0).collect()
     assert row.change == "REMOVED"
     assert row.remedy.endswith("--add --allow-principal User:erin --operation Read --topic logs")
 

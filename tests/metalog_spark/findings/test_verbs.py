@@ -171,7 +171,7 @@ def test_what_is_accepted_stays_with_its_reason_and_does_not_count(
     assert done.returncode == 0, done.stdout
     assert "0 of 1,528 requests would get another answer, beside" in done.stdout
     assert f"{BOB} READ on topic shop.carts: accepted until 9999-12-31: his" in done.stdout
-    assert "no finding of what-if matches; take the entry out or mend it" in done.stderr
+    assert "no finding of what-if matches; remove or correct the entry" in done.stderr
 
 
 def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:

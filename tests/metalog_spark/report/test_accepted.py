@@ -61,17 +61,17 @@ def test_what_is_accepted_stands_last_until_its_day_and_then_comes_back() -> Non
     rows = [(row[1], row[-1]) for row in found.section.rows]
     assert rows == [
         ("User:ops", None),
-        ("User:*", "no longer, it ended on 2026-06-29: until the proxy is there"),
+        ("User:*", "ended on 2026-06-29: until the proxy is there"),
         ("User:ops", "until 2026-06-30: on call"),
     ]
     assert found.accepted == 1
     assert found.section.says.endswith(
-        " 1 row is accepted and stands last. The acceptance of 1 row has ended."
-        " Accepted, and not found: a.yaml, line 7, column 3."
+        " 1 row is accepted and comes last. The acceptance of 1 row has ended."
+        " Accepted findings that match no row: a.yaml, line 7, column 3."
     )
     [idle] = found.idle
     assert idle_text(idle) == (
-        "a.yaml, line 7, column 3: no finding of exposure matches; take the entry out or mend it"
+        "a.yaml, line 7, column 3: no finding of exposure matches; remove or correct the entry"
     )
     later = marked(EXPOSURE, read_accepted(ACCEPTED, "a.yaml"), date(2026, 7, 1))
     assert [row[1] for row in later.section.rows] == ["User:ops", "User:ops", "User:*"]

@@ -44,7 +44,7 @@ KNOWN = {
 
 def parts(**found: object) -> Parts:
     """Parts as if already computed; there are no tables."""
-    made = Parts(cast("Tables", None), WINDOW, tolerated=0, meant=None)
+    made = Parts(cast("Tables", None), WINDOW, tolerated=0, desired=None)
     vars(made).update(KNOWN | found)
     return made
 
@@ -76,8 +76,8 @@ def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
     assert REFUSED in told.excess_says
     assert {cell.share for cell in told.access.cells} == {None}
     assert told.window.says.startswith(
-        "2 days of 1 broker: what was allowed and denied is known of 0% of all hours, denials "
-        "alone of 50%, nothing of 50%."
+        "2 days of 1 broker: allowed and denied requests are known for 0% of all hours, only "
+        "denials for 50%, nothing for 50%."
     )
 
 

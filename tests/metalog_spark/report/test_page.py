@@ -135,11 +135,11 @@ def test_of_too_many_brokers_those_stay_of_which_least_was_seen() -> None:
     read = ReadPage(made.decode())
     [said] = [text for text in read.all("p") if text.startswith("Cut: ")]
     assert said.startswith(
-        "Cut: What was seen, the 500 least of 20,000 brokers (the table coverage has all). All of"
+        "Cut: Coverage, the 500 brokers with the least of 20,000 (the table coverage has all). All"
     )
     names = [f"broker {n}" for n in range(0, 1500, 3)]
     assert [strip["name"] for strip in read.data["window"]["strips"]] == [*names, "log"]
-    assert [row["Seen of"] for row in read.table("coverage")] == [*names, "log"]
+    assert [row["Log"] for row in read.table("coverage")] == [*names, "log"]
 
 
 def test_names_that_would_fill_the_page_are_cut_until_it_fits() -> None:

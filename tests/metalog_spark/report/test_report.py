@@ -134,8 +134,8 @@ def test_the_first_screen(whole: ReadPage) -> None:
         "Metadata log": "/archive/prod (start offset 0, end offset 9,000)",
         "Audit logs": "138 lines of 2 brokers",
         "Configuration": (
-            "0 super users, closed by default; since 5 January 2026 04:00, after this window, "
-            "another: 1 super user, closed by default"
+            "0 super users, closed by default; from 5 January 2026 04:00 on, after this window: "
+            "1 super user, closed by default"
         ),
     }
 
@@ -184,8 +184,8 @@ def test_what_is_of_the_logs_end_says_so(whole: ReadPage) -> None:
     for words in (
         f"Of 4 ACLs (3 grants, 1 DENY) in force in this window and still at {end}, 1 can go",
         f"grants instead of the 3 in force at {end} would allow",
-        f"by the ACLs in force at {end}; the column Denied again",
-        f"2 ACLs came or went since the window began, up to {end}; a remedy",
+        f"by the ACLs in force at {end}; the column Denied by a DENY",
+        f"2 ACLs came or went since the window began, up to {end}; each remedy",
         f"2 principals by 3 resource patterns, by the ACLs in force at {end}. The most excess",
     ):
         assert any(words in text for text in said), words
@@ -216,7 +216,7 @@ def test_the_matrix_has_each_grant(whole: ReadPage) -> None:
 
 def test_what_the_broker_answered_otherwise(whole: ReadPage) -> None:
     [row] = whole.table("disagreements")
-    assert (row["Principal"], row["Broker said"], row["ACLs say"], row["Requests"]) == (
+    assert (row["Principal"], row["Broker's answer"], row["ACLs' answer"], row["Requests"]) == (
         MALLORY,
         "ALLOWED",
         "DENIED",

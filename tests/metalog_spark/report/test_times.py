@@ -30,16 +30,16 @@ OPEN, CLOSED = "5 super users, open by default", "4 super users, closed by defau
         ([DEFAULT_PERIOD], "0 super users, closed by default"),
         (
             [FIRST, ConfigPeriod(us(2025, 6, 16, 7), FOUR, "")],
-            f"{OPEN}; since 16 June 2025 07:00, after this window, another: {CLOSED}",
+            f"{OPEN}; from 16 June 2025 07:00 on, after this window: {CLOSED}",
         ),
         (
             [FIRST, ConfigPeriod(us(2025, 4, 16, 7, 30), FOUR, "")],
-            f"{OPEN}; from 16 April 2025 07:30 another: {CLOSED}",
+            f"{OPEN}; from 16 April 2025 07:30 on: {CLOSED}",
         ),
         (
             [FIRST, ConfigPeriod(us(2025, 4, 2), FOUR, ""), ConfigPeriod(us(2025, 5, 1), FIVE, "")],
-            f"{OPEN}; from 2 April 2025 00:00 another: {CLOSED}; "
-            f"since 1 May 2025 00:00, after this window, another: {OPEN}",
+            f"{OPEN}; from 2 April 2025 00:00 on: {CLOSED}; "
+            f"from 1 May 2025 00:00 on, after this window: {OPEN}",
         ),
         ([FIRST, ConfigPeriod(APRIL.start_us, FOUR, "")], CLOSED),
         ([FIRST, ConfigPeriod(APRIL.start_us + 1, FIVE, "again")], OPEN),
@@ -58,9 +58,7 @@ def test_the_configuration_is_that_of_the_window_and_todays_if_another(
 def test_as_many_other_super_users_are_another_configuration() -> None:
     others = FOUR._replace(super_users=frozenset(f"User:x{n}" for n in range(4)))
     periods = [ConfigPeriod(None, FOUR, ""), ConfigPeriod(us(2025, 4, 9), others, "")]
-    assert (
-        configuration_text(periods, APRIL) == f"{CLOSED}; from 9 April 2025 00:00 another: {CLOSED}"
-    )
+    assert configuration_text(periods, APRIL) == f"{CLOSED}; from 9 April 2025 00:00 on: {CLOSED}"
 
 
 @pytest.mark.parametrize(
