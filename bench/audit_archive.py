@@ -69,7 +69,7 @@ def write_log(folder: Path) -> None:
     offset = 1
     for begin in range(0, cut, 1000):
         some = records[begin : min(begin + 1000, cut)]
-        batches.append(build_batch(offset, 1, start_ms - 900, [(each, 0) for each in some]))
+        batches.append(build_batch(offset, 1, start_ms - 900, [(entry, 0) for entry in some]))
         offset += len(some)
     for hour, each in enumerate(records[cut:]):
         batches.append(build_batch(offset + hour, 1, start_ms + hour * 3_600_000, [(each, 0)]))

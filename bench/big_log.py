@@ -110,7 +110,7 @@ def _acl_change(
 
 def _partition(topic_id: Uuid, partition: int, random: SplitMix64) -> PartitionRecord:
     first = random.below(_BROKERS)
-    replicas = tuple((first + each) % _BROKERS for each in range(3))
+    replicas = tuple((first + step) % _BROKERS for step in range(3))
     return PartitionRecord(
         partition_id=partition,
         topic_id=topic_id,
@@ -130,7 +130,7 @@ def _change(topic_ids: list[Uuid], partitions: int, random: SplitMix64) -> Parti
     the cases of the leader."""
     topic_id, partition = topic_ids[random.below(len(topic_ids))], random.below(partitions)
     first = random.below(_BROKERS)
-    isr = tuple((first + each) % _BROKERS for each in range(2 + random.below(2)))
+    isr = tuple((first + step) % _BROKERS for step in range(2 + random.below(2)))
     return PartitionChangeRecord(
         partition_id=partition,
         topic_id=topic_id,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = workloads.FOLDER / "builds"
-TRAFFICS: Mapping[str, Traffic] = {each.name: each for each in (REAL, HARD, STRANGERS)}
+TRAFFICS: Mapping[str, Traffic] = {traffic.name: traffic for traffic in (REAL, HARD, STRANGERS)}
 SMALL = "small files"
 LINES_EACH = 40
 GOAL = 100_000
@@ -144,7 +144,7 @@ def measure(traffic: str, count: str) -> None:
     judged(tables, window)
     denied(tables, window).collect()
     sizes.append(_sizes(session))
-    found = Measured(
+    figures = Measured(
         steps,
         seconds,
         tables.read(DECISIONS).count(),
@@ -153,7 +153,7 @@ def measure(traffic: str, count: str) -> None:
     )
     session.stop()
     rmtree(out)
-    _kept(Case(traffic, int(count))).write_text(json.dumps(found))
+    _kept(Case(traffic, int(count))).write_text(json.dumps(figures))
 
 
 def _sizes(session: SparkSession) -> tuple[float, float]:
@@ -182,10 +182,10 @@ def measured(case: Case) -> Measured:
     )
     if done.returncode:
         raise SystemExit(f"{case} failed: {done.stderr}")
-    found = Measured(*json.loads(_kept(case).read_text()))
-    if found.requests != case.lines:
-        raise SystemExit(f"{case}: {found.requests} rows of {case.lines} lines")
-    return found
+    figures = Measured(*json.loads(_kept(case).read_text()))
+    if figures.requests != case.lines:
+        raise SystemExit(f"{case}: {figures.requests} rows of {case.lines} lines")
+    return figures
 
 
 def _case(kept: Path) -> Case:
@@ -207,19 +207,19 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
                 "CPU s",
                 "clock s",
                 "load",
-                "µs a line more",
-                "lines a core's second more",
+                "µs per further line",
+                "further lines per core-second",
             ],
             list(_rows(found)),
         ),
-        f"Goal: {GOAL:,} lines a core's second in the growth, decisions included.",
+        f"Goal: {GOAL:,} further lines per core-second, decisions included.",
         _DRIVER,
         table(
             ["archive", "Python, build", "Python, findings", "heap, build", "heap, findings"],
             [
                 [f"{_name(case)}, {case.lines:,} lines", *(f"{size:.0f}" for size in sizes)]
-                for case, each in found.items()
-                for sizes in [(*each.python, *each.heap)]
+                for case, figures in found.items()
+                for sizes in [(*figures.python, *figures.heap)]
                 if sizes
             ],
         ),
@@ -231,15 +231,15 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
 
 
 def _rows(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
-    for case, each in found.items():
+    for case, figures in found.items():
         more = _more(found, case)
         of_line = ["", ""] if more is None else [f"{more * 1e6:.1f}", f"{1 / more:,.0f}"]
         yield [
             _name(case),
             f"{case.lines:,}",
-            f"{each.cpu:.0f}",
-            f"{each.clock:.0f}",
-            "" if each.load is None else f"{each.load:.0f}",
+            f"{figures.cpu:.0f}",
+            f"{figures.clock:.0f}",
+            "" if figures.load is None else f"{figures.load:.0f}",
             *of_line,
         ]
 
@@ -250,14 +250,14 @@ def _name(case: Case) -> str:
 
 def _more(found: Mapping[Case, Measured], case: Case) -> float | None:
     """CPU seconds per line beyond those of the shortest build of its kind."""
-    least = min((each for each in found if each.traffic == case.traffic), key=lambda c: c.lines)
+    least = min((case_ for case_ in found if case_.traffic == case.traffic), key=lambda c: c.lines)
     if least == case:
         return None
     return (found[case].cpu - found[least].cpu) / (case.lines - least.lines)
 
 
 def _steps(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
-    names = dict.fromkeys(_step(step) for each in found.values() for step, _ in each.by_step)
+    names = dict.fromkeys(_step(step) for figures in found.values() for step, _ in figures.by_step)
     for name in names:
         cells = []
         for each in found.values():
@@ -266,9 +266,9 @@ def _steps(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
         yield [name, *cells]
 
 
-def _step(said: str) -> str:
+def _step(step: str) -> str:
     """The step's name without the number of files."""
-    return re.sub(r"[0-9,]+ audit files?", "audit files", said)
+    return re.sub(r"[0-9,]+ audit files?", "audit files", step)
 
 
 def _formulas(found: Mapping[Case, Measured]) -> Iterator[str]:
@@ -299,8 +299,10 @@ def main() -> None:
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--files", type=int, nargs="+", default=[26_000, 260_000])
     parser.add_argument("--traffics", nargs="+", default=list(TRAFFICS), choices=TRAFFICS)
-    parser.add_argument("--kept", action="store_true", help="the page of what was measured alone")
-    parser.add_argument("--again", action="store_true", help="measure what was measured, too")
+    parser.add_argument(
+        "--kept", action="store_true", help="only write the page, from stored measurements"
+    )
+    parser.add_argument("--again", action="store_true", help="measure stored cases again")
     parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:

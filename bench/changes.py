@@ -75,7 +75,7 @@ def fresh(name: str) -> Iterator[Path]:
 
 def rounds_of(command: list[str], server: int | None = None) -> list[Round]:
     """The rounds that the process of one side prints, and the server's CPU time during them."""
-    found = []
+    results = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         before = 0.0
@@ -83,11 +83,11 @@ def rounds_of(command: list[str], server: int | None = None) -> list[Round]:
             now = 0.0 if server is None else cpu_of(server)
             if line != "ready\n":
                 creates, wall_ns, cpu_ns = map(int, line.split())
-                found.append(Round(creates, wall_ns / 1e9, cpu_ns / 1e9 + now - before))
+                results.append(Round(creates, wall_ns / 1e9, cpu_ns / 1e9 + now - before))
             before = now
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed")
-    return found
+    return results
 
 
 def cpu_of(process: int) -> float:
@@ -95,7 +95,9 @@ def cpu_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def kafkas_creates(asked: str, settings: dict[str, str], effort: Effort) -> dict[int, list[Round]]:
+def kafkas_creates(
+    bootstrap_key: str, settings: dict[str, str], effort: Effort
+) -> dict[int, list[Round]]:
     with fresh("kafka") as folder:
         kafka = RealKafka(Server(JARS), folder, settings)
         kafka.tools.storage("format", "-t", "kraft-metalog-bench-AA", "-c", kafka.config)
@@ -103,9 +105,11 @@ def kafkas_creates(asked: str, settings: dict[str, str], effort: Effort) -> dict
             assert kafka._process is not None
             server = kafka._process.pid
             java = ["java", "-Xmx512m", QUIET, "-cp", PEER, "kraftmetalog.peer.Changes"]
-            address = kafka.bootstrap if asked == SERVERS else _controller(kafka.config)
+            address = kafka.bootstrap if bootstrap_key == SERVERS else _controller(kafka.config)
             return {
-                callers: rounds_of([*java, asked, address, str(callers), *_times(effort)], server)
+                callers: rounds_of(
+                    [*java, bootstrap_key, address, str(callers), *_times(effort)], server
+                )
                 for callers in CALLERS
             }
 
@@ -116,7 +120,7 @@ def _controller(config: Path) -> str:
 
 
 def our_creates(effort: Effort) -> dict[int, list[Round]]:
-    found = {}
+    by_callers = {}
     for callers in CALLERS:
         with fresh("ours") as folder:
             config = folder / "server.properties"
@@ -133,8 +137,8 @@ def our_creates(effort: Effort) -> dict[int, list[Round]]:
                 cwd=ROOT,
             )
             job = ["create", str(folder / "log-dir"), str(callers), *_times(effort)]
-            found[callers] = rounds_of([sys.executable, __file__, "--job", *job])
-    return found
+            by_callers[callers] = rounds_of([sys.executable, __file__, "--job", *job])
+    return by_callers
 
 
 def _times(effort: Effort) -> list[str]:

@@ -67,22 +67,22 @@ def heading(title: str, command: str, kafka_version: str) -> str:
 def _of_creates(creates: dict[str, dict[int, list[Round]]]) -> str:
     rows = []
     for callers, ours in creates[OURS].items():
-        for side, found in creates.items():
-            rounds = found[callers]
+        for side, by_callers in creates.items():
+            rounds = by_callers[callers]
             ratios = [_speed(ours) / _speed(rounds), _cost(rounds) / _cost(ours)]
-            said = ["", ""] if side == OURS else [f"{ratio:.2f}" for ratio in ratios]
+            ratio_cells = ["", ""] if side == OURS else [f"{ratio:.2f}" for ratio in ratios]
             cost = f"{_cost(rounds) * 1e6:,.0f}"
-            rows.append([str(callers), side, f"{_speed(rounds):,.0f}", cost, *said])
+            rows.append([str(callers), side, f"{_speed(rounds):,.0f}", cost, *ratio_cells])
     heads = ["callers", "side", "creates/s", "CPU µs each", "ours is faster by", "cheaper by"]
     return table(heads, rows)
 
 
 def _of_snapshots(kafka: dict[str, Any], ours: dict[str, Any]) -> str:
     rows = []
-    for figure, said in (("write", "written and synced"), ("load", "loaded into an image")):
-        row = [said]
+    for figure, title in (("write", "written and synced"), ("load", "loaded into an image")):
+        row = [title]
         for kind in (0, 1):
-            theirs, mine = (median(each[kind] for each in side[figure]) for side in (kafka, ours))
+            theirs, mine = (median(pair[kind] for pair in side[figure]) for side in (kafka, ours))
             row += [f"{theirs:,.0f}", f"{mine:,.0f}", f"{theirs / mine:.2f}"]
         rows.append(row)
     heads = ["", "Kafka, clock", "ours", "ratio", "Kafka, CPU", "ours", "ratio"]
@@ -90,12 +90,12 @@ def _of_snapshots(kafka: dict[str, Any], ours: dict[str, Any]) -> str:
 
 
 def _speed(rounds: list[Round]) -> float:
-    return median(each.creates / each.wall_s for each in rounds)
+    return median(one.creates / one.wall_s for one in rounds)
 
 
 def _cost(rounds: list[Round]) -> float:
     """CPU seconds per creation; a round without an answer has no such figure."""
-    return median(each.cpu_s / each.creates for each in rounds if each.creates)
+    return median(one.cpu_s / one.creates for one in rounds if one.creates)
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:

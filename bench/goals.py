@@ -34,7 +34,7 @@ class Goal(NamedTuple):
     the largest allowed figure, else the smallest."""
 
     key: str
-    said: str
+    title: str
     bound: float
     measured: float
     unit: str = "times"
@@ -74,24 +74,24 @@ def _of_cold_decisions(results: Results) -> Iterator[Goal]:
     for name, sides in results.cold.items():
         kafka, ours, _ = COLD[name]
         ratio = sides.ratio(ours, kafka=kafka)
-        yield Goal(f"cold {name}", f"{name}, nothing remembered: ahead of Kafka", 1, ratio)
+        yield Goal(f"cold {name}", f"{name}, with an empty cache: ahead of Kafka", 1, ratio)
 
 
 def _of_many(results: Results) -> Iterator[Goal]:
-    found = results.many_actions.ours
-    gain = middle(found, "single") / (middle(found, "many") / results.many)
-    said = f"{results.many:,} actions in one call: an action, ahead of single calls"
-    yield Goal("many", said, 1, gain)
+    figures = results.many_actions.ours
+    gain = middle(figures, "single") / (middle(figures, "many") / results.many)
+    title = f"{results.many:,} actions in one call: time of an action, ahead of single calls"
+    yield Goal("many", title, 1, gain)
     for rows, bound in (("skewed", 1_000_000), ("distinct", 400_000)):
         a_second = 1e9 / middle(results.bulk.ours, rows)
         yield Goal(f"bulk {rows}", f"decisions on columns, {rows}", bound, a_second, "a second")
 
 
 def _of_blocks(results: Results) -> Iterator[Goal]:
-    found = results.blocks.ours
-    slower = middle(found, "with") / middle(found, "without")
-    said = "CIDR blocks in a tenth of the ACLs: time over that without"
-    yield Goal("blocks", said, 1.2, slower, is_most=True)
+    figures = results.blocks.ours
+    slower = middle(figures, "with") / middle(figures, "without")
+    title = "CIDR blocks in a tenth of the ACLs: time divided by that without"
+    yield Goal("blocks", title, 1.2, slower, is_most=True)
 
 
 def _of_changes(results: Results) -> Iterator[Goal]:

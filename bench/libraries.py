@@ -46,7 +46,8 @@ def casbin_asker() -> Ask:
         enforcer = casbin.Enforcer(str(model), str(policy))
     enforcer.add_function("startsWith", str.startswith)
     asked = [
-        (each.principal, each.operation, each.resource_type, each.name) for each in small_requests()
+        (request.principal, request.operation, request.resource_type, request.name)
+        for request in small_requests()
     ]
     return lambda number, _: bool(enforcer.enforce(*asked[number]))
 
@@ -67,17 +68,17 @@ def cedar_asker() -> Ask:
             )
     entities = [
         {"uid": {"type": kind, "id": name}, "attrs": {"name": name}, "parents": []}
-        for kind, name in {(each.resource_type, each.name) for each in requests}
+        for kind, name in {(request.resource_type, request.name) for request in requests}
     ]
     policies = cedarpy.PolicySet.from_str("\n".join(statements))
     known = cedarpy.Entities.from_json_str(json.dumps(entities))
     asked = [
         {
-            "principal": f'User::"{each.principal}"',
-            "action": f'Action::"{each.operation}"',
-            "resource": f'{each.resource_type}::"{each.name}"',
+            "principal": f'User::"{request.principal}"',
+            "action": f'Action::"{request.operation}"',
+            "resource": f'{request.resource_type}::"{request.name}"',
         }
-        for each in requests
+        for request in requests
     ]
     return lambda number, _: cedarpy.is_authorized(asked[number], policies, known).allowed
 

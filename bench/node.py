@@ -65,8 +65,8 @@ class Side(NamedTuple):
     def mebibytes(self) -> float:
         """The process's resident memory."""
         status = Path(f"/proc/{self.process}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        return int(found[1]) / 1024 if found else 0.0
+        match = re.search(r"VmRSS:\s+(\d+) kB", status)
+        return int(match[1]) / 1024 if match else 0.0
 
 
 class Client:
@@ -122,11 +122,11 @@ async def load(side: Side, asking: list[tuple[Client, Iterator[bytes]]], seconds
     took: list[float] = []
 
     async def ask_on(client: Client, frames: Iterator[bytes]) -> None:
-        while (asked := time.perf_counter()) < until:
+        while (begun := time.perf_counter()) < until:
             await client.ask(next(frames))
-            took.append(time.perf_counter() - asked)
+            took.append(time.perf_counter() - begun)
 
-    await asyncio.gather(*(ask_on(*each) for each in asking))
+    await asyncio.gather(*(ask_on(*asker) for asker in asking))
     spent = time.perf_counter() - began
     p99_s = sorted(took)[int(len(took) * 0.99)]
     return Load(len(took) / spent, p99_s, (cpu_of(side.process) - cpu) / len(took))
@@ -142,7 +142,7 @@ async def rounds(
 async def measured(side: Side, effort: Effort) -> Measured:
     first = await Client.connected(side.port)
     for begin in range(0, LISTED, ACLS_A_REQUEST):
-        names = [f"listed-{each}" for each in range(begin, begin + ACLS_A_REQUEST)]
+        names = [f"listed-{number}" for number in range(begin, begin + ACLS_A_REQUEST)]
         many = [creation(resource_name=name, principal="User:listed") for name in names]
         await first.ask(frame_of(create(*many)))
     at_start = side.mebibytes
@@ -154,8 +154,8 @@ async def measured(side: Side, effort: Effort) -> Measured:
         changed = await rounds(side, listers, effort)
     busy = [await Client.connected(side.port) for _ in range(BUSY)]
     frames = creations()
-    created = await rounds(side, [(each, frames) for each in busy], effort)
-    turns = [(each, by_turns(number)) for number, each in enumerate(busy)]
+    created = await rounds(side, [(client, frames) for client in busy], effort)
+    turns = [(client, by_turns(number)) for number, client in enumerate(busy)]
     await load(side, turns, effort.warmup_s)
     lasting = [side.mebibytes]
     for _ in range(LOOKS - 1):
@@ -214,11 +214,11 @@ def ours() -> Iterator[Side]:
 
 def _listening(port: int) -> int:
     """The id of the process that listens on the port, 0 if none does."""
-    told = subprocess.run(
+    listing = subprocess.run(
         ["ss", "-ltnpH", f"sport = :{port}"], capture_output=True, text=True, check=True
     ).stdout
-    found = re.search(r"pid=(\d+)", told)
-    return int(found[1]) if found else 0
+    match = re.search(r"pid=(\d+)", listing)
+    return int(match[1]) if match else 0
 
 
 def main() -> None:
@@ -227,12 +227,12 @@ def main() -> None:
     is_quick = parser.parse_args().quick
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    found = {}
+    by_side = {}
     for begun in (kafka("Kafka"), kafka("Kafka, which waits for nothing", **{LINGER: "0"}), ours()):
         with begun as side:
-            found[side.name] = asyncio.run(measured(side, QUICK if is_quick else FULL))
+            by_side[side.name] = asyncio.run(measured(side, QUICK if is_quick else FULL))
     command = "make bench-node" + (" QUICK=1" if is_quick else "")
-    text = page(found, command, KAFKA_VERSION)
+    text = page(by_side, command, KAFKA_VERSION)
     target = workloads.FOLDER if is_quick else ROOT / "bench"
     target.mkdir(parents=True, exist_ok=True)
     (target / "node.md").write_text(text)

@@ -15,7 +15,7 @@ IDLE, BUSY, LISTERS, LISTED = 2_000, 64, 4, 10_000
 
 _WHO = f"""\
 Kafka is a broker and controller in one process, as its own script starts it, with its authorizer;
-a node is `metalog serve`, which is both too. {IDLE:,} clients are connected and silent meanwhile.
+a node is `metalog serve`, which is also both. {IDLE:,} clients are connected and silent meanwhile.
 All clients are one Python process on the same machine, over loopback and without TLS: it sends
 both sides the same bytes and only counts the answers. No figure includes its CPU, but it competes
 with the server for the cores. p99 is the time in which 99 of 100 requests were answered."""
@@ -23,7 +23,7 @@ _CREATES = f"""\
 ## Durable creates by {BUSY} clients
 
 Each creates an ACL, waits for the answer that it is durable, and creates the next. Kafka waits
-`{LINGER}` (25) for more to write with it, unless that is 0."""
+`{LINGER}` (25) milliseconds for more records to write together, unless that is 0."""
 _LISTS = f"""\
 ## Lists of {LISTED:,} ACLs to {LISTERS} clients
 
@@ -62,12 +62,12 @@ def page(found: Mapping[str, Measured], command: str, kafka_version: str) -> str
         heading("A node and Kafka side by side", command, kafka_version),
         _WHO,
         _CREATES,
-        _loads({"": {side: each.creates for side, each in found.items()}}, "creates/s", 0),
+        _loads({"": {side: figures.creates for side, figures in found.items()}}, "creates/s", 0),
         _LISTS,
         _loads(
             {
-                "no ACL changes": {side: each.lists for side, each in found.items()},
-                "one does": {side: each.lists_of_changed for side, each in found.items()},
+                "no ACL changes": {side: figures.lists for side, figures in found.items()},
+                "one does": {side: figures.lists_of_changed for side, figures in found.items()},
             },
             "lists/s",
             1,
@@ -82,19 +82,19 @@ def _loads(kinds: Mapping[str, Mapping[str, Sequence[Load]]], what: str, digits:
     rows = []
     for kind, sides in kinds.items():
         for side, rounds in sides.items():
-            per_s, p99_s, cpu_s = (median(each) for each in zip(*rounds, strict=True))
+            per_s, p99_s, cpu_s = (median(column) for column in zip(*rounds, strict=True))
             ours = median(each.per_s for each in sides[OURS])
-            said = "" if side == OURS else f"{ours / per_s:.2f}"
+            faster = "" if side == OURS else f"{ours / per_s:.2f}"
             row = [side, f"{per_s:,.{digits}f}", f"{p99_s * 1000:,.0f}", f"{cpu_s * 1e6:,.0f}"]
-            rows.append([*([kind] if kind else []), *row, said])
+            rows.append([*([kind] if kind else []), *row, faster])
     heads = ["side", what, "p99, ms", "CPU µs each", "ours is faster by"]
     return table([*([""] if len(kinds) > 1 else []), *heads], rows)
 
 
 def _memory(found: Mapping[str, Measured]) -> str:
     rows = []
-    for side, each in found.items():
-        begun, *_, ended = each.lasting
-        told = (each.at_start, each.with_idle, begun, max(each.lasting), ended)
-        rows.append([side, *(f"{mebibytes:,.0f}" for mebibytes in told)])
+    for side, figures in found.items():
+        begun, *_, ended = figures.lasting
+        sizes = (figures.at_start, figures.with_idle, begun, max(figures.lasting), ended)
+        rows.append([side, *(f"{mebibytes:,.0f}" for mebibytes in sizes)])
     return table(["side", "alone", f"{IDLE:,} idle", "warm", "at the most", "at the end"], rows)

@@ -108,10 +108,10 @@ def blocks(folder: Path, watch: Stopwatch, request_list: str) -> None:
     requests = read_requests(folder, request_list)
     config = AuthorizerConfig(kafka_version=KafkaVersion.V4_4)
     sets = {"without": read_acls(folder, "plain"), "with": read_acls(folder, "blocks")}
-    asked = {name: loaded(acls, config).authorize for name, acls in sets.items()}
+    authorizers = {name: loaded(acls, config).authorize for name, acls in sets.items()}
     gc.collect()
     gc.freeze()
-    for name, authorize in asked.items():
+    for name, authorize in authorizers.items():
         watch.time_once(f"{name}_first", len(requests), partial(_ask_all, authorize, requests))
         watch.time_repeated(name, authorize, requests)
 
@@ -219,13 +219,13 @@ def small(_: Path, watch: Stopwatch) -> None:
         for grant in small_acls()
     ]
     authorizer = StandardAuthorizer.from_acls(grants)
-    asked = []
+    questions = []
     for request in small_requests():
         pattern = ResourcePattern(ResourceType[request.resource_type], request.name)
         action = Action(Operation[request.operation], pattern, 1, False, False)
-        asked.append((RequestContext(request.principal, "127.0.0.1", "CLIENT"), action))
-    watch.note("allowed", sum(authorizer.is_allowed(*each) for each in asked))
-    watch.time_repeated("decision", authorizer.is_allowed, asked)
+        questions.append((RequestContext(request.principal, "127.0.0.1", "CLIENT"), action))
+    watch.note("allowed", sum(authorizer.is_allowed(*question) for question in questions))
+    watch.time_repeated("decision", authorizer.is_allowed, questions)
 
 
 def by_resource_type(folder: Path, watch: Stopwatch, acl_set: str) -> None:
@@ -309,7 +309,7 @@ def _parts(path: Path) -> Iterator[tuple[int, list[Part]]]:
 
 def _decode(path: Path) -> int:
     with gc_paused():
-        return sum(len(found) for _, found in _parts(path))
+        return sum(len(parts) for _, parts in _parts(path))
 
 
 def _apply(path: Path) -> object:

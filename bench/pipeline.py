@@ -117,8 +117,8 @@ def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, D
     from metalog_spark.history.changelog import changelog_rows, history_rows
 
     rows = (
-        ChangelogRow(each.id, each.acl, each.begin, True, each.end, True, "bench")
-        for each in a_year(acls, changes)
+        ChangelogRow(lifetime.id, lifetime.acl, lifetime.begin, True, lifetime.end, True, "bench")
+        for lifetime in a_year(acls, changes)
     )
     seen = KnownRange(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)
     return changelog_rows(session, rows), history_rows(session, [seen], "bench")
@@ -129,15 +129,15 @@ def requests(session: SparkSession, traffic: str, acls: int, rows: int) -> DataF
     resources = acls // 4
     applications = "pmod(q, 1000)"
     if traffic == SKEWED:
-        asked = f"(CAST(pow({_OFTEN_ASKED}, rand(7)) AS BIGINT) - 1) * 7919"
+        question = f"(CAST(pow({_OFTEN_ASKED}, rand(7)) AS BIGINT) - 1) * 7919"
         applications = "element_at(array(0, 7, 0, 7, 0, 7, 0, 3), CAST(pmod(q, 8) + 1 AS INT))"
     else:
-        asked = f"pmod(id * {_SCATTER}, {rows})"
+        question = f"pmod(id * {_SCATTER}, {rows})"
     own = "concat('-', id)" if traffic == STRANGE else "''"
     resource = f"pmod(q DIV 4000, {resources})"
     return (
         session.range(0, rows, 1, max(1, rows // _AT_ONCE))
-        .selectExpr("id", f"{asked} AS q")
+        .selectExpr("id", f"{question} AS q")
         .selectExpr("id", "q", f"{resource} AS r", f"{applications} AS a")
         .selectExpr(
             f"timestamp_millis({_START_MS} + id * {_YEAR_MS} DIV {rows}) AS time",
@@ -204,9 +204,9 @@ def by_udf(session: SparkSession, acls: int, _: int) -> Callable[[DataFrame], Da
     from pipeline import is_allowed  # a worker imports it by its module's name
     from pyspark.sql.functions import udf
 
-    asked = ("principal", "host", "operation", "resource_type", "resource_name")
+    columns = ("principal", "host", "operation", "resource_type", "resource_name")
     ask = udf(lambda *row: is_allowed(acls, *row), "boolean")
-    return lambda rows: rows.withColumn("allowed", ask(*asked))
+    return lambda rows: rows.withColumn("allowed", ask(*columns))
 
 
 def is_allowed(acls: int, principal: str, host: str, operation: str, kind: str, name: str) -> bool:
@@ -264,10 +264,10 @@ def family() -> list[Path]:
         except OSError:
             continue
         parents.setdefault(int(fields[1]), []).append(int(path.name))
-    found = [os.getpid()]
-    for process in found:
-        found += parents.get(process, [])
-    return [Path("/proc", str(process)) for process in found]
+    processes = [os.getpid()]
+    for process in processes:
+        processes += parents.get(process, [])
+    return [Path("/proc", str(process)) for process in processes]
 
 
 _WORKERS: dict[Path, int] = {}
@@ -337,9 +337,9 @@ def main() -> None:
         return
     effort = QUICK if arguments.quick else FULL
     workloads.FOLDER.mkdir(parents=True, exist_ok=True)
-    found = {case: measured(case, effort.rounds_of(case)) for case in cases(effort)}
+    results = {case: measured(case, effort.rounds_of(case)) for case in cases(effort)}
     command = "make bench-pipeline" + (" QUICK=1" if arguments.quick else "")
-    text = page(found, command)
+    text = page(results, command)
     target = workloads.FOLDER if arguments.quick else ROOT / "bench"
     (target / "pipeline.md").write_text(text)
     print(text)

@@ -29,11 +29,11 @@ WORKER_MIB = 1_536
 _WHAT = f"""\
 A request is a row with all columns of the table `requests`, at a time in a year in which {YEAR:,}
 ACLs were added or removed. It is decided by the ACLs of its time, with the rule and the id of the
-ACL, into a sink that keeps nothing. Spark generates the rows; their cost is measured separately in
-the same session and subtracted. A core's second is one of CPU, of the JVM (its collector and
-compiler too) and its Python worker together; Spark runs one task at a time.
+ACL, and written to a sink that discards it. Spark generates the rows; their cost is measured
+separately in the same session and subtracted. A core-second is a second of CPU, of the JVM (its
+collector and compiler too) and its Python worker together; Spark runs one task at a time.
 
-*skewed*: of 100,000 questions, each as often as Zipf's law has it, as in the workload W4.
+*skewed*: of 100,000 questions, with frequencies by Zipf's law, as in the workload W4.
 *distinct*: no two rows have principal, host, operation and resource in common. *strange*: each row
 names a resource that no other row names and no ACL has."""
 _WAY = """\
@@ -92,7 +92,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
         "medians of the rounds.",
         _WHAT,
         table(
-            ["ACLs", "requests", "decided a core's second", "goal", "µs each", *_CLOCK],
+            ["ACLs", "requests", "decided per core-second", "goal", "µs each", *_CLOCK],
             list(_of(found)),
         ),
         _WAY,
@@ -101,7 +101,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
         table(["ACLs", "requests", OURS, UDF, "ratio", JOINS, "ratio"], list(_beside(found))),
         _GROWTH,
         table(
-            ["ACLs", "rows", "CPU s", "µs a row", "decided a core's second", "goal"],
+            ["ACLs", "rows", "CPU s", "µs a row", "decided per core-second", "goal"],
             list(_growing(found)),
         ),
         _MEMORY,
@@ -146,11 +146,11 @@ def _beside(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
             ours, joins = (_found(found, way, case.traffic, case.acls) for way in (OURS, JOINS))
             row = [f"{case.acls:,}", case.traffic, f"{ours.per_core:,.0f}"]
             for other in (each, joins):
-                said = ["", ""]
+                cells = ["", ""]
                 if other is not None:
                     ratio = ours.per_core / other.per_core
-                    said = [f"{other.per_core:,.0f}", f"{ratio:,.0f}"]
-                row += said
+                    cells = [f"{other.per_core:,.0f}", f"{ratio:,.0f}"]
+                row += cells
             yield row
 
 

@@ -45,13 +45,13 @@ class Job(NamedTuple):
     """A job, and its limit: ``most_s`` seconds with ``at`` ACLs."""
 
     name: str
-    said: str
+    title: str
     at: int
     most_s: int
 
 
 JOBS: Final = (
-    Job("change", "a change of 10 ACLs: every request that it turns", 10_000, 2),
+    Job("change", "a change of 10 ACLs: every request whose answer changes", 10_000, 2),
     Job("same", "two sets, shuffled, one with each ALL written as its operations", 50_000, 60),
     Job("claim", "nobody but its team may do anything on topics of a prefix", 50_000, 1),
 )
@@ -60,8 +60,8 @@ JOBS: Final = (
 def acls_of(number: int, random: Random) -> list[Acl]:
     """Teams with fifty ACLs each, on the team's own names. One ACL in thirty is for every
     principal, one in fifty names a host."""
-    found: dict[Acl, None] = {}
-    while len(found) < number:
+    acls: dict[Acl, None] = {}
+    while len(acls) < number:
         team = random.randrange(number // 50 + 1)
         kind = random.choice(KINDS)
         is_prefix = random.random() < 0.3
@@ -78,25 +78,25 @@ def acls_of(number: int, random: Random) -> list[Acl]:
             random.choice([*sorted(SUPPORTED_OPERATIONS[kind]), Operation.ALL]),
             PermissionType.ALLOW if random.random() < 0.95 else PermissionType.DENY,
         )
-        found[acl] = None
-    return list(found)
+        acls[acl] = None
+    return list(acls)
 
 
 def rewritten(acls: list[Acl], random: Random) -> list[Acl]:
     """The same meaning with other ACLs in another order."""
-    found = []
+    written = []
     for acl in acls:
         is_all = acl.operation is Operation.ALL
         operations = SUPPORTED_OPERATIONS[acl.resource_type] if is_all else [acl.operation]
-        found += [acl._replace(operation=each) for each in sorted(operations)]
-    random.shuffle(found)
-    return found
+        written += [acl._replace(operation=operation) for operation in sorted(operations)]
+    random.shuffle(written)
+    return written
 
 
 def claim_of(team: int) -> AccessClaim:
     """The claim that only a team's own principals may use the topics with its prefix."""
     kind = ResourceType.TOPIC
-    holders = frozenset({"User:admin", *(f"User:app{team:04d}-{each}" for each in range(5))})
+    holders = frozenset({"User:admin", *(f"User:app{team:04d}-{app}" for app in range(5))})
     names = NamePattern(f"team{team:04d}-")
     requests = Requests(PrincipalSet(holders), ANY_HOST, asked_operations(kind), kind, names)
     return AccessClaim(ClaimKind.DENY, (requests,))
@@ -118,7 +118,9 @@ def run(name: str, number: int) -> dict[str, float]:
         )
         other += [new._replace(resource_name=f"team000{team}") for team in range(5)]
     claims = (claim_of(team) for team in range(number // 50)) if name == "claim" else ()
-    claim = next((each for each in claims if prove(acls, CONFIG, each).is_proven), None)
+    claim = next(
+        (candidate for candidate in claims if prove(acls, CONFIG, candidate).is_proven), None
+    )
     begun, cpu = time.perf_counter(), time.process_time()
     if claim is not None:
         cells, found = prove(acls, CONFIG, claim).cells, 0
@@ -147,12 +149,12 @@ def page(figures: dict[tuple[str, int], dict[str, float]], command: str) -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for job in JOBS:
-        for (name, number), told in figures.items():
+        for (name, number), got in figures.items():
             if name == job.name:
                 most = f"{job.most_s} s" if number == job.at else ""
                 lines.append(
-                    f"| {job.said} | {number:,} | {told['cells']:,.0f} | {told['seconds']:.2f} |"
-                    f" {told['cpu']:.2f} | {told['megabytes']:,.0f} | {most} |"
+                    f"| {job.title} | {number:,} | {got['cells']:,.0f} | {got['seconds']:.2f} |"
+                    f" {got['cpu']:.2f} | {got['megabytes']:,.0f} | {most} |"
                 )
     lines += [
         "",

@@ -57,10 +57,11 @@ def _goals(listed: list[goals.Goal], reasons: dict[str, str]) -> str:
         relation = "at most" if goal.is_most else "at least"
         met = "met" if goal.is_met else "**not met**"
         measured = f"{_short(goal.measured)} {goal.unit}"
-        rows.append([goal.said, f"{relation} {_short(goal.bound)}", measured, met])
+        rows.append([goal.title, f"{relation} {_short(goal.bound)}", measured, met])
     unmet = [goal for goal in listed if not goal.is_met]
     because = "".join(
-        f"\n\n**{goal.said}.** {reasons.get(goal.key, 'No reason is known yet.')}" for goal in unmet
+        f"\n\n**{goal.title}.** {reasons.get(goal.key, 'No reason is known yet.')}"
+        for goal in unmet
     )
     return (
         f"## Goals\n\n{len(listed) - len(unmet)} of {len(listed)} are met; a ratio here is one of "
@@ -103,8 +104,8 @@ def _cold(cold: dict[str, Sides]) -> str:
     for name, sides in cold.items():
         kafka, ours, decisions = COLD[name]
         theirs = middle(sides.kafka, kafka) / decisions
-        each = middle(sides.ours, ours) / decisions
-        rows.append([f"cold {name}", _ns(theirs), _ns(each), _short(theirs / each)])
+        own = middle(sides.ours, ours) / decisions
+        rows.append([f"cold {name}", _ns(theirs), _ns(own), _short(theirs / own)])
     return (
         "## Decisions that a cache cannot speed up\n\n*W10*: 100,000 clients with certificate"
         " names, each about twice in the list, and 14,500 ACLs. *W11*: a round removes and"
@@ -118,8 +119,8 @@ def _cold(cold: dict[str, Sides]) -> str:
 
 def _by_type(sides: Sides) -> str:
     rows = [
-        [said, *_compared(sides, figure)]
-        for figure, said in (
+        [title, *_compared(sides, figure)]
+        for figure, title in (
             ("allowed", "W8 `authorizeByResourceType`, allowed"),
             ("denied", "W8 `authorizeByResourceType`, denied"),
             ("list_all", "W8 list of all ACLs"),
@@ -137,21 +138,21 @@ def _by_type(sides: Sides) -> str:
 def _many(results: Results) -> str:
     sides, many = results.many_actions, results.many
     rows = []
-    for said, figure, actions in (
+    for title, figure, actions in (
         ("each by its own call", "single", 1),
         (f"{many:,} by one call", "many", many),
     ):
         scaled = Sides(*({figure: _divided(found[figure], actions)} for found in sides))
-        rows.append([said, *_compared(scaled, figure)])
+        rows.append([title, *_compared(scaled, figure)])
     columns = []
     title_of = {
         "skewed": f"skewed, {LAPS} times round",
         "first": "skewed, once",
         "distinct": "distinct",
     }
-    for rows_are, said in title_of.items():
+    for rows_are, title in title_of.items():
         found = middle(results.bulk.ours, rows_are)
-        columns.append([said, _ns(found), _ns(1e9 / found)])
+        columns.append([title, _ns(found), _ns(1e9 / found)])
     return (
         "## Many at once\n\nTopics and groups of W3, one action.\n\n"
         + _table(["actions", *_COMPARED], rows)
@@ -165,10 +166,10 @@ def _many(results: Results) -> str:
 def _blocks(results: Results) -> str:
     rows = [
         [
-            said,
+            title,
             *(_ns(middle(results.blocks.ours, f"{name}{figure}")) for name in ("without", "with")),
         ]
-        for said, figure in (("asked again and again", ""), ("each for the first time", "_first"))
+        for title, figure in (("asked again and again", ""), ("each for the first time", "_first"))
     ]
     return (
         "## CIDR blocks\n\nDecided as Kafka 4.4, on the ACLs and requests of W3. *with*: a"
@@ -189,8 +190,8 @@ def _changes(results: Results) -> str:
     ]
     heap = results.heap
     memory = [
-        [said, *(f"{middle(found, figure):.0f}" for found in heap)]
-        for said, figure in (("ids, ACLs and their strings", "objects"), ("index", "index"))
+        [title, *(f"{middle(found, figure):.0f}" for found in heap)]
+        for title, figure in (("ids, ACLs and their strings", "objects"), ("index", "index"))
     ]
     memory.append(["together", *(f"{bytes_an_acl(found):.0f}" for found in heap)])
     return (
@@ -205,16 +206,16 @@ def _changes(results: Results) -> str:
 def _replay(results: Results) -> str:
     sides = results.replay
     rows = []
-    for figure, said in (
+    for figure, title in (
         ("decode", "decode, checksums included"),
         ("apply", "and apply to an image"),
         ("ready", "and make the authorizer ready"),
     ):
-        rows.append([said, *_compared(sides, figure), _ns(1e9 / middle(sides.ours, figure))])
+        rows.append([title, *_compared(sides, figure), _ns(1e9 / middle(sides.ours, figure))])
     pause = middle(sides.ours, "longest_pause_ms")
     return (
         f"## Replay\n\nA log of {results.replayed:,} ACL records, from disk, a record.\n\n"
-        + _table(["workload", *_COMPARED, "records a second of CPU"], rows)
+        + _table(["workload", *_COMPARED, "records per CPU second"], rows)
         + f"\n\nOur longest pause for garbage collection during the replay: {pause:.1f} ms."
     )
 

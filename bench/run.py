@@ -117,8 +117,8 @@ def run(command: list[str]) -> Figures:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr.strip()}")
-    found: Figures = json.loads(done.stdout)
-    return found
+    figures: Figures = json.loads(done.stdout)
+    return figures
 
 
 def side_by_side(name: str, effort: Effort, *job: str, with_kafka: bool = True) -> Sides:
@@ -132,8 +132,8 @@ def side_by_side(name: str, effort: Effort, *job: str, with_kafka: bool = True) 
     return sides
 
 
-def _add(together: Figures, found: Figures) -> None:
-    for figure, rounds in found.items():
+def _add(together: Figures, more: Figures) -> None:
+    for figure, rounds in more.items():
         together.setdefault(figure, []).extend(rounds)
 
 
@@ -172,12 +172,12 @@ def start_ups(effort: Effort) -> Seconds:
 
 
 def libraries(effort: Effort) -> dict[str, Figures]:
-    found = {"kraft-metalog": run(our_command(effort, "small"))}
+    by_library = {"kraft-metalog": run(our_command(effort, "small"))}
     for name, library in (("Cedar (cedarpy)", "cedar"), ("Casbin (pycasbin)", "casbin")):
-        found[name] = run(library_command(effort, library))
-        if found[name]["allowed"] != found["kraft-metalog"]["allowed"]:
+        by_library[name] = run(library_command(effort, library))
+        if by_library[name]["allowed"] != by_library["kraft-metalog"]["allowed"]:
             raise SystemExit(f"{name} and kraft-metalog do not answer alike")
-    return found
+    return by_library
 
 
 def say(text: str) -> None:

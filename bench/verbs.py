@@ -66,11 +66,11 @@ def spent(command: list[str]) -> Spent:
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        said = process.stderr.read()
+        errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(command)}\n{said.strip()}")
+        raise SystemExit(f"{' '.join(command)}\n{errors.strip()}")
     wall_s = time.perf_counter() - began
     return Spent(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss / 1024)
 
@@ -80,7 +80,7 @@ def commands(log: Path) -> dict[str, list[str]]:
     metalog = str(Path(sys.executable).with_name("metalog"))
     once = QUICK._replace(warmup_s=0, rounds=1)
     segment = f"{log.name}/{SEGMENT}"
-    ours = {each.name: [metalog, each.name.split()[0], str(log), *each.arguments] for each in JOBS}
+    ours = {job.name: [metalog, job.name.split()[0], str(log), *job.arguments] for job in JOBS}
     return ours | {
         IMAGE: [sys.executable, str(Path(__file__)), "--image", str(log)],
         f"kafka: {IMAGE}": kafka_command(once, "image", segment),
@@ -99,18 +99,18 @@ def commands(log: Path) -> dict[str, list[str]]:
 
 
 def measure(log: Path, rounds: int) -> dict[str, list[Spent]]:
-    found: dict[str, list[Spent]] = {}
+    results: dict[str, list[Spent]] = {}
     for number in range(rounds):
         for name, command in commands(log).items():
-            found.setdefault(name, []).append(spent(command))
-            print(f"round {number + 1}: {name}: {found[name][-1]}", file=sys.stderr, flush=True)
-    return found
+            results.setdefault(name, []).append(spent(command))
+            print(f"round {number + 1}: {name}: {results[name][-1]}", file=sys.stderr, flush=True)
+    return results
 
 
-def page(found: dict[str, list[Spent]], command: str) -> str:
+def page(results: dict[str, list[Spent]], command: str) -> str:
     middle = {
-        name: Spent(*(median(each) for each in zip(*runs, strict=True)))
-        for name, runs in found.items()
+        name: Spent(*(median(column) for column in zip(*runs, strict=True)))
+        for name, runs in results.items()
     }
     rows = []
     for job in JOBS:
