@@ -246,8 +246,8 @@ class _Lines(NamedTuple):
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
-        """The days with lines that look complete by themselves; only other lines show that they are
-        not."""
+        """The days with half lines that look complete: only other lines show that they are
+        halves."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)

@@ -59,7 +59,7 @@ class FileLook(NamedTuple):
 
 
 class MissingRecords(NamedTuple):
-    """The offsets of missing records of the metadata log, and why they are missing."""
+    """The first ``offset`` of missing records of the metadata log, and why they are missing."""
 
     offset: int
     why: str
@@ -87,7 +87,7 @@ def dry_run(
     """The effect that a build of the audit files ``audit`` and of the log would have on ``out``."""
     from metalog_spark.history.splits import LogHole
 
-    paths = dict.fromkeys(path for each in audit for path in files_named(each))
+    paths = dict.fromkeys(path for pattern in audit for path in files_named(pattern))
     known = _known_files(out)
     files = [_look(path, zone, broker_of(str(path), broker_from), known) for path in paths]
     days = sorted({day for file in files if not file.is_known for day in file.days})
@@ -103,13 +103,13 @@ def _known_files(out: Path) -> Set[_Stamp]:
     """The files that earlier builds have read."""
     from pyarrow import parquet
 
-    found = set()
+    stamps = set()
     for file in (out / CURRENT / FILES.name).glob("*.parquet"):
         rows = parquet.read_table(file, columns=["path", "length", "modified"]).to_pylist()
         for row in rows:
             us = (row["modified"] - _EPOCH) // timedelta(microseconds=1)
-            found.add((row["path"], row["length"], us // 1000))
-    return found
+            stamps.add((row["path"], row["length"], us // 1000))
+    return stamps
 
 
 def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
@@ -131,8 +131,8 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
 
 
 def _beginning(file: BinaryIO) -> tuple[bytes, int]:
-    found = file.read(_SAMPLE)
-    return found, len(found)
+    begin = file.read(_SAMPLE)
+    return begin, len(begin)
 
 
 def _end(file: BinaryIO, size: int) -> bytes:
@@ -144,18 +144,18 @@ def _unpacked(file: BinaryIO) -> tuple[bytes, int]:
     """The decompressed content of the first bytes, and the number of compressed bytes read. In a
     damaged file, only the content before the damage."""
     packed = file.read(_SAMPLE)
-    found, left = b"", packed
-    while left and len(found) < _SAMPLE:
+    content, left = b"", packed
+    while left and len(content) < _SAMPLE:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
-            found += unpacker.decompress(left, _SAMPLE - len(found))
+            content += unpacker.decompress(left, _SAMPLE - len(content))
         except zlib.error:
             break
         if not unpacker.eof:
             left = unpacker.unconsumed_tail
             break
         left = unpacker.unused_data
-    return found, len(packed) - len(left)
+    return content, len(packed) - len(left)
 
 
 def _times(lines: Iterable[bytes], zone: Zone) -> Iterator[datetime]:

@@ -16,34 +16,34 @@ from threading import Event, current_thread, main_thread
 def first_ctrl_c() -> Iterator[Event]:
     """An event that the first Ctrl-C sets without an interruption; the next one has its usual
     effect."""
-    with _asked(once=True) as asked:
-        yield asked
+    with _interruption(once=True) as interrupted:
+        yield interrupted
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """A ``with`` block during which Ctrl-C is delayed until its end."""
-    with _asked(once=False) as asked:
+    with _interruption(once=False) as interrupted:
         yield
-    if asked.is_set():
+    if interrupted.is_set():
         signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
-def _asked(*, once: bool) -> Iterator[Event]:
-    asked, before = Event(), signal.getsignal(signal.SIGINT)
+def _interruption(*, once: bool) -> Iterator[Event]:
+    interrupted, before = Event(), signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(before):
-        yield asked
+        yield interrupted
         return
 
     def ask(*_: object) -> None:
-        asked.set()
+        interrupted.set()
         if once:
             signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, ask)
     try:
-        yield asked
+        yield interrupted
     finally:
         if signal.getsignal(signal.SIGINT) is ask:
             signal.signal(signal.SIGINT, before)

@@ -146,17 +146,17 @@ def errors_of_spark() -> tuple[type[Exception], ...]:
 def first_line(error: Exception) -> str:
     """The message of an error of Spark's, without its long context."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
-    said = next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
-    return said.removesuffix(".")
+    message = next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
+    return message.removesuffix(".")
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:
     """Our own error that a worker raised, parsed from the nested traceback; None if the error is
     Spark's."""
     text = str(error)
-    if found := _OURS.findall(text):
-        kind, said = found[-1]
-        return CorruptLog(said) if kind in _OF_DATA else InvalidRequest(said)
+    if errors := _OURS.findall(text):
+        kind, message = errors[-1]
+        return CorruptLog(message) if kind in _OF_DATA else InvalidRequest(message)
     if lacking := _LACKING.search(text):
         return InvalidRequest(
             f"Spark's Python has no {lacking[1]}; pip install 'kraft-metalog[spark]' on each"
@@ -178,8 +178,8 @@ def is_local(master: str) -> bool:
 def _check_is_not_refused(place: str) -> None:
     """Check that a server listens: Spark would silently try again for minutes. Servers that cannot
     be checked, such as a server behind a proxy, are not checked."""
-    found = _SERVERS.match(place)
-    if found is not None and all(map(_is_refused, parse_addresses(found[1]))):
+    match = _SERVERS.match(place)
+    if match is not None and all(map(_is_refused, parse_addresses(match[1]))):
         raise InvalidRequest(
             f"{place}: nothing listens there; is Spark running, and is the port right?"
         )
@@ -203,15 +203,15 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
-    with first_ctrl_c() as asked, _errors_into(log), names_in_utf8(), _by_this_python(master):
+    with first_ctrl_c() as interrupted, _errors_into(log), names_in_utf8(), _by_this_python(master):
         session = builder.getOrCreate()
-    _heed(asked)
+    _heed(interrupted)
     return session
 
 
-def _heed(asked: Event) -> None:
+def _heed(interrupted: Event) -> None:
     """Raise a delayed Ctrl-C, now that the JVM is up and will end with this process."""
-    if asked.is_set():
+    if interrupted.is_set():
         raise KeyboardInterrupt
 
 
@@ -242,20 +242,21 @@ def _by_this_python(place: str) -> Iterator[None]:
     home = _own_folder()
     for name in ("bin", "jars"):
         (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
-    with _told(_HOME, str(home)):
+    with _environment(_HOME, str(home)):
         yield
 
 
 def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """The setting for a parallel garbage collector instead of a concurrent one, which saves a tenth
-    to a fifth of the CPU. None if a collector is configured, since no JVM starts with two."""
+    to a fifth of the CPU. Empty if a collector is configured, since a JVM does not start with
+    two."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
-    told = [word for setting in settings.items() for word in setting]
-    told += [environ.get(name, "") for name in _WITH_OPTIONS]
+    settings_text = [word for setting in settings.items() for word in setting]
+    settings_text += [environ.get(name, "") for name in _WITH_OPTIONS]
     if defaults.is_file():
-        told.append(defaults.read_text(errors="replace"))
-    return {} if any(map(_OWN_OPTIONS.search, told)) else _COLLECTOR
+        settings_text.append(defaults.read_text(errors="replace"))
+    return {} if any(map(_OWN_OPTIONS.search, settings_text)) else _COLLECTOR
 
 
 def sockets(folder: Path) -> dict[str, str]:
@@ -275,8 +276,8 @@ def check_java(environ: Mapping[str, str]) -> None:
     """
     home = environ.get("JAVA_HOME")
     java = Path(home, "bin", "java") if home else None
-    found = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
-    if not found:
+    has_java = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
+    if not has_java:
         raise InvalidRequest(_NO_JAVA if java is None else f"{java}: not there; {_NO_JAVA}")
 
 
@@ -305,22 +306,22 @@ def names_in_utf8() -> Iterator[None]:
     if locale.nl_langinfo(locale.CODESET) not in _ASCII:
         yield
         return
-    with _told(_LOCALE, "C.UTF-8"):
+    with _environment(_LOCALE, "C.UTF-8"):
         yield
 
 
 @contextmanager
-def _told(name: str, value: str) -> Iterator[None]:
+def _environment(name: str, value: str) -> Iterator[None]:
     """A block in which started processes get the environment variable ``name``."""
-    given = os.environ.get(name)
+    before = os.environ.get(name)
     os.environ[name] = value
     try:
         yield
     finally:
-        if given is None:
+        if before is None:
             del os.environ[name]
         else:
-            os.environ[name] = given
+            os.environ[name] = before
 
 
 def _own_folder() -> Path:

@@ -112,20 +112,20 @@ def summary(tables: Tables) -> Summary:
     )
     hour = f.struct("zone", "broker", "us", "lines")
     twice = _row(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
-    found = _found(covered, rejected, older, used, lifetimes, twice)
+    values = _values(covered, rejected, older, used, lifetimes, twice)
     for name in ("allowed", "denied", "disagree", "not_known"):
-        found[name] = found[name] or 0
-    found["seen"] = _seen(found)
-    repeated = of_hours(tuple(each.values()) for each in found.pop("repeated"))
-    found["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
+        values[name] = values[name] or 0
+    values["seen"] = _seen(values)
+    repeated = of_hours(tuple(hours.values()) for hours in values.pop("repeated"))
+    values["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
-        found[name] = _time(found[name])
+        values[name] = _time(values[name])
     for name in ("brokers", "upgraded"):
-        found[name] = tuple(found[name])
+        values[name] = tuple(values[name])
     history = history_rows(tables)
     damages = sorted(row.why for row in history if row.kind == "DAMAGED" and row.why is not None)
     gaps = sum(row.kind == "GAP" for row in history)
-    return Summary(**found, gaps=gaps, damages=tuple(damages), later=later_in(tables))
+    return Summary(**values, gaps=gaps, damages=tuple(damages), later=later_in(tables))
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:
@@ -139,7 +139,7 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
         "alerts": tables.read(ALERTS).where(f"batch <= {-1 if alerted is None else alerted}"),
     }
     return TableTotals(
-        **_found(*(_row(rows, **{name: f.count("*")}) for name, rows in counted.items()))
+        **_values(*(_row(rows, **{name: f.count("*")}) for name, rows in counted.items()))
     )
 
 
@@ -172,21 +172,21 @@ def _covered(tables: Tables) -> DataFrame:
     )
 
 
-def _seen(found: dict[str, Any]) -> WindowCoverage:
+def _seen(values: dict[str, Any]) -> WindowCoverage:
     """The coverage as findings count it: each broker is expected from the first hour to the
     last."""
-    led, brokers = found.pop("led") or 0, found.pop("of_brokers")
-    if found["first"] is None:
+    led, brokers = values.pop("led") or 0, values.pop("of_brokers")
+    if values["first"] is None:
         return WindowCoverage(0, 0, 0)
     second_us = 1_000_000
-    window = Window(found["first"] * second_us, found["last"] * second_us + HOUR_US)
+    window = Window(values["first"] * second_us, values["last"] * second_us + HOUR_US)
     seen = seen_of([(of["broker"], of["allowed"], of["any"], 0) for of in brokers], window.hours)
     return seen._replace(clock_hours=window.hours, without_controller=window.hours - led)
 
 
-def _found(*said: DataFrame) -> dict[str, Any]:
+def _values(*one_row: DataFrame) -> dict[str, Any]:
     """The values of several one-row tables, collected by one query."""
-    rows = reduce(lambda one, more: one.unionAll(more), said).collect()
+    rows = reduce(lambda one, more: one.unionAll(more), one_row).collect()
     return {name: value for row in rows for name, value in json.loads(row[0]).items()}
 
 

@@ -1,9 +1,9 @@
 """Decides requests in the worker that has read them from audit lines.
 
 A line goes to Python once, as text, and comes back as a row of DECISIONS. One write stores all
-results, so all other results are side rows: rows of DECISIONS without a day, whose ``request_name``
-is their kind. A split has one side row with its sums, and a task one for each set of equal
-requests. This module must not know how a line is read, nor Spark.
+results: decisions as rows of DECISIONS, and every other result as a side row, which has no day, and
+its kind as ``request_name``. A split has one side row with its sums, and a task one for each set of
+equal requests. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations

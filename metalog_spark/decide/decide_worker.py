@@ -70,7 +70,7 @@ _WORDS: Final = {
 }
 _PARTS: Final = 4
 _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
-"""The number of words that Kafka does not know."""
+"""Replaces a null question: all its parts are empty."""
 _NONE: Final = -1
 """The number of an unknown word."""
 _NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 ALWAYS: Final = 0
-"""The time that makes everything different."""
+"""The time of a difference that concerns all requests."""
 _LIFETIMES: Final = (
     "id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host",
     "operation", "permission_type", "from_known", "from_time",
@@ -32,8 +32,8 @@ Row = tuple[Any, ...]
 
 class DecidingRows(NamedTuple):
     """The parts of the tables that decide. For ACL_CHANGELOG: each row's end, by the columns that
-    do not change when a lifetime ends. For HISTORY and CONFIGURATION: the last start time of equal
-    rows."""
+    do not change when a lifetime ends. For HISTORY and CONFIGURATION: the rows without their
+    ends."""
 
     lifetimes: dict[Row, Row]
     ranges: frozenset[Row]
@@ -71,7 +71,8 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
 
 
 def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
-    """Microseconds since 1970; None if they decide alike."""
+    """The first time from which the two may decide differently, in microseconds since 1970; None if
+    they decide alike."""
     moments = [row[-1] for row in (one.ranges ^ other.ranges) | (one.periods ^ other.periods)]
     moments += [row[-1] for row in one.lifetimes.keys() ^ other.lifetimes.keys()]
     for lifetime, end in one.lifetimes.items():

@@ -34,7 +34,8 @@ SUMS: Final = (
 """
 HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6
-"""A shorter step back is no clock change: threads that log at once may be out of order by less."""
+"""A shorter step back is not a clock change: threads that log at once may be out of order by
+less."""
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
 Numbers = NDArray[np.int64]

@@ -27,8 +27,8 @@ PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 DAMAGE: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
 LEAST_FILES, MOST_GROUPS = 8_192, 32
-"""If files are read in several groups: how many files a group has, at least, and how many groups
-there are, at most. Each group costs a plan and a job that lists its files."""
+"""Files are read in groups of at least ``LEAST_FILES``, and in at most ``MOST_GROUPS`` groups. Each
+group costs a plan and a job that lists its files."""
 _FOLDERS: Final = r"(?s)^.*/"
 _BY_NAME: Final = [("name", "ascending"), ("path", "ascending")]
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -66,7 +66,7 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 def groups(paths: pa.Array | pa.ChunkedArray) -> Iterator[list[str]]:
     """Divide ``paths`` into groups, in the order of the files' names without folders. Spark
     combines files of one group into a task, the largest first. Kafka's names have the hour, so the
-    files of a group are of few days, and a task writes rows of few days."""
+    files of a group cover few days, and a task writes rows of few days."""
     names = pc.replace_substring_regex(paths, _FOLDERS, "")
     order = pc.sort_indices(pa.table({"name": names, "path": paths}), _BY_NAME)
     size = max(LEAST_FILES, ceil(len(paths) / MOST_GROUPS))

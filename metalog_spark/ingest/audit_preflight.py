@@ -20,7 +20,7 @@ from metalog_spark.store.preflight import files_below
 _PARQUET: Final = (b"PAR1", b"PARE")
 _IN_EACH_LINE: Final = b"Principal "
 _LOOKED_AT: Final = 64 << 20
-"""How many bytes of the files are searched for an audit line, at most."""
+"""At most this many bytes of the files are searched for an audit line."""
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:

@@ -39,8 +39,8 @@ _COUNTS: Final = ("requests", "not_audit", "broken")
 
 
 class Same(NamedTuple):
-    """A file that is left out: ``file`` has its lines, ``longer`` of them if it was known
-    before."""
+    """A file that is left out, since ``file`` has the same lines. If an earlier build read
+    ``file``, ``longer`` is the number of its lines."""
 
     file: str
     longer: int | None

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 MOST_WAITING: Final = 1 << 17
-"""How many rows wait, at most, for more rows of their days. Waiting makes files larger; a small
-file costs as much as a large one."""
+"""At most this many rows wait for more rows of their days. Waiting makes files larger; a small file
+costs as much as a large one."""
 _DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
 """The types of columns with different values in most rows: a dictionary does not pay for them."""
 DAY: Final = "day"

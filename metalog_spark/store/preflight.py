@@ -28,7 +28,7 @@ _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The error of a file system without locks, such as some NFS mounts."""
 _PARQUET: Final = b"PAR1"
 _ENCRYPTED: Final = b"PARE"
-"""The first bytes of Parquet, with and without an encrypted footer."""
+"""The first bytes of Parquet, without and with an encrypted footer."""
 _PASSED_OVER: Final = ("_", ".")
 """First characters of names that Spark ignores."""
 

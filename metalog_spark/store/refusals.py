@@ -1,4 +1,4 @@
-"""Messages about folders that are not what they should be.
+"""Errors about folders that the pipeline cannot use.
 
 This module must not know Spark.
 """

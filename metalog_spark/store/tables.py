@@ -170,7 +170,7 @@ ALERTS: Final = TableSchema(
 """The alerts of ``follow``, by batch.
 
 In alerts without an ACL, the fields of an ACL are null except the principal. In alerts without a
-principal, this is null, too. ``log_offset`` is the first offset at which the ACL exists.
+principal, the principal is null, too. ``log_offset`` is the first offset at which the ACL exists.
 """
 
 TABLES: Final = {

@@ -73,9 +73,9 @@ class ReadSplit(NamedTuple):
 
 
 LESS_WITH_A_MARK: Final = 2
-"""How many bytes fewer than the file its splits have, if the file begins with a byte order mark and
-ends within a line. Hadoop removes the three bytes of the mark, and an LF is added to the last
-line."""
+"""If a file begins with a byte order mark and ends within a line, its splits together have this
+many bytes less than the file. Hadoop removes the three bytes of the mark, and an LF is added to the
+last line."""
 
 
 class Origin(NamedTuple):
