@@ -262,7 +262,7 @@ def test_what_is_accepted_and_what_is_new_since_the_last_report(
     """The findings lie beside the page, for the next report."""
     [row] = whole.table("disagreements")
     assert row["Accepted"] == "until 9999-12-31: its clock"
-    assert any(f"not found: {folder}/known.yaml, line 2" in text for text in whole.all("p"))
+    assert any(f"match no row: {folder}/known.yaml, line 2" in text for text in whole.all("p"))
     changed = [(row["Change"], row["Principal"]) for row in whole.table("changes")]
     assert changed == [("new", MALLORY), ("gone", "User:gone")]
     found = read_findings((folder / "day.json").read_text(), "day.json").sections
