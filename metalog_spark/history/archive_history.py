@@ -231,33 +231,33 @@ def _runs(archive: Archive, scanned: Mapping[int, ScannedSplit]) -> Iterator[_Ru
         elif part.end <= archive.end:
             if part.start > run.end:
                 run = run._replace(end=part.start)
-            scan_result = _with_whole_transactions(run, scanned[number], part, archive.text)
-            run = _joined(run, scan_result)
-            if scan_result.damage is not None:
+            result = _with_whole_transactions(run, scanned[number], part, archive.text)
+            run = _joined(run, result)
+            if result.damage is not None:
                 yield run
-                yield LogHole(scan_result.reached, part.end, scan_result.damage, is_damage=True)
+                yield LogHole(result.reached, part.end, result.damage, is_damage=True)
                 run = _Run(part.end, part.end, (), None, None)
     if run.start <= archive.end:
         yield run
 
 
-def _joined(run: _Run, scan_result: ScannedSplit) -> _Run:
-    latest = [each for each in (run.latest_ms, scan_result.latest_ms) if each is not None]
+def _joined(run: _Run, result: ScannedSplit) -> _Run:
+    latest = [each for each in (run.latest_ms, result.latest_ms) if each is not None]
     return _Run(
         run.start,
-        scan_result.reached,
-        [*run.found, *scan_result.found],
-        scan_result.first_ms if run.first_ms is None else run.first_ms,
+        result.reached,
+        [*run.found, *result.found],
+        result.first_ms if run.first_ms is None else run.first_ms,
         max(latest, default=None),
     )
 
 
 def _with_whole_transactions(
-    run: _Run, scan_result: ScannedSplit, piece: LogSplit, text: str
+    run: _Run, result: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
     """The run ``held``, cut before the first invalid transaction marker."""
     is_open = _is_open(run)
-    for count, (offset, _, value) in enumerate(scan_result.found):
+    for count, (offset, _, value) in enumerate(result.found):
         message = decode_value(value)[1]
         if isinstance(message, BeginTransactionRecord):
             problem = "a transaction begins inside another" if is_open else None
@@ -270,10 +270,8 @@ def _with_whole_transactions(
         if problem is not None:
             file = str(piece.split.path) if isinstance(piece.split, SegmentSplit) else text
             fault = CorruptLog(problem, file=file, offset=offset)
-            return scan_result._replace(
-                found=scan_result.found[:count], reached=offset, damage=str(fault)
-            )
-    return scan_result
+            return result._replace(found=result.found[:count], reached=offset, damage=str(fault))
+    return result
 
 
 def _is_open(run: _Run) -> bool | None:
@@ -327,9 +325,7 @@ def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
         for batch in read_snapshot(member.log, id):
             if time_ms is None:
                 headers = (
-                    message
-                    for message in batch.messages()
-                    if isinstance(message, SnapshotHeaderRecord)
+                    entry for entry in batch.messages() if isinstance(entry, SnapshotHeaderRecord)
                 )
                 time_ms = next((header.last_contained_log_timestamp for header in headers), None)
             yield batch
@@ -399,8 +395,6 @@ def _lifetimes(
 def _acl_changes(part: _ReplayedRange) -> Iterator[TimelineChange]:
     return (
         change
-        for change in changes(
-            record for record in part.records if type(record[2]) is not Undecodable
-        )
+        for change in changes(row for row in part.records if type(row[2]) is not Undecodable)
         if isinstance(change, TimelineChange)
     )

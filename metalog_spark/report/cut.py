@@ -67,7 +67,7 @@ class Cut:
             return window
         least = sorted(range(brokers), key=lambda place: strips[place].hours[0])[:most]
         self._left_out.append(
-            f"Coverage, the {most:,} brokers with the least of {brokers:,} (the table"
+            f"Coverage, the {most:,} with the least of {counted(brokers, 'broker')} (the table"
             " coverage has all)"
         )
         kept = [strips[place] for place in (*sorted(least), brokers)]

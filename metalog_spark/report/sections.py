@@ -396,9 +396,5 @@ def lines(remedy: str | None) -> tuple[str, ...]:
 
 def _remedy(row: Row) -> Cell:
     """The commands as lines to expand and copy, or the sentence of a remedy."""
-    remedy: str | None = row["remedy"]
-    return (
-        lines(remedy)
-        if remedy and "kafka-acls --" in remedy
-        else remedy and remedy.removeprefix("# ")
-    )
+    text: str | None = row["remedy"]
+    return lines(text) if text and "kafka-acls --" in text else text and text.removeprefix("# ")
