@@ -15,7 +15,7 @@ from authorizer.audit import line as audit
 from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.cache.remembered import Identity
 from authorizer.engine.decide import ALLOWED, AuthorizationResult, Decision
-from metalog.acl import PatternType
+from metalog.acl import PatternType, ResourceType
 from metalog.errors import InvalidRequest
 
 AUDIT_LOG: Final = logging.getLogger(audit.LOGGER)
@@ -29,7 +29,8 @@ def results_of(
 ) -> list[AuthorizationResult]:
     """A result for each of ``actions`` of one session, in order."""
     answers = decisions.session(identity)
-    results, latest_type = [], None
+    results: list[AuthorizationResult] = []
+    latest_type = None
     for action in actions:
         resource = action.resource
         if resource.pattern_type is not LITERAL:
@@ -38,10 +39,21 @@ def results_of(
             latest_type = resource.resource_type
             cache = answers.of_type(latest_type)
             known, decide = cache.verdicts.get, cache.on
+            is_first_unknown = True
         name = resource.name
-        verdicts = known(name) or decide(name)
+        verdicts = known(name)
+        if verdicts is None:
+            if is_first_unknown:
+                is_first_unknown = False
+                cache.decide_all(_names_of(latest_type, actions[len(results) :]))
+            verdicts = known(name) or decide(name)
         results.append(verdicts[action.operation])
     return results
+
+
+def _names_of(resource_type: ResourceType, actions: Sequence[Action]) -> list[str]:
+    resources = [action.resource for action in actions]
+    return [each.name for each in resources if each.resource_type is resource_type]
 
 
 def decision_of(decisions: DecisionContext, context: RequestContext, action: Action) -> Decision:

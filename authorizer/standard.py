@@ -193,7 +193,7 @@ class StandardAuthorizer(Authorizer):
             if answers is None:
                 verdicts = decision_context.once(context.identity, kind, name)
             else:
-                verdicts = answers.verdicts[kind].get(name) or decision_context.more(
+                verdicts = answers.verdicts[kind].get(name) or decision_context.again(
                     answers, context.identity, kind, name
                 )
             results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED

@@ -131,6 +131,20 @@ DENIES: Final = tuple(map(_denied_by, Operation))
 """By the operation of any other ACL: the operations that it denies, as bits."""
 
 
+Verdicts = tuple[AuthorizationResult, ...]
+"""A session's results on one name, by operation."""
+VERDICTS: Final[dict[int, Verdicts]] = {}
+"""By the allowed operations, as bits: one shared tuple."""
+
+
+def verdicts_of(allowed: int) -> Verdicts:
+    verdicts = VERDICTS.get(allowed)
+    if verdicts is None:
+        listed = [ALLOWED if allowed >> operation & 1 else DENIED for operation in Operation]
+        verdicts = VERDICTS[allowed] = tuple(listed)
+    return verdicts
+
+
 def concerns(acl: Acl, operation: Operation) -> bool:
     """Whether ``acl`` allows or denies ``operation`` to anybody."""
     masks = ALLOWS if acl.permission_type is ALLOW else DENIES

@@ -91,8 +91,9 @@ class AclIndex:
         self, resource_type: ResourceType, name: str
     ) -> tuple[Bucket | None, Prefix | None]:
         """The bucket of the literal ``name``, and the longest prefix of ``name``."""
-        literal = self._literals[resource_type].find(name)
-        return literal, self._prefixed[resource_type].names.longest_prefix(name)
+        return self._literals[resource_type].find(name), self._prefixed[
+            resource_type
+        ].longest_prefix(name)
 
     def buckets_of(
         self, resource_type: ResourceType, name: str, literal: Bucket | None, prefix: Prefix | None

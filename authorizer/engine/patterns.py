@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from authorizer.engine.buckets import Bucket
-from authorizer.engine.prefixes import SortedNames
+from authorizer.engine.prefixes import Prefix, SortedNames
 from metalog.acl import WILDCARD
 from metalog.image.table import Table
 
@@ -57,6 +57,11 @@ class PatternBuckets:
             names = names.updated(changed)
             self._names = names, NOT_CHANGED
         return names
+
+    def longest_prefix(self, name: str) -> Prefix | None:
+        """The longest of ``names`` that is a prefix of ``name``."""
+        names, changed = self._names
+        return (self.names if changed else names).longest_prefix(name)
 
     def with_bucket(self, name: str, before: Bucket | None, after: Bucket | None) -> PatternBuckets:
         """These buckets with ``after`` for ``name`` instead of ``before``; None removes it."""

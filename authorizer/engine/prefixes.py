@@ -21,6 +21,9 @@ CHUNK: Final = 128
 BEGINNINGS: Final = 1 << 13
 LONGEST_BEGINNING: Final = 64
 """The most cached results of ``longest_prefix``, and the most characters of their keys."""
+MOST_LENGTHS: Final = 8
+"""The most different lengths of names for a look-up of each length; with more, a bisection is
+faster."""
 
 Value = TypeVar("Value")
 
@@ -78,6 +81,7 @@ class SortedNames:
 
     __slots__ = (
         "_by_beginning",
+        "_by_name",
         "_chunks",
         "_counts",
         "_firsts",
@@ -102,7 +106,8 @@ class SortedNames:
         self._chunks = chunks
         self._counts = counts
         self._links = links
-        self._lengths: list[int] | None = None
+        self._lengths: list[int] = []
+        self._by_name: dict[str, Prefix] | None = None
         self._longest = longest = max(counts, default=0)
         self._hits = 0
         self._by_beginning: dict[str, Prefix | None] | None = None
@@ -117,15 +122,22 @@ class SortedNames:
         return SortedNames(firsts, chunks, Counter(map(len, names)))
 
     def link(self) -> None:
-        """Link all names to their prefixes at once, which is faster than at each look-up."""
+        """Link all names to their prefixes at once, which is faster than at each look-up.
+
+        If the names have few lengths, look-ups by each length take the place of bisections. An
+        update ends that.
+        """
         last: Prefix | None = None
-        links: list[Links] = []
+        links: list[list[Prefix]] = []
         for chunk in self._chunks:
             linked = _linked(chunk, last)
             if linked:
                 last = linked[-1]
             links.append(linked)
-        self._links = links
+        self._links = [*links]
+        if len(self._counts) <= MOST_LENGTHS:
+            self._lengths = sorted(self._counts, reverse=True)
+            self._by_name = {prefix.name: prefix for prefix in chain.from_iterable(links)}
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._chunks)
@@ -205,6 +217,13 @@ class SortedNames:
 
     def _searched(self, name: str) -> Prefix | None:
         """As ``longest_prefix``, without the cache."""
+        by_name = self._by_name
+        if by_name is not None:
+            for length in self._lengths:
+                prefix = by_name.get(name[:length])
+                if prefix is not None:
+                    return prefix
+            return None
         at = bisect_right(self._firsts, name) - 1
         place = bisect_right(self._chunks[at], name)
         if not place:
@@ -213,7 +232,7 @@ class SortedNames:
             at -= 1
         links = self._links
         linked = (links and links[at]) or self._link(at)
-        prefix: Prefix | None = linked[place - 1]
+        prefix = linked[place - 1]
         while prefix is not None and not name.startswith(prefix.name):
             prefix = prefix.shorter
         return prefix
@@ -279,9 +298,7 @@ class SortedNames:
 
     def _next_shorter(self, name: str) -> str | None:
         """The longest stored name that is a proper prefix of ``name``."""
-        lengths = self._lengths
-        if lengths is None:
-            lengths = self._lengths = sorted(self._counts)
+        lengths = sorted(self._counts)
         longest = len(name) - 1
         while True:
             at = bisect_right(lengths, longest) - 1

@@ -7,47 +7,53 @@ if the resource is requested again. This module must not know what is cached.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import chain
-from operator import attrgetter
 from sys import getsizeof
 from typing import Final
 
 from authorizer.engine.buckets import Bucket, ManyAcls, masks_of
-from authorizer.engine.decide import ALL_OPERATIONS, Masks, SubjectParts
+from authorizer.engine.decide import ALL_OPERATIONS, Masks, SubjectParts, verdicts_of
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl
 
 _BYTES: Final = 400
 """About the bytes of an empty ``ResourceAcls`` and of its entry in the map, in CPython 3.11."""
-_SEARCHED_AS_TUPLE: Final = 4
-"""The most principals in a tuple: for so few, it is faster to make and to search than a set."""
+_SEARCHED_IN_ORDER: Final = 4
+"""The most principals in a list: for so few, it is faster to make and to search than a set."""
 EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
-_PRINCIPAL: Final = attrgetter("principal")
 
 
 class ResourceAcls:
     """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
     ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
-    if they are many. ``allowed`` are the operations that all others may carry out.
+    if they are many. ``others`` are the results of all others.
     """
 
-    __slots__ = ("_acls", "_many", "allowed", "everybody", "principals")
+    __slots__ = ("_acls", "_many", "everybody", "others", "principals")
 
     def __init__(self, buckets: Sequence[Bucket], *, is_default_allow: bool) -> None:
-        many = [bucket for bucket in buckets if type(bucket) is ManyAcls]
-        few = [bucket.acls() for bucket in buckets if type(bucket) is not ManyAcls]
-        acls = list(chain.from_iterable(few))
-        principals = _principals(acls)
+        acls: list[Acl] = []
+        many: list[Bucket] = []
+        for bucket in buckets:
+            if type(bucket) is ManyAcls:
+                many.append(bucket)
+            else:
+                acls.extend(bucket.acls())
         allowed = ALL_OPERATIONS if is_default_allow and not buckets else 0
         denied = 0
+        principals = [acl.principal for acl in acls]
         if WILDCARD_PRINCIPAL in principals:
-            general = [acl for acl in acls if _is_for_everybody(acl)]
-            allowed, denied = masks_of(general, EVERYBODY)
-            acls = [acl for acl in acls if not _is_for_everybody(acl)]
-            principals = _principals(acls)
+            allowed, denied = masks_of(acls, EVERYBODY)
+            acls = [
+                acl for acl in acls if acl.principal != WILDCARD_PRINCIPAL or acl.host != WILDCARD
+            ]
+            principals = [acl.principal for acl in acls]
         self.everybody = allowed, denied
-        self.allowed = allowed & ~denied
-        self.principals = None if many or WILDCARD_PRINCIPAL in principals else principals
+        self.others = verdicts_of(allowed & ~denied)
+        self.principals: Collection[str] | None = principals
+        if many or WILDCARD_PRINCIPAL in principals:
+            self.principals = None
+        elif len(principals) > _SEARCHED_IN_ORDER:
+            self.principals = frozenset(principals)
         self._acls = acls
         self._many = many
 
@@ -67,11 +73,3 @@ class ResourceAcls:
             allowed |= more_allowed
             denied |= more_denied
         return allowed, denied
-
-
-def _principals(acls: Sequence[Acl]) -> Collection[str]:
-    return (tuple if len(acls) <= _SEARCHED_AS_TUPLE else frozenset)(map(_PRINCIPAL, acls))
-
-
-def _is_for_everybody(acl: Acl) -> bool:
-    return acl.principal == WILDCARD_PRINCIPAL and acl.host == WILDCARD

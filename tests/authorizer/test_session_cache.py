@@ -8,10 +8,11 @@ from sys import getsizeof
 import pytest
 
 from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
-from authorizer.engine.buckets import FEW
-from authorizer.engine.cache import session_cache
+from authorizer.engine.buckets import FEW, FewAcls
+from authorizer.engine.cache import invalidation
 from authorizer.engine.cache.decision_cache import DecisionContext
-from authorizer.engine.cache.remembered import ENTRY_BYTES, RememberedSessions
+from authorizer.engine.cache.invalidation import without_matched
+from authorizer.engine.cache.remembered import ENTRY_BYTES, OFTEN, RememberedSessions
 from authorizer.engine.cache.session_cache import (
     LONGEST_REMEMBERED,
     NAMES_BEFORE_PREFIXES,
@@ -19,10 +20,8 @@ from authorizer.engine.cache.session_cache import (
     SessionAnswers,
     SessionBasis,
     bytes_of,
-    verdicts_of,
-    without_matched,
 )
-from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES
+from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES, VERDICTS, verdicts_of
 from authorizer.engine.index import AclIndex
 from authorizer.engine.resource_acls import ResourceAcls
 from authorizer.kafka_version import KafkaVersion
@@ -95,7 +94,7 @@ def test_each_entry_is_counted_with_its_text() -> None:
 
 
 def test_what_all_sessions_share_is_counted_once() -> None:
-    prefixed = [_acl("ot", PREFIXED), _acl("o", PREFIXED)]
+    prefixed = [_acl("ot", PREFIXED), _acl("o", PREFIXED), _acl("p", PREFIXED)]
     index = AclIndex.of([PAY, *prefixed])
     for name, key in (("pay", "pay"), ("other", "ot")):
         context = DecisionContext(index, AuthorizerConfig(), shut_by="")
@@ -106,10 +105,10 @@ def test_what_all_sessions_share_is_counted_once() -> None:
         assert [getattr(each, "name", each) for each in known] == [key]
         combined = ResourceAcls(buckets, is_default_allow=False).size
         second = _counted(kept, lambda name=name, context=context: context.once(APP, TOPIC, name))
-        assert second == ([0, combined] if name == key else [1, combined + _entry(name)])
+        assert second == [0, combined]
         assert _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, name)) == [0, 0]
-        more = _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, f"{name}s"))
-        assert more[0] == 1
+        longer = _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, f"{name}s"))
+        assert longer[0] == (name == key)
         assert _counted(kept, lambda context=context: context.session(APP)) == [0, bytes_of(APP)]
 
 
@@ -121,10 +120,39 @@ def test_a_longer_name_than_a_topics_is_not_cached() -> None:
         answers, _ = _answers(PAY)
         answers.remember(TOPIC, name, verdicts_of(0))
         assert (name in answers.verdicts[TOPIC]) is is_kept
-        context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
+        context = DecisionContext(AclIndex.of([_acl(name)]), AuthorizerConfig(), shut_by="")
         for _ in range(3):
             context.once(APP, TOPIC, name)
         assert (name in context._acls_by_name[TOPIC]) is is_kept
+
+
+def test_a_name_without_acls_of_its_own_leaves_no_entry_of_its_own() -> None:
+    context = DecisionContext(AclIndex.of([_acl("p", PREFIXED)]), AuthorizerConfig(), shut_by="")
+    for number in range(100):
+        context.once(APP, TOPIC, f"p{number}")
+        context.once(APP, TOPIC, f"{number}")
+    assert len(context._acls_by_name[TOPIC]) == 2
+
+
+def test_few_acls_of_named_principals_are_not_combined() -> None:
+    for acl, kind in ((PAY, FewAcls), (PAY._replace(principal="User:*"), ResourceAcls)):
+        context = DecisionContext(AclIndex.of([acl]), AuthorizerConfig(), shut_by="")
+        for _ in range(2):
+            context.once(APP, TOPIC, "pay")
+        assert type(context._acls_by_name[TOPIC]["pay"]) is kind
+
+
+def test_many_names_are_decided_as_each_alone() -> None:
+    acls = [PAY, _acl("p", PREFIXED), _acl("*")._replace(permission_type=PermissionType.DENY)]
+    names = ["pay", "pays", "o", "*", "*x", "", LONGEST + "n", "pay"]
+    for stored in (acls, acls[:2], acls[:1], []):
+        for allow_everyone in (False, True):
+            config = AuthorizerConfig(allow_everyone=allow_everyone)
+            context = DecisionContext(AclIndex.of(stored), config, shut_by="")
+            cache = context.session_cache(TOPIC, APP)
+            cache.decide_all(names)
+            expected = {name: verdicts_of(cache.allowed_on(name)) for name in names[:-2]}
+            assert cache.verdicts == expected
 
 
 @pytest.mark.parametrize("stored", [PAY, _acl("pay", PREFIXED)])
@@ -166,7 +194,7 @@ def test_a_deny_among_many_acls_of_a_name_counts_by_type() -> None:
 def test_a_change_drops_all_names_where_there_are_very_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session_cache, "_MOST_KEPT", 2)
+    monkeypatch.setattr(invalidation, "_MOST_KEPT", 2)
     few = dict.fromkeys(("a", "pay"), verdicts_of(0))
     assert without_matched(few, [PAY]) == {"a": verdicts_of(0)}
     assert without_matched(few | {"b": verdicts_of(0)}, [PAY]) == {}
@@ -177,15 +205,15 @@ def test_sessions_of_one_request_each_are_not_cached() -> None:
     for user in range(50):
         context.once(("10.0.0.1", f"User:{user}"), TOPIC, "pay")
     assert context.sessions == {}
-    for _ in range(10):
+    for _ in range(OFTEN + 1):
         found = context.once(APP, TOPIC, "pay")
     assert context.sessions[APP].verdicts[TOPIC] == {"pay": found}
     for _ in range(2):
-        context.once(("10.0.0.1", "User:eve"), TOPIC, "more")
+        context.once(("10.0.0.1", "User:eve"), TOPIC, "pays")
     answers = context.sessions[APP]
-    more = _counted(context._remembered, lambda: context.more(answers, APP, TOPIC, "more"))
-    assert more == [1, _entry("more")]
-    assert answers.verdicts[TOPIC]["more"] == verdicts_of(0)
+    again = _counted(context._remembered, lambda: context.again(answers, APP, TOPIC, "pays"))
+    assert again[0] == 2
+    assert answers.verdicts[TOPIC]["pays"] == verdicts_of(0)
 
 
 @pytest.mark.parametrize("super_users", [frozenset[str](), frozenset({"User:app"})])
@@ -231,7 +259,7 @@ def test_each_request_of_a_session_with_several_principals_counts_all_and_its_ho
         of("others", "User:other", "*"),
     ]
     context = DecisionContext(AclIndex.of(acls), AuthorizerConfig(), shut_by="")
-    session_cache.VERDICTS.clear()
+    VERDICTS.clear()
     for _ in range(requests):
         allowed = {
             each.resource_name: context.once((*APP, "Group:a"), TOPIC, each.resource_name)[READ]
@@ -244,7 +272,7 @@ def test_a_stranger_gets_what_everybody_may_though_nobody_had_it_before() -> Non
     everybodys = PAY._replace(principal="User:*", operation=Operation.ALTER)
     context = DecisionContext(AclIndex.of([everybodys, PAY]), AuthorizerConfig(), shut_by="")
     for _ in range(2):
-        session_cache.VERDICTS.clear()
+        VERDICTS.clear()
         assert context.once(("h", "User:stranger"), TOPIC, "pay")[Operation.ALTER] is ALLOWED
 
 

@@ -15,7 +15,7 @@ from sys import getsizeof
 from typing import Final
 
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.buckets import Bucket
+from authorizer.engine.buckets import Bucket, FewAcls
 from authorizer.engine.cache.remembered import (
     ENTRY_BYTES,
     MOST_CHANGES,
@@ -24,21 +24,21 @@ from authorizer.engine.cache.remembered import (
 )
 from authorizer.engine.cache.session_cache import (
     LONGEST_REMEMBERED,
-    VERDICTS,
     SessionAnswers,
     SessionBasis,
     SessionCache,
-    Verdicts,
     bytes_of,
     refuse_any,
-    verdicts_of,
 )
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
     ALLOWED_TO_SUPER_USER,
+    VERDICTS,
     Decision,
     SubjectParts,
+    Verdicts,
     subject,
+    verdicts_of,
 )
 from authorizer.engine.index import AclIndex
 from authorizer.engine.prefixes import Prefix
@@ -46,15 +46,16 @@ from authorizer.engine.resource_acls import ResourceAcls
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
-MatchingAcls = ResourceAcls | list[Bucket]
-"""All ACLs for a name: the index's buckets after its first request, combined after the second. Most
-names of a large fleet get no second request before a change, and combining costs as much as an
-answer."""
+MatchingAcls = ResourceAcls | Bucket | list[Bucket]
+"""All ACLs for a name: a bucket with few, of named principals; or else the index's buckets after
+the first request, combined after the second. Most names of a large fleet get no second request
+before a change, and combining costs as much as an answer."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
 their own share the entry of the prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """What the next context gets after a change: its number, and the remaining cache."""
+ANY: Final = ResourceType.ANY
 _ONE_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""
 _RESOURCE_TYPES: Final = len(ResourceType)
@@ -135,35 +136,40 @@ class DecisionContext:
         """
         if self.shut_by or identity[1] in self.super_users:
             return self.session(identity).on(resource_type, name)
-        known = self._acls_by_name[resource_type]
-        acls = known.get(name)
+        acls = self._acls_by_name[resource_type].get(name)
         if acls is None:
             acls = self._acls_on(resource_type, name)
-        elif isinstance(acls, list):
-            acls = self._remember(known, name, acls)
+        elif type(acls) is list:
+            acls = self._combine(resource_type, name, acls)
         verdicts = self._verdicts(identity, acls)
         if self._remembered.asks_often(identity):
             self.session(identity).remember(resource_type, name, verdicts)
         return verdicts
 
-    def more(
+    def again(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
         """As ``once``, for one of ``sessions`` without cached decisions for ``name``; caches
         them."""
-        acls = self._acls_by_name[resource_type].get(name)
-        if acls is None or answers.is_super_user:
+        if answers.is_super_user or answers.has_negative_prefixes(resource_type):
             return answers.on(resource_type, name)
+        known = self._acls_by_name[resource_type]
+        acls = known.get(name)
+        if acls is None:
+            literal, prefix = self.index.patterns_of(resource_type, name)
+            acls = known.get(prefix) if literal is None and prefix is not None else None
+            if acls is None or name.startswith(WILDCARD):
+                return answers.on(resource_type, name)
         verdicts = self._verdicts(identity, acls)
         answers.remember(resource_type, name, verdicts)
         return verdicts
 
     def _verdicts(self, identity: Identity, acls: MatchingAcls) -> Verdicts:
         has_one_principal = len(identity) == _ONE_PRINCIPAL
-        if has_one_principal and isinstance(acls, ResourceAcls):
+        if type(acls) is ResourceAcls:
             principals = acls.principals
-            if principals is not None and identity[1] not in principals:
-                return VERDICTS.get(acls.allowed) or verdicts_of(acls.allowed)
+            if has_one_principal and principals is not None and identity[1] not in principals:
+                return acls.others
         if self._tells_blocks:
             who: SubjectParts = self.index.with_blocks(subject(*identity, kafka=self.kafka))
         elif has_one_principal:
@@ -175,37 +181,38 @@ class DecisionContext:
             more_allowed, more_denied = bucket.masks(who)
             allowed |= more_allowed
             denied |= more_denied
-        if not acls and self.allow_everyone:
+        if self.allow_everyone and acls == []:
             allowed = ALL_OPERATIONS
         allowed &= ~denied
         return VERDICTS.get(allowed) or verdicts_of(allowed)
 
     def _acls_on(self, resource_type: ResourceType, name: str) -> MatchingAcls:
         """The ACLs for a name that is not in the cache."""
-        refuse_any(resource_type)
-        index, known = self.index, self._acls_by_name[resource_type]
-        literal, prefix = index.patterns_of(resource_type, name)
+        if resource_type is ANY:
+            refuse_any(resource_type)
+        literal, prefix = self.index.patterns_of(resource_type, name)
         key: str | Prefix | None = name
-        if literal is None and not name.startswith(WILDCARD):
-            key, shared = prefix, known.get(prefix)
+        if literal is None and name[:1] != WILDCARD:
+            key, shared = prefix, self._acls_by_name[resource_type].get(prefix)
             if shared is not None:
-                if isinstance(shared, list):
-                    shared = self._remember(known, prefix, shared)
-                if len(name) <= LONGEST_REMEMBERED:
-                    self._remembered.count(1, ENTRY_BYTES + getsizeof(name))
-                    known[name] = shared
+                if type(shared) is list:
+                    return self._combine(resource_type, prefix, shared)
                 return shared
-        buckets = index.buckets_of(resource_type, name, literal, prefix)
+        buckets = self.index.buckets_of(resource_type, name, literal, prefix)
+        acls: MatchingAcls = buckets
+        if len(buckets) == 1 and type(buckets[0]) is FewAcls and not _names_all(buckets[0]):
+            acls = buckets[0]
         if len(name) <= LONGEST_REMEMBERED:
             self._remembered.count(1, ENTRY_BYTES + getsizeof(buckets) + getsizeof(name))
-            known[key] = buckets
-        return buckets
+            self._acls_by_name[resource_type][key] = acls
+        return acls
 
-    def _remember(
-        self, known: AclsByName, key: str | Prefix | None, buckets: list[Bucket]
+    def _combine(
+        self, resource_type: ResourceType, key: str | Prefix | None, buckets: list[Bucket]
     ) -> ResourceAcls:
         """Combine ``buckets``, because they are requested again."""
-        known[key] = acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
+        acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
+        self._acls_by_name[resource_type][key] = acls
         self._remembered.count(0, acls.size)
         return acls
 
@@ -256,6 +263,10 @@ class DecisionContext:
         if self.shut_by:
             raise AuthorizerNotReady(self.shut_by)
         return False
+
+
+def _names_all(acls: FewAcls) -> bool:
+    return any(acl.principal == WILDCARD_PRINCIPAL for acl in acls)
 
 
 def _has_pattern(index: AclIndex, acl: Acl) -> bool:

@@ -22,7 +22,7 @@ REMEMBERED_BYTES = 1 << 27
 names, and may make them long."""
 ENTRY_BYTES: Final = 110
 """About the bytes of a cached decision without its text, in CPython 3.11."""
-OFTEN = 8
+OFTEN = 16
 """The admission threshold: a session is cached after so many requests, because adding it takes as
 long, about, as its cache saves in so many."""
 MOST_OFTEN: Final = 64

@@ -14,18 +14,19 @@ from sys import getsizeof
 from typing import Final, NamedTuple
 
 from authorizer.engine.buckets import Bucket
+from authorizer.engine.cache.invalidation import without_matched
 from authorizer.engine.cache.remembered import ENTRY_BYTES, Identity, RememberedSessions
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
-    ALLOWED,
     ALLOWED_TO_SUPER_USER,
-    DENIED,
-    AuthorizationResult,
+    VERDICTS,
     Decision,
     Masks,
     Subject,
+    Verdicts,
     concerns,
     subject,
+    verdicts_of,
 )
 from authorizer.engine.index import PATTERN_TYPES, AclIndex
 from authorizer.engine.prefixes import Prefix, combined
@@ -44,13 +45,8 @@ PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 NAMES_BEFORE_PREFIXES = 512
 """The most names without their own pattern that are cached by name; further ones by prefix, which
 is slower."""
-_MOST_KEPT: Final = 1 << 12
-"""If a resource type has more cached names, a change drops them all: a scan would take longer than
-new decisions."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
-
-Verdicts = tuple[AuthorizationResult, ...]
 
 
 class SessionCache:
@@ -63,9 +59,9 @@ class SessionCache:
 
     __slots__ = (
         "_allow_everyone",
-        "_beginnings",
         "_by_type",
         "_find",
+        "_find_prefix",
         "_index",
         "_is_super_user",
         "_literals",
@@ -78,6 +74,7 @@ class SessionCache:
         "_resource_type",
         "_who",
         "_wildcard_masks",
+        "beginnings",
         "verdicts",
     )
 
@@ -99,51 +96,95 @@ class SessionCache:
         self._literals = self._index.literals(resource_type)
         self._find = self._literals.find
         self._prefixed = self._index.prefixed(resource_type)
+        self._find_prefix = self._prefixed.find
         self._longest_prefix = self._prefixed.names.longest_prefix
         wildcard = self._literals.wildcard
         self._wildcard_masks = None if wildcard is None else wildcard.masks(who)
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._by_type: dict[Operation, bool] = {}
         self._negative_prefixes: dict[str, Verdicts] = {}
-        self._beginnings: list[slice] = []
+        self.beginnings: list[slice] = []
         self._names_left = NAMES_BEFORE_PREFIXES
 
     def on(self, name: str) -> Verdicts:
-        for beginning in self._beginnings:
+        for beginning in self.beginnings:
             verdicts = self._negative_prefixes.get(name[beginning])
             if verdicts is not None:
                 return verdicts
         if self._is_super_user:
             return self._cache_prefix("", verdicts_of(ALL_OPERATIONS))
-        literal = self._find(name)
-        allowed, denied = self._masks_on(name, literal)
+        literal, prefix = self._find(name), self._longest_prefix(name)
+        allowed, denied = self._masks_on(name, literal, prefix)
         allowed &= ~denied
         verdicts = VERDICTS.get(allowed) or verdicts_of(allowed)
         if literal is None:
             if self._names_left:
                 self._names_left -= 1
             else:
-                prefix = self._negative_prefix(name)
-                if prefix is not None:
-                    return self._cache_prefix(prefix, verdicts)
+                negative = self._negative_prefix(name, prefix)
+                if negative is not None:
+                    return self._cache_prefix(negative, verdicts)
         if len(name) <= LONGEST_REMEMBERED:
             self._remembered.count(1, ENTRY_BYTES + getsizeof(name))
             self.verdicts[name] = verdicts
         return verdicts
 
+    def decide_all(self, names: Iterable[str]) -> None:
+        """Cache the decisions on many ``names`` without a call for each.
+
+        It leaves the names out that ``on`` decides in another way: of a super user, without a
+        pattern of their own beyond the first ones, or too long.
+        """
+        if self._is_super_user:
+            return
+        find, longest_prefix, verdicts = self._find, self._longest_prefix, self.verdicts
+        who, prefix_masks, wildcard_masks = self._who, self._prefix_masks, self._wildcard_masks
+        names_left, size, before = self._names_left, 0, len(verdicts)
+        for name in names:
+            if name in verdicts:
+                continue
+            literal, prefix = find(name), longest_prefix(name)
+            allowed, denied = prefix_masks.get(prefix) or self._masks_up_from(prefix)
+            if literal is not None:
+                more_allowed, more_denied = literal.masks(who)
+                allowed |= more_allowed
+                denied |= more_denied
+            elif names_left:
+                names_left -= 1
+            else:
+                continue
+            if wildcard_masks is not None and name[:1] != WILDCARD:
+                allowed |= wildcard_masks[0]
+                denied |= wildcard_masks[1]
+            elif literal is None and prefix is None and self._allow_everyone:
+                allowed = ALL_OPERATIONS
+            if len(name) <= LONGEST_REMEMBERED:
+                allowed &= ~denied
+                verdicts[name] = VERDICTS.get(allowed) or verdicts_of(allowed)
+                size += getsizeof(name)
+        self._names_left = names_left
+        cached = len(verdicts) - before
+        self._remembered.count(cached, size + cached * ENTRY_BYTES)
+
     def _cache_prefix(self, prefix: str, verdicts: Verdicts) -> Verdicts:
         self._remembered.count(1, ENTRY_BYTES + getsizeof(prefix))
         self._negative_prefixes[prefix] = verdicts
         beginning = slice(len(prefix))
-        if beginning not in self._beginnings:
-            self._beginnings = [*self._beginnings, beginning]
+        if beginning not in self.beginnings:
+            self.beginnings = [*self.beginnings, beginning]
         return verdicts
 
-    def _negative_prefix(self, name: str) -> str | None:
-        """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix."""
+    def _negative_prefix(self, name: str, longest: Prefix | None) -> str | None:
+        """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix.
+
+        ``longest``, the longest prefix of ``name`` in the index, begins with all beginnings that
+        are not longer.
+        """
         literals, prefixed = self._literals.names, self._prefixed.names
-        shortest = None
+        shortest, excluded = None, -1 if longest is None else len(longest.name)
         for length in PREFIX_LENGTHS:
+            if length <= excluded:
+                break
             if length <= len(name):
                 prefix = name[:length]
                 if literals.any_begins_with(prefix) or prefixed.any_begins_with(prefix):
@@ -155,14 +196,14 @@ class SessionCache:
         """The operations that are allowed on ``name``, as bits, which are not cached."""
         if self._is_super_user:
             return ALL_OPERATIONS
-        allowed, denied = self._masks_on(name, self._find(name))
+        allowed, denied = self.masks_on(name)
         return allowed & ~denied
 
     def masks_on(self, name: str) -> Masks:
         """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
 
         Super users are not considered. Nothing is cached."""
-        return self._masks_on(name, self._find(name))
+        return self._masks_on(name, self._find(name), self._longest_prefix(name))
 
     def decide(self, operation: Operation, name: str) -> Decision:
         """The result with its rule."""
@@ -180,8 +221,7 @@ class SessionCache:
             known = self._by_type[operation] = self._may_on_some(operation, index or self._index)
         return known
 
-    def _masks_on(self, name: str, literal: Bucket | None) -> Masks:
-        prefix = self._longest_prefix(name)
+    def _masks_on(self, name: str, literal: Bucket | None, prefix: Prefix | None) -> Masks:
         allowed, denied = self._prefix_masks.get(prefix) or self._masks_up_from(prefix)
         if literal is not None:
             more_allowed, more_denied = literal.masks(self._who)
@@ -204,13 +244,12 @@ class SessionCache:
             unknown.append(prefix)
             prefix = prefix.shorter
         self._remembered.count(len(unknown), len(unknown) * ENTRY_BYTES)
-        allowed, denied = known[prefix]
-        for shorter in reversed(unknown):
-            more_allowed, more_denied = self._prefixed.buckets[shorter.name].masks(self._who)
-            allowed |= more_allowed
-            denied |= more_denied
-            known[shorter] = allowed, denied
-        return allowed, denied
+        masks = known[prefix]
+        for each in reversed(unknown):
+            bucket = self._find_prefix(each.name)
+            allowed, denied = (0, 0) if bucket is None else bucket.masks(self._who)
+            masks = known[each] = masks[0] | allowed, masks[1] | denied
+        return masks
 
     def _may_on_some(self, operation: Operation, index: AclIndex) -> bool:
         wildcard = self._literals.wildcard
@@ -284,6 +323,10 @@ class SessionAnswers:
         cache = self._caches.get(resource_type) or self._open(resource_type)
         return cache.on(name)
 
+    def has_negative_prefixes(self, resource_type: ResourceType) -> bool:
+        cache = self._caches.get(resource_type)
+        return cache is not None and bool(cache.beginnings)
+
     def of_type(self, resource_type: ResourceType) -> SessionCache:
         return self._caches.get(resource_type) or self._open(resource_type)
 
@@ -342,20 +385,6 @@ class SessionAnswers:
         return names
 
 
-def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
-    """The ``verdicts`` on names that none of ``acls`` matches; none if there are very many."""
-    kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
-    for acl in acls:
-        reached = acl.resource_name
-        if acl.pattern_type is not PatternType.LITERAL:
-            kept = {name: kept[name] for name in kept if not name.startswith(reached)}
-        elif reached == WILDCARD:
-            return {}
-        else:
-            kept.pop(reached, None)
-    return kept
-
-
 def refuse_any(resource_type: ResourceType) -> None:
     if resource_type is ResourceType.ANY:
         raise InvalidRequest("a resource has one type: name it; ANY is for filters only")
@@ -368,13 +397,3 @@ def bytes_of(identity: Identity) -> int:
 
 NO_VERDICTS: Final[dict[str, Verdicts]] = {}
 """The dict of each type without cached decisions; it is never changed."""
-VERDICTS: Final[dict[int, Verdicts]] = {}
-"""The results by operation, for each mask: one shared tuple."""
-
-
-def verdicts_of(allowed: int) -> Verdicts:
-    verdicts = VERDICTS.get(allowed)
-    if verdicts is None:
-        listed = [ALLOWED if allowed >> operation & 1 else DENIED for operation in Operation]
-        verdicts = VERDICTS[allowed] = tuple(listed)
-    return verdicts

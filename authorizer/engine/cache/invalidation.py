@@ -1,0 +1,30 @@
+"""Which of a session's cached decisions stay valid after a change of ACLs.
+
+This module must not know how a decision is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from authorizer.engine.decide import Verdicts
+from metalog.acl import WILDCARD, Acl, PatternType
+
+_MOST_KEPT: Final = 1 << 12
+"""If a resource type has more cached names, a change drops them all: a scan would take longer than
+new decisions."""
+
+
+def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
+    """The ``verdicts`` on names that none of ``acls`` matches; none if there are very many."""
+    kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
+    for acl in acls:
+        reached = acl.resource_name
+        if acl.pattern_type is not PatternType.LITERAL:
+            kept = {name: kept[name] for name in kept if not name.startswith(reached)}
+        elif reached == WILDCARD:
+            return {}
+        else:
+            kept.pop(reached, None)
+    return kept
