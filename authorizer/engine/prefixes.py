@@ -22,8 +22,9 @@ BEGINNINGS: Final = 1 << 13
 LONGEST_BEGINNING: Final = 64
 """The most cached results of ``longest_prefix``, and the most characters of their keys."""
 MOST_LENGTHS: Final = 8
+FEW_LENGTHS: Final = 2
 """The most different lengths of names for a look-up of each length; with more, a bisection is
-faster."""
+faster. With few lengths, the cache of results does not pay either."""
 
 Value = TypeVar("Value")
 
@@ -138,6 +139,8 @@ class SortedNames:
         if len(self._counts) <= MOST_LENGTHS:
             self._lengths = sorted(self._counts, reverse=True)
             self._by_name = {prefix.name: prefix for prefix in chain.from_iterable(links)}
+            if len(self._lengths) <= FEW_LENGTHS:
+                self._by_beginning = None
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._chunks)

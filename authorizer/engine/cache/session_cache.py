@@ -117,11 +117,11 @@ class SessionCache:
         allowed, denied = self._masks_on(name, literal, prefix)
         allowed &= ~denied
         verdicts = VERDICTS.get(allowed) or verdicts_of(allowed)
-        if literal is None:
+        if literal is None and prefix is None:
             if self._names_left:
                 self._names_left -= 1
             else:
-                negative = self._negative_prefix(name, prefix)
+                negative = self._negative_prefix(name)
                 if negative is not None:
                     return self._cache_prefix(negative, verdicts)
         if len(name) <= LONGEST_REMEMBERED:
@@ -149,10 +149,10 @@ class SessionCache:
                 more_allowed, more_denied = literal.masks(who)
                 allowed |= more_allowed
                 denied |= more_denied
-            elif names_left:
+            elif prefix is None:
+                if not names_left:
+                    continue
                 names_left -= 1
-            else:
-                continue
             if wildcard_masks is not None and name[:1] != WILDCARD:
                 allowed |= wildcard_masks[0]
                 denied |= wildcard_masks[1]
@@ -174,17 +174,11 @@ class SessionCache:
             self.beginnings = [*self.beginnings, beginning]
         return verdicts
 
-    def _negative_prefix(self, name: str, longest: Prefix | None) -> str | None:
-        """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix.
-
-        ``longest``, the longest prefix of ``name`` in the index, begins with all beginnings that
-        are not longer.
-        """
+    def _negative_prefix(self, name: str) -> str | None:
+        """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix."""
         literals, prefixed = self._literals.names, self._prefixed.names
-        shortest, excluded = None, -1 if longest is None else len(longest.name)
+        shortest = None
         for length in PREFIX_LENGTHS:
-            if length <= excluded:
-                break
             if length <= len(name):
                 prefix = name[:length]
                 if literals.any_begins_with(prefix) or prefixed.any_begins_with(prefix):
@@ -238,17 +232,20 @@ class SessionCache:
     def _masks_up_from(self, prefix: Prefix | None) -> Masks:
         """The operations that ``prefix`` and all shorter ones allow and deny the session, as
         bits."""
-        known = self._prefix_masks
+        known, find = self._prefix_masks, self._find_prefix
         unknown: list[Prefix] = []
         while prefix is not None and prefix not in known:
             unknown.append(prefix)
             prefix = prefix.shorter
-        self._remembered.count(len(unknown), len(unknown) * ENTRY_BYTES)
-        masks = known[prefix]
-        for each in reversed(unknown):
-            bucket = self._find_prefix(each.name)
-            allowed, denied = (0, 0) if bucket is None else bucket.masks(self._who)
-            masks = known[each] = masks[0] | allowed, masks[1] | denied
+        masks, count = known[prefix], len(unknown)
+        self._remembered.count(count, count * ENTRY_BYTES)
+        while unknown:
+            prefix = unknown.pop()
+            bucket = find(prefix.name)
+            if bucket is not None:
+                allowed, denied = bucket.masks(self._who)
+                masks = masks[0] | allowed, masks[1] | denied
+            known[prefix] = masks
         return masks
 
     def _may_on_some(self, operation: Operation, index: AclIndex) -> bool:
