@@ -21,7 +21,7 @@ CHUNK: Final = 128
 BEGINNINGS: Final = 1 << 13
 LONGEST_BEGINNING: Final = 64
 """The most cached results of ``longest_prefix``, and the most characters of their keys."""
-MOST_LENGTHS: Final = 8
+MOST_LENGTHS: Final = 6
 FEW_LENGTHS: Final = 2
 """The most different lengths of names for a look-up of each length; with more, a bisection is
 faster. With few lengths, the cache of results does not pay either."""

@@ -33,13 +33,16 @@ names = st.text("ab\uffff\U0001f600", max_size=6)
 def test_all_stored_prefixes_are_found_the_longest_first(
     stored: set[str], asked: list[str]
 ) -> None:
-    found = SortedNames.of(sorted(stored))
-    for name in asked:
-        prefixes = [each.name for each in up_from(found.longest_prefix(name))]
-        expected = [other for other in stored if name.startswith(other)]
-        assert prefixes == sorted(expected, key=len, reverse=True)
-        assert found.any_begins_with(name) == any(other.startswith(name) for other in stored)
-    found._check()
+    for is_linked in (False, True):
+        found = SortedNames.of(sorted(stored))
+        if is_linked:  # so that names of few lengths are looked up by each length
+            found.link()
+        for name in asked:
+            prefixes = [each.name for each in up_from(found.longest_prefix(name))]
+            expected = [other for other in stored if name.startswith(other)]
+            assert prefixes == sorted(expected, key=len, reverse=True)
+            assert found.any_begins_with(name) == any(other.startswith(name) for other in stored)
+        found._check()
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3])
