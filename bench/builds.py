@@ -297,7 +297,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="rough, in a few minutes")
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument("--files", type=int, nargs="+", default=[26_000, 260_000])
+    parser.add_argument("--files", type=int, nargs="*", default=[26_000, 260_000])
     parser.add_argument("--traffics", nargs="+", default=list(TRAFFICS), choices=TRAFFICS)
     parser.add_argument(
         "--kept", action="store_true", help="only write the page, from stored measurements"
