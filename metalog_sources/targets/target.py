@@ -108,7 +108,7 @@ def target_of(source: Source) -> Target:
         if is_packaged(source.opened.path):
             raise InvalidTarget(
                 f"{source.text}: belongs to the installed package and cannot be changed; "
-                f"copy {source.opened.path}, and give the copy"
+                f"copy {source.opened.path}, and change the copy"
             )
         return FolderTarget(source, source.opened)
     raise ACL_TARGETS.refusal(source.text)

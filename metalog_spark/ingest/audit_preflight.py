@@ -81,12 +81,12 @@ def no_audit_line(paths: Sequence[str]) -> InvalidRequest:
 
 def _why_nothing(audit: str) -> str:
     if not audit:
-        return "an audit log is named by nothing: is a variable of the shell empty?"
+        return "--audit has an empty name: is a variable of the shell empty?"
     if Path(audit).is_dir():
-        return "there is no file in it"
+        return "the folder has no file"
     if Path(audit).exists():
-        return "not a file, and audit logs are read in several places at once; write it to one"
-    return "no such file, and none that matches"
+        return "not a regular file; several tasks read it at once, so write it to a file first"
+    return "no file has this name or matches this pattern"
 
 
 def _files_of(audit: str) -> Iterator[Path]:

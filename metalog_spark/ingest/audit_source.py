@@ -84,7 +84,9 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
                 f" name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
             ) from None
         if getattr(error, "getCondition", str)() == _NOT_THERE:
-            raise InvalidRequest(f"{pattern}: no such file, and none that matches") from None
+            raise InvalidRequest(
+                f"{pattern}: no file has this name or matches this pattern"
+            ) from None
         raise no_file_system(pattern, error) or error from None
 
 

@@ -62,7 +62,7 @@ def files_named(audit: str) -> list[Path]:
     found = [audit] if Path(audit).exists() else glob.glob(audit, recursive=True)  # noqa: PTH207 - may be absolute
     files = sorted({file for each in found for file in files_below(Path(each))})
     if not files:
-        raise InvalidRequest(f"--audit {audit}: no such file, and none that matches")
+        raise InvalidRequest(f"--audit {audit}: no file has this name or matches this pattern")
     return files
 
 

@@ -33,7 +33,7 @@ class Unknown(NamedTuple):
     def __str__(self) -> str:
         name = shown(self.name)
         if self.what == "principal":
-            text = f"no ACL and no SCRAM user is called {name}"
+            text = f"no ACL and no SCRAM user has the name {name}"
         elif self.is_listed:
             text = f"there is no {self.what} {name}, and no ACL but those on * reaches it"
         else:

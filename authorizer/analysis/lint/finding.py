@@ -38,7 +38,7 @@ class CheckInput(Enum):
     TOPICS = "the topics of a log"
     USERS = "SCRAM users"
     NOTES = "the notes of a YAML, JSON or Avro file"
-    OWNS = "a file that says what it owns"
+    OWNS = "a file with `owns`"
     SUPER_USERS = "super.users"
     CLOSED = "allow.everyone.if.no.acl.found to be false"
 

@@ -165,8 +165,8 @@ def _chosen(arguments: Namespace) -> list[Check]:
             from authorizer.analysis.explain.names import nearest_name
 
             near = nearest_name(name, known.keys())
-            advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
-            raise InvalidRequest(f"no check is called {name!r}; {advice}")
+            advice = f"did you mean {near}?" if near else f"the checks are {', '.join(known)}"
+            raise InvalidRequest(f"no check has the id {name!r}; {advice}")
     return [check for check in CHECKS if check.id in only and check.id not in but]
 
 

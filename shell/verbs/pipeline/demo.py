@@ -153,12 +153,7 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
         files = build(tables, given, at=at)
         read = sum(each.requests for each in files)
         rejected = sum(each.not_audit + each.broken for each in files)
-        apart = (
-            f"; {counted(rejected, 'line says nothing and is', 'lines say nothing and are')}"
-            " kept apart"
-            if rejected
-            else ""
-        )
+        apart = f"; {counted(rejected, 'line')} rejected" if rejected else ""
         step.done = (
             f"read and decided {counted(read, 'answer')} of {counted(len(files), 'file')}{apart}"
         )
