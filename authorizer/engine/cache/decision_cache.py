@@ -200,7 +200,7 @@ class DecisionContext:
                 return shared
         buckets = self.index.buckets_of(resource_type, name, literal, prefix)
         acls: MatchingAcls = buckets
-        if len(buckets) == 1 and type(buckets[0]) is FewAcls and not _names_all(buckets[0]):
+        if len(buckets) == 1 and type(buckets[0]) is FewAcls and not _names_everybody(buckets[0]):
             acls = buckets[0]
         if len(name) <= LONGEST_REMEMBERED:
             self._remembered.count(1, ENTRY_BYTES + getsizeof(buckets) + getsizeof(name))
@@ -265,7 +265,7 @@ class DecisionContext:
         return False
 
 
-def _names_all(acls: FewAcls) -> bool:
+def _names_everybody(acls: FewAcls) -> bool:
     return any(acl.principal == WILDCARD_PRINCIPAL for acl in acls)
 
 

@@ -43,8 +43,8 @@ LONGEST_REMEMBERED: Final = 255
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """The lengths of the beginnings of a name that are tried as a negative prefix."""
 NAMES_BEFORE_PREFIXES = 512
-"""The most names without their own pattern that are cached by name; further ones by prefix, which
-is slower."""
+"""The most names without any pattern that are cached by name; further ones by negative prefix,
+which is slower."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -54,7 +54,8 @@ class SessionCache:
 
     ``verdicts`` has the cached results by name, each by operation; ``on`` returns those of any
     name. A negative prefix is one with which no pattern's name begins: the same patterns match all
-    names with it, so one cache entry serves them all.
+    names with it, so one cache entry serves them all. ``beginnings`` cut a name to the lengths of
+    the cached negative prefixes.
     """
 
     __slots__ = (
