@@ -24,7 +24,7 @@ from metalog.records.checkpoint import check_snapshot
 from snapshot.reader import read_snapshot
 from snapshot.writer import write_durably
 
-_LATER: Final = (Gap, SnapshotNeeded)
+_SKIPS_RECORDS: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
 """A run that adds more bytes begins another segment."""
 
@@ -62,21 +62,21 @@ def _archived(
     lock = files.lock(target / ".lock")
     try:
         remove_unfinished(partition, files)
-        begun = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
-        bounds = None if begun is None else begun.bounds()
+        existing = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
+        bounds = None if existing is None else existing.bounds()
         begin = _beginning(log, proven) if bounds is None else bounds.end
-        if begun is not None and begun.damage is not None:
-            raise begun.damage
+        if existing is not None and existing.damage is not None:
+            raise existing.damage
         if begin < log.bounds().start:
             raise InvalidSource(
                 f"{target}: ends at offset {begin}, and the log begins at {log.bounds().start}: "
                 "the records between are gone; use another folder, and read both"
             )
-        if begun is not None:
-            is_same = cluster_id is not None and begun.cluster_id == cluster_id
-            _check_same_log(begun, log, begin, target, is_same_cluster=is_same)
+        if existing is not None:
+            is_same = cluster_id is not None and existing.cluster_id == cluster_id
+            _check_same_log(existing, log, begin, target, is_same_cluster=is_same)
         added = 0
-        if begun is None and begin > log.bounds().start:
+        if existing is None and begin > log.bounds().start:
             added = _add_snapshots(log, proven, partition, files)
         for segment in _segments(log, begin, proven):
             path = partition / layout.segment_name(segment[0].base_offset)
@@ -122,7 +122,7 @@ def _beginning(log: Log, proven: int) -> int:
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]
-    return snapshots[-1].end_offset if isinstance(first, _LATER) and snapshots else start
+    return snapshots[-1].end_offset if isinstance(first, _SKIPS_RECORDS) and snapshots else start
 
 
 def _has_segments(partition: Path, files: Files) -> bool:
@@ -133,41 +133,41 @@ def _has_segments(partition: Path, files: Files) -> bool:
 
 
 def _check_same_log(
-    begun: DirectoryLog, log: Log, end: int, target: Path, *, is_same_cluster: bool
+    existing: DirectoryLog, log: Log, end: int, target: Path, *, is_same_cluster: bool
 ) -> None:
     """Raise unless the archive's last batch equals the log's batch at that offset. If the log has
     deleted it, only the cluster ids can show that the log continues the archive."""
     last = None
-    for last in begun.batches(begun.folder.segments[-1]):  # noqa: B007 - the last one is wanted
+    for last in existing.batches(existing.folder.segments[-1]):  # noqa: B007 - need the last
         pass
     if last is None or last.base_offset < log.bounds().start:
         if is_same_cluster:
             return
         raise InvalidTarget(
-            f"{target}: it cannot be verified that this is its log, which begins at offset"
-            f" {log.bounds().start} and has no cluster id; use another folder"
+            f"{target}: cannot verify that it is the archive of this log, which begins at offset"
+            f" {log.bounds().start}: they have no cluster id in common; use another folder"
         )
-    theirs = next(_batches(log, last.base_offset, end), None)
-    if theirs is None or batch_bytes(theirs) != batch_bytes(last):
+    log_batch = next(_batches(log, last.base_offset, end), None)
+    if log_batch is None or batch_bytes(log_batch) != batch_bytes(last):
         if log.bounds().end < end:
             raise InvalidSource(
                 f"{target}: holds more than the log, which ends at offset {log.bounds().end}"
             )
         raise InvalidTarget(
-            f"{target}: the archive of another log: offset {last.base_offset} differs in it"
+            f"{target}: the archive of another log: its batch at offset {last.base_offset} differs"
         )
 
 
 def _segments(log: Log, begin: int, proven: int) -> Iterator[list[Batch]]:
-    """The bytes to add, a segment at a time. One batch of the log and one segment are in memory."""
+    """The batches to add, one list per segment. At most one segment and one batch are in memory."""
     segment: list[Batch] = []
     size = 0
     expected = begin
     for batch in _batches(log, begin, proven):
         if batch.base_offset != expected:
             raise InvalidSource(
-                f"offsets {expected} to {batch.base_offset - 1} are not in the log; only what a "
-                "quorum wrote has no gaps, and can be archived"
+                f"offsets {expected} to {batch.base_offset - 1} are not in the log; only a log "
+                "without gaps, as a quorum writes it, can be archived"
             )
         if size >= SEGMENT_BYTES:
             yield segment
@@ -191,7 +191,7 @@ def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
 
 
 def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
-    """Adds whole snapshots only: the log has the same records as a damaged one."""
+    """Adds the undamaged snapshots. The log has the records of a damaged one."""
     archived = set(layout.snapshots(files.names(partition)))
     added = 0
     for each in log.snapshots():

@@ -80,14 +80,14 @@ def newest_level(*, allows_unstable: bool) -> int:
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
-    """Raise ``InvalidRequest`` if the kraft.version in ``chosen`` does not fit the place of the
-    voters."""
-    follows = int(voters_are_in_log)
-    if chosen.get(KRAFT_VERSION, follows) != follows:
-        named = "the log" if voters_are_in_log else "controller.quorum.voters, not by the log"
+    """Raise ``InvalidRequest`` unless the kraft.version in ``chosen``, if any, is 1 for voters in
+    the log, and 0 for voters in controller.quorum.voters."""
+    required = int(voters_are_in_log)
+    if chosen.get(KRAFT_VERSION, required) != required:
+        place = "the log" if voters_are_in_log else "controller.quorum.voters, not the log,"
         raise InvalidRequest(
-            f"{KRAFT_VERSION}={chosen[KRAFT_VERSION]}: it is {follows}, since the voters are named"
-            f" by {named}; leave it out"
+            f"{KRAFT_VERSION}={chosen[KRAFT_VERSION]}: it must be {required}, because {place} names"
+            " the voters; leave it out"
         )
 
 
@@ -96,8 +96,8 @@ def initial_features(
 ) -> dict[str, int]:
     """Each feature's level, metadata.version first, without levels of 0.
 
-    ``InvalidRequest`` if kafka-storage format refuses them. kraft.version is left out: the place of
-    the voters determines it (``check_kraft_version``). ``allows_unstable`` is
+    ``InvalidRequest`` if kafka-storage format refuses them. kraft.version is left out: it follows
+    from where the voters are stored (``check_kraft_version``). ``allows_unstable`` is
     ``unstable.feature.versions.enable``.
     """
     wanted = dict(chosen)
@@ -116,7 +116,7 @@ def initial_features(
         )
     elif not OLDEST_METADATA_VERSION <= level <= newest_level(allows_unstable=allows_unstable):
         raise InvalidRequest(
-            f"{METADATA_VERSION}={level}: Kafka 4.4 formats {OLDEST_METADATA_VERSION} to"
+            f"{METADATA_VERSION}={level}: Kafka 4.4 accepts {OLDEST_METADATA_VERSION} to"
             f" {newest_level(allows_unstable=allows_unstable)}"
         )
     return {METADATA_VERSION: level, **dict(_others(level, wanted))}

@@ -20,7 +20,7 @@ _NULL: Final = 1
 """The varint -1."""
 _NO_HEADERS: Final = 0
 MOST_STARTS: Final = 1 << 17
-"""The most records of a batch for which ``plain_starts`` has an entry."""
+"""``plain_starts`` covers at most this many records of a batch."""
 _SIZE_CACHE: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest number that a varint of two bytes cannot hold."""

@@ -193,9 +193,9 @@ def test_a_log_that_cannot_be_compared_needs_the_clusters_id(tmp_path: Path) -> 
     log.trim(SnapshotId(end, epoch))
     log.close()
     assert DirectoryLog(folder).bounds().start == DirectoryLog(target).bounds().end
-    with pytest.raises(InvalidTarget, match="it cannot be verified that this is its log"):
+    with pytest.raises(InvalidTarget, match="cannot verify that it is the archive of this log"):
         archived(folder, target, cluster_id=None)
-    with pytest.raises(InvalidTarget, match="it cannot be verified that this is its log"):
+    with pytest.raises(InvalidTarget, match="cannot verify that it is the archive of this log"):
         archived(folder, target, cluster_id="c")
 
 

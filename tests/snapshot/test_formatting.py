@@ -163,7 +163,7 @@ def test_an_unstable_release_is_named_in_full() -> None:
         (None, {"group.version": 9}, "has the levels 0, 1"),
         ("3.9", {"eligible.leader.replicas.version": 1}, "needs metadata.version 4.0-IV1"),
         ("4.3", {"metadata.version": 30}, "set the same"),
-        (None, {"metadata.version": 34}, "formats 7 to 33"),
+        (None, {"metadata.version": 34}, "accepts 7 to 33"),
         (None, {"share.version": 2}, "needs metadata.version 4.4-IV0"),
     ],
 )

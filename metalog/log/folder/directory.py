@@ -141,7 +141,8 @@ class DirectoryLog:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
-        # A trim up to the log's end has the last batch's epoch begin there.
+        # A trim up to the log's end moves the start of the last batch's epoch there. Only a newer
+        # epoch is a sign of lost records.
         if any(
             each.start_offset == ends.end and each.epoch > ends.epoch
             for each in self.leader_epochs.starts[-1:]
@@ -183,21 +184,21 @@ class DirectoryLog:
                 " before it or has an older epoch"
             )
         problems += [
-            f"{self._folder.snapshot_path(named)}: {problem}"
-            for named in self._folder.snapshots
-            if (problem := self._contradiction(named)) is not None
+            f"{self._folder.snapshot_path(snapshot)}: {problem}"
+            for snapshot in self._folder.snapshots
+            if (problem := self._contradiction(snapshot)) is not None
         ]
         problems += [missing.found for missing in (self.missing, self.may_be_missing) if missing]
         if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset > ends.end:
             problems.append(
-                f"{partition}: leader-epoch-checkpoint has epoch {newest[0].epoch} begin at offset"
+                f"{partition}: leader-epoch-checkpoint starts epoch {newest[0].epoch} at offset"
                 f" {newest[0].start_offset}, past the log's end at {ends.end}: records are missing,"
-                " or it was copied later"
+                " or this file was copied later than the log"
             )
         if state is not None and state.leader_epoch < ends.epoch:
             problems.append(
                 f"{partition}: the log has epoch {ends.epoch}, quorum-state only"
-                f" {state.leader_epoch}; they were not copied at one moment"
+                f" {state.leader_epoch}; they were not copied at the same time"
             )
         return tuple(problems)
 
@@ -254,7 +255,7 @@ class DirectoryLog:
     def control_batches(self, start: int) -> Iterator[Batch]:
         """The control batches among ``batches``.
 
-        Those that the search for the log's end has met are not read again.
+        Those that the search for the log's end has already read come from memory.
         """
         ends = self._ends
         if ends.replaced_by is not None:
@@ -280,7 +281,7 @@ class DirectoryLog:
 
     def snapshots(self) -> Sequence[SnapshotId]:
         """The snapshots that fit this log, oldest first; ``problems`` names any other."""
-        return [named for named in self._folder.snapshots if self._contradiction(named) is None]
+        return [each for each in self._folder.snapshots if self._contradiction(each) is None]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """The batches of the snapshot ``id``, its header and footer included, unchecked.
@@ -321,14 +322,14 @@ class DirectoryLog:
         if self._ends.damage is None and id.end_offset > self._ends.end:
             return (
                 f"it ends past the log's end at {self._ends.end}, and in an older epoch; it is"
-                " left out, being of another log"
+                " ignored, because it belongs to another log"
             )
         known = self.leader_epochs.epoch_at(id.end_offset - 1)
         if known is None or known == id.epoch or id.epoch > self.leader_epochs.starts[-1].epoch:
             return None
         return (
             f"it ends in epoch {id.epoch}, where leader-epoch-checkpoint has epoch {known}; it"
-            " is left out, being of another log"
+            " is ignored, because it belongs to another log"
         )
 
     def _newest_snapshot(self) -> SnapshotId:

@@ -117,8 +117,8 @@ class TopicLog:
         """Lines for a person about oddities that do not prevent reading."""
         end = self._known().stable
         return tuple(
-            f"{self._folder}: the snapshot {each} ends past the topic's end at {end}; it is left"
-            " out, being of another log"
+            f"{self._folder}: the snapshot {each} ends past the topic's end at {end}; it is"
+            " ignored, because it belongs to another log"
             for each in self._in_folder()
             if each.end_offset > end
         )

@@ -296,14 +296,13 @@ def test_damaged_leader_epochs_stop() -> None:
 def test_a_quorum_state_older_than_the_log_is_a_problem() -> None:
     state = b'{"leaderId":1,"leaderEpoch":0,"data_version":1}'
     disk = folder(**{segment_name(0): no_ops(0, 5), "quorum-state": state})
-    assert "not copied at one moment" in DirectoryLog(ROOT, files=disk).problems[0]
+    assert "not copied at the same time" in DirectoryLog(ROOT, files=disk).problems[0]
 
 
 def test_an_epoch_past_the_logs_end_is_a_problem() -> None:
     disk = folder(b"0\n2\n1 0\n2 7\n", **{segment_name(0): no_ops(0, 5)})
-    assert (
-        "begin at offset 7, past the log's end at 5" in DirectoryLog(ROOT, files=disk).problems[0]
-    )
+    [problem] = DirectoryLog(ROOT, files=disk).problems[:1]
+    assert "starts epoch 2 at offset 7, past the log's end at 5" in problem
 
 
 def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:

@@ -311,9 +311,9 @@ def test_a_snapshot_fits_the_epochs_before_its_end(id: SnapshotId, problem: str 
     log = DirectoryLog(ROOT, files=folder(b"0\n2\n1 0\n2 3\n", **files))
     assert log.snapshots() == ([] if problem else [id])
     if problem is not None:
-        left_out = "is left out" if problem.endswith("it") else "left out"
+        ignored = "is ignored" if problem.endswith("it") else "ignored"
         path = FOLDER / snapshot_name(id)
-        assert log.problems == (f"{path}: {problem} {left_out}, being of another log",)
+        assert log.problems == (f"{path}: {problem} {ignored}, because it belongs to another log",)
 
 
 def test_extents_are_those_of_names_and_of_the_last_entries_of_indexes() -> None:
