@@ -197,7 +197,7 @@ class _Parser:
         if self.at == begin:
             return node
         if isinstance(node, Assertion):
-            raise InvalidRequest(f"{self._text[begin]} repeats no character")
+            raise InvalidRequest("repeating ^, $, \\A or \\z is not supported here")
         if (least, most) != (0, 1) and may_be_empty(node):
             raise InvalidRequest("repeating a part that may be empty is not supported here")
         if (least, most) != (0, 1) and self.groups > groups:
@@ -236,7 +236,7 @@ class _Parser:
         if character in _SPECIAL:
             node = _NODES.get(character)
             if node is None:
-                raise InvalidRequest(f"{character} where a character is expected")
+                raise InvalidRequest(f"nothing to repeat before {character}")
             return node
         return OneOf(self._cased(character.__eq__))
 

@@ -124,7 +124,7 @@ def sasl_keys(properties: LocatedProperties, listener: Listener) -> SaslKeys:
     for mechanism in mechanisms:
         if mechanism not in _SUPPORTED_MECHANISMS:
             raise properties.wrong(
-                key, f"{mechanism} is not supported; {', '.join(_SUPPORTED_MECHANISMS)} are"
+                key, f"{mechanism} is not supported; use {', '.join(_SUPPORTED_MECHANISMS)}"
             )
     if not mechanisms:
         raise properties.wrong(

@@ -47,7 +47,7 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
     names = _words(text) or list(VERSIONS)
     for name in names:
         if name not in VERSIONS:
-            raise InvalidRequest(f"{name} is not supported; {' and '.join(VERSIONS)} are")
+            raise InvalidRequest(f"{name} is not supported; use {' or '.join(VERSIONS)}")
     return sorted(VERSIONS[name] for name in names)
 
 

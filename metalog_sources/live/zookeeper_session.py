@@ -76,8 +76,9 @@ class ZooKeeperSession:
             client.sync_async("/").get(timeout=ANSWER_S)
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
-        """Each write with its event, or neither; returns those whose version was outdated."""
-        acls = self._acls_above({above for write in writes for above in _above(write)})
+        """Apply each write together with its event, or neither. Returns the writes whose version
+        was outdated."""
+        acls = self._node_acls_of({above for write in writes for above in _above(write)})
         stale = []
         for part in _parts(writes):
             with self._one_line_errors("write", part[0].path) as client:
@@ -110,8 +111,8 @@ class ZooKeeperSession:
                         continue
         return answers
 
-    def _acls_above(self, paths: Iterable[str]) -> dict[str, Any]:
-        """The ZooKeeper ACL of the parent of each of ``paths``; creates missing parents."""
+    def _node_acls_of(self, paths: Iterable[str]) -> dict[str, Any]:
+        """The ZooKeeper ACL of each node of ``paths``; creates missing nodes."""
         for path in sorted(set(paths) - self._node_acls.keys()):
             self._node_acls[path] = self._acl_of_created(path)
         return self._node_acls
@@ -152,7 +153,7 @@ class ZooKeeperSession:
                 self.close()
                 raise InvalidSource(
                     f"{self.url}: connected, but no answer within"
-                    f" {CONNECT_S:g} s; is it ZooKeeper, and its port without TLS?"
+                    f" {CONNECT_S:g} s; is this ZooKeeper's port without TLS?"
                 )
             if client.chroot and client.exists_async("/").get(timeout=ANSWER_S) is None:
                 self.close()
@@ -165,7 +166,7 @@ class ZooKeeperSession:
         try:
             check_reachable(parse_addresses(hosts), CONNECT_S)
         except InvalidRequest as error:
-            raise InvalidSource(f"{self.url}: {error}; is it ZooKeeper's?") from None
+            raise InvalidSource(f"{self.url}: {error}; is this ZooKeeper's address?") from None
 
     @contextmanager
     def _one_line_errors(self, what: str, path: str) -> Iterator[Any]:

@@ -28,7 +28,7 @@ class Overlap(NamedTuple):
 
 
 def added_outside(document: Document) -> list[Outside]:
-    """The entries of each file that its own ``owns`` do not cover, in order."""
+    """The entries that are not covered by ``owns`` in the same file, in order."""
     owns = _by_file(document.claims)
     outside = []
     for entry in document.entries:
@@ -80,8 +80,8 @@ def outside_text(owner: Claim | None) -> str:
 def overlap_text(overlap: Overlap) -> str:
     """The reason for an ``Overlap``, as a clause about the second file's claim."""
     return (
-        f"{own_text(overlap.first.own)} are owned by {overlap.first.position} too, and either "
-        "file, pruned alone, removes the other's ACLs"
+        f"{own_text(overlap.first.own)} are owned by {overlap.first.position} too: --prune with "
+        "only one of the files removes the ACLs of the other"
     )
 
 

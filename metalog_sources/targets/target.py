@@ -82,14 +82,14 @@ class LimitedTarget(_Target, Protocol):
 
 @runtime_checkable
 class KafkaTarget(_Target, Protocol):
-    """A target whose ACLs a Kafka stores: the version of that Kafka decides what it accepts."""
+    """A target whose ACLs belong to a Kafka cluster: the cluster's version limits them."""
 
     def acl_creator(self) -> AclCreator: ...
 
 
 @runtime_checkable
 class AnnouncingLog(Protocol):
-    """A log whose peer announces the metadata.version that it supports, and so its Kafka."""
+    """A log whose peer announces its newest metadata.version, which shows its Kafka version."""
 
     def supported_level(self) -> int | None: ...
 
@@ -115,8 +115,10 @@ def target_of(source: Source) -> Target:
 
 
 def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
-    """The Kafka version that decides in ``place``, unless it is stated: a cluster or a quorum
-    announces it, and for another log it follows from ``features``."""
+    """The likely Kafka version of ``place``, for use if no option names a version.
+
+    A cluster or a quorum announces it; for any other log it follows from ``features``.
+    """
     if isinstance(place, KafkaTarget):
         return place.acl_creator().kafka
     announced = place.supported_level() if isinstance(place, AnnouncingLog) else None
@@ -126,8 +128,10 @@ def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
 
 
 def creates_blocks(source: Source, features: FeaturesImage) -> bool:
-    """Whether ACLs for CIDR blocks can be created in ``source``, whose log has ``features``; files
-    of ACLs take them."""
+    """Whether ``source`` accepts new ACLs for CIDR blocks.
+
+    For a log, ``features`` decide; for a cluster, its version. Files always accept them.
+    """
     if source.store is None:
         return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
     if isinstance(source.store, KafkaTarget):

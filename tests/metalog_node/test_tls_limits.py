@@ -54,7 +54,7 @@ def test_what_the_keys_come_to(
 @pytest.mark.parametrize(
     ("versions", "suites", "said"),
     [
-        ("TLSv1.1", None, "TLSv1.1 is not supported; TLSv1.2 and TLSv1.3 are"),
+        ("TLSv1.1", None, "TLSv1.1 is not supported; use TLSv1.2 or TLSv1.3"),
         ("TLSv1.2,SSLv3", None, "SSLv3 is not supported"),
         (None, "TLS_AES_128_GCM_SHA256", "can only be offered together; add TLS_AES_256_GCM"),
         ("TLSv1.3", AES128, "none of the suites is of a version"),

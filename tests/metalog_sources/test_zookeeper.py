@@ -55,8 +55,8 @@ def test_a_silent_port_is_one_line_within_the_stated_time(
         assert main(["acls", url]) == 2
         assert time.monotonic() - before < 15
     said = (
-        f"metalog: {url}: connected, but no answer within 0.5 s; is it "
-        "ZooKeeper, and its port without TLS?\n"
+        f"metalog: {url}: connected, but no answer within 0.5 s; is this "
+        "ZooKeeper's port without TLS?\n"
     )
     assert tuple(capsys.readouterr()) == ("", said)
 

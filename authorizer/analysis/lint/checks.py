@@ -83,9 +83,9 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
 """In three groups: too open, without effect, unusual."""
 
 
-_LAST: Final = (
-    "first add ACLs there for those who need it: allow.everyone.if.no.acl.found opens a name "
-    "without ACLs to everyone"
+_ADD_ACLS_FIRST: Final = (
+    "first add ACLs on this name for everybody who needs access: allow.everyone.if.no.acl.found "
+    "opens a name without ACLs to everyone"
 )
 
 
@@ -121,7 +121,7 @@ def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[
     def safe(finding: Finding) -> Finding:
         if finding.add or opened.isdisjoint(map(_pattern, finding.remove)):
             return finding
-        advice = "; ".join(filter(None, (finding.advice, _LAST)))
+        advice = "; ".join(filter(None, (finding.advice, _ADD_ACLS_FIRST)))
         return finding._replace(remove=(), advice=advice)
 
     return [

@@ -31,7 +31,7 @@ _audit_log: Final = logging.getLogger(audit.LOGGER)
 
 
 class Kip11Adapter(Authorizer):
-    """An adapter for any KIP-11 authorizer, which only answers ``authorize`` here."""
+    """Adapts any KIP-11 authorizer. Of KIP-504's questions, only ``authorize`` reaches it."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer
@@ -48,7 +48,7 @@ class Kip11Adapter(Authorizer):
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
         if context.additional_principals:
             raise InvalidRequest(
-                "KIP-11 knows one principal of a session; a DENY of another would be missed"
+                "KIP-11 supports one principal per session; a DENY for another would be ignored"
             )
         session = Session(context.principal, context.host)
         return AuthorizationResults([self._answer(session, action) for action in actions])

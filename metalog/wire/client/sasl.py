@@ -82,8 +82,10 @@ def exchange_of(credentials: SaslCredentials, entropy: Entropy) -> Exchange:
     for mechanism in ScramMechanism:
         if mechanism.mechanism_name == credentials.mechanism:
             return _Scram(mechanism, credentials, b64encode(entropy(_NONCE_BYTES)).decode())
-    spoken = ", ".join(MECHANISMS)
-    raise InvalidRequest(f"SASL mechanism {credentials.mechanism} is not supported; {spoken} are")
+    raise InvalidRequest(
+        f"SASL mechanism {credentials.mechanism} is not supported;"
+        f" use one of {', '.join(MECHANISMS)}"
+    )
 
 
 class _Plain:

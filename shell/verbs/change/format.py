@@ -259,6 +259,6 @@ def _chosen(texts: Iterable[str]) -> dict[str, int]:
         name, _, level = text.partition("=")
         number = whole_number(level)
         if number is None:
-            raise InvalidRequest(f"--feature {text}: write NAME=LEVEL, a number")
+            raise InvalidRequest(f"--feature {text}: write NAME=LEVEL, where LEVEL is a number")
         chosen[name] = number
     return chosen

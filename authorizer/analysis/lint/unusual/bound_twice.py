@@ -1,4 +1,4 @@
-"""An ACL that is bound more than once."""
+"""Finds ACLs that have several ids in a log, or that files list several times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if subject.is_log:
             yield Finding(
                 Severity.ERROR,
-                f"it is bound to {counted(times, 'id')}, and Kafka's authorizer refuses "
+                f"it has {counted(times, 'id')}, and Kafka's authorizer refuses "
                 "a snapshot that holds an ACL twice",
                 acl,
                 remove=(acl,),
@@ -23,4 +23,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(Severity.INFO, f"it is listed in {counted(times, 'place')}", acl)
 
 
-CHECK = Check("bound-twice", "The same ACL is bound more than once.", _find)
+CHECK = Check("bound-twice", "The same ACL exists more than once.", _find)
