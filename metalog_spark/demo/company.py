@@ -43,9 +43,8 @@ MOVED: Final = (
     "customers.profiles.v1",
 )
 """Topics that get a second version, ``.v2``, to which every client migrates."""
-_LATER: Final = 0.35
-_LEAVING: Final = 0.12
-"""The share of services that start after the first day, and the share that end before the last."""
+_SHARE_STARTING_LATER: Final = 0.35
+_SHARE_ENDING_EARLY: Final = 0.12
 
 
 class Service(NamedTuple):
@@ -115,8 +114,8 @@ def topics() -> list[str]:
     return [*first, *TILLS, *UNPROTECTED, *(f"{first[:-1]}2" for first in MOVED)]
 
 
-def hired(random: Random) -> list[Service]:
-    """All services that ever ran, among them the four above."""
+def all_services(random: Random) -> list[Service]:
+    """All services that run at some time of the year: the four above, and random ones."""
     named = [TRACKER, LOADER, TILL_COLLECTOR, INTRANET]
     everything = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
     drawn = [
@@ -131,8 +130,8 @@ def _service(random: Random, subnet: int, team: str, role: str, everything: list
     name = f"{team}-{role}"
     own = [topic(team, entity) for entity in TEAMS[team]]
     reads = dict.fromkeys(random.sample(everything, random.randint(1, 4)))
-    begins = 0 if random.random() >= _LATER else random.randrange(10, 300)
-    leaves = random.random() < _LEAVING
+    begins = 0 if random.random() >= _SHARE_STARTING_LATER else random.randrange(10, 300)
+    leaves = random.random() < _SHARE_ENDING_EARLY
     return Service(
         name,
         team,

@@ -21,7 +21,7 @@ from authorizer.config import from_properties
 from metalog.errors import InvalidRequest
 from metalog_spark.demo.brokers import LineTally, write_audit
 from metalog_spark.demo.calendar import DAY, HOUR, START, YEAR, stamp
-from metalog_spark.demo.company import TEAMS, Service, hired, topics
+from metalog_spark.demo.company import TEAMS, Service, all_services, topics
 from metalog_spark.demo.decider import BrokerDecider
 from metalog_spark.demo.log import write_log
 from metalog_spark.demo.story import CONFIG_CHANGED, TopicMigration, moves, story
@@ -64,7 +64,7 @@ def make(
     """Make the year in ``out``, an empty folder; audit logs only for ``days``."""
     check_requests(requests)
     random = Random(seed)  # noqa: S311  the values need not be hard to guess
-    services = hired(random)
+    services = all_services(random)
     moved = moves(random, services)
     events = story(random, services, moved, CHANGES)
     report("writing the metadata log", 0, len(events))

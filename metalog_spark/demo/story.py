@@ -94,7 +94,7 @@ def story(
     ]
     missing = changes - _changes_in(_possible(wanted))
     if missing < 0:
-        raise ValueError(f"the year alone has {changes - missing} changes of ACLs, not {changes}")
+        raise ValueError(f"{changes} changes of ACLs are too few: use at least {changes - missing}")
     return _possible([*wanted, *_on_call(random, missing)])
 
 

@@ -252,7 +252,7 @@ def hours(
     }
     left = requests - sum(map(len, there.values()))
     if left < 0:
-        raise ValueError(f"the year alone has {requests - left} requests, not {requests}")
+        raise ValueError(f"{requests} requests are too few: use at least {requests - left}")
     edges = {edge for activity in asked for edge in (activity.begins, activity.ends)}
     active: list[int] = []
     cumulated: list[float] = []

@@ -297,8 +297,9 @@ def _refuse_what_is_not_one_log(sources: Sequence[Source]) -> None:
     for source in sources:
         if len(sources) > 1 and isinstance(source.log, CheckpointLog):
             raise InvalidSource(
-                f"{source.text} is a snapshot, and a pattern names folders: give it alone, or keep"
-                f" it in a folder of its own, FOLDER/{PARTITION_FOLDER}/{source.log.path.name}"
+                f"{source.text} is a snapshot, but a pattern must match folders: give the snapshot"
+                " alone, or put it into its own folder:"
+                f" FOLDER/{PARTITION_FOLDER}/{source.log.path.name}"
             )
         cluster = cluster_of(source)
         if cluster is None:

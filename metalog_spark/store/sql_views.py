@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def register_views(
     session: SparkSession, tables: str | Path | Tables, *, prefix: str = ""
 ) -> tuple[str, ...]:
-    """Register the views and return their names, ``prefix`` before each table's own. All show the
-    same commit.
+    """Register a view of each table, all at the same commit.
+
+    Returns the names of the views: ``prefix``, then the name of the table.
 
     Args:
         session: Any session that can read the folder, classic or Connect.
@@ -28,7 +29,7 @@ def register_views(
         prefix: Distinguishes the views of several folders.
 
     Raises:
-        InvalidSource: The path has no pipeline's folder, or the folder is incomplete.
+        InvalidSource: The path is not a pipeline's folder, or the folder is incomplete.
     """
     opened = tables if isinstance(tables, Tables) else Tables.open(session, tables)
     names = {f"{prefix}{name}": table for name, table in TABLES.items()}

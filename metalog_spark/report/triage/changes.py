@@ -33,7 +33,7 @@ class Findings(NamedTuple):
 
 
 def findings_of(window: str, sections: Iterable[Section]) -> Findings:
-    """The findings of sections that are not cut yet."""
+    """The findings of ``sections``, which must still have all their rows."""
     return Findings(
         window,
         {

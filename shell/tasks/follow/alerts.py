@@ -1,7 +1,7 @@
 """Delivers the alerts of ``metalog pipeline follow`` at least once, to stdout and to a webhook.
 
-For stdout and for the webhook, the pipeline's folder stores the last batch that was delivered. This
-module must not know what deserves an alert, nor how an alert is shown or posted.
+The pipeline's folder stores two marks: the last batch written to stdout, and the last batch posted.
+This module must not know what deserves an alert, nor how an alert is shown or posted.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from metalog_spark.follow.webhook import Webhook
     from metalog_spark.store.table_store import Tables
 
-TOLD: Final = "told"
-"""The name of the mark: the last batch whose alerts were written to stdout."""
+SHOWN: Final = "told"
+"""The mark of the last batch whose alerts were written to stdout."""
 _POSTED: Final = "posted"
-"""The name of the mark: the last batch whose alerts were posted."""
+"""The mark of the last batch whose alerts were posted."""
 _ORDER: Final = ("batch", "time", "kind", "principal")
 
 
@@ -41,9 +41,9 @@ class Alerts:
         warn: Callable[[str], None],
     ) -> None:
         self._show = show
-        self._tell_trouble = warn
+        self._report = warn
         self._webhook = webhook
-        self._told = _or_none_yet(tables.marked(TOLD))
+        self._shown = _batch_of(tables.marked(SHOWN))
         self._reported: str | None = None
         self._posted = -1 if webhook is None else webhook.delivered
 
@@ -52,10 +52,10 @@ class Alerts:
         from metalog_spark.follow.batch import progress_of
 
         done = progress_of(now)
-        if done.alerted > self._told:
-            self._show(_alerts(now, f"batch > {self._told}"))
-            now.mark(TOLD, done.batch)
-        self._told = max(self._told, done.batch)
+        if done.alerted > self._shown:
+            self._show(_alerts(now, f"batch > {self._shown}"))
+            now.mark(SHOWN, done.batch)
+        self._shown = max(self._shown, done.batch)
 
     def post(self, now: Tables) -> None:
         """Pass the next batch with alerts to the webhook, once the batch before it is posted."""
@@ -87,12 +87,12 @@ class Alerts:
         if webhook.pending:
             self._warn(webhook.trouble)
             left = counted(webhook.pending, "alert")
-            self._tell_trouble(f"{left} and later ones are not posted; the next run posts them")
+            self._report(f"{left} and later ones are not posted; the next run posts them")
 
     def _warn(self, trouble: str | None) -> None:
         """Report each fault once, until it is over."""
         if trouble is not None and trouble != self._reported:
-            self._tell_trouble(f"{trouble}; the alert is posted again until it is accepted")
+            self._report(f"{trouble}; the alert is posted again until it is accepted")
         self._reported = trouble
 
 
@@ -100,7 +100,7 @@ def posted_to(tables: Tables) -> int:
     """The last batch that an earlier run posted; if that run had no webhook, the last batch that it
     showed."""
     posted = tables.marked(_POSTED)
-    return _or_none_yet(tables.marked(TOLD) if posted is None else posted)
+    return _batch_of(tables.marked(SHOWN) if posted is None else posted)
 
 
 def record(alert: dict[str, Any]) -> dict[str, Any]:
@@ -129,5 +129,5 @@ def _alerts(now: Tables, which: str) -> Iterator[dict[str, Any]]:
         yield row.asDict()
 
 
-def _or_none_yet(mark: int | None) -> int:
+def _batch_of(mark: int | None) -> int:
     return -1 if mark is None else mark

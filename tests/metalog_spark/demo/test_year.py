@@ -25,7 +25,7 @@ from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 from metalog_spark.demo.brokers import HOLES, NOTHING, Disagreement, broker_name
 from metalog_spark.demo.calendar import END, START, YEAR, days_from, moment, stamp
-from metalog_spark.demo.company import hired
+from metalog_spark.demo.company import all_services
 from metalog_spark.demo.make import CHANGES, SEED, Made, make
 from tests.support.disk.written_log import batches_in, files_in
 from tests.support.kafka.tools import KafkaTools
@@ -190,7 +190,7 @@ def test_a_seed_makes_the_same_year_again_and_another_makes_another(
 ) -> None:
     again = made_in(tmp_path / "again")
     assert files_in(again.log.parent) == files_in(made.log.parent)
-    assert hired(Random(SEED)) != hired(Random(SEED + 1))
+    assert all_services(Random(SEED)) != all_services(Random(SEED + 1))
 
 
 def test_some_days_are_of_the_same_year(made: Made, tmp_path: Path) -> None:
