@@ -131,39 +131,27 @@ class SessionCache:
         return verdicts
 
     def decide_all(self, names: Iterable[str]) -> None:
-        """Cache the decisions on many ``names`` without a call for each.
+        """Cache the decisions on many ``names``, and count them once.
 
-        It leaves the names out that ``on`` decides in another way: of a super user, without a
-        pattern of their own beyond the first ones, or too long.
+        It leaves the names out that ``on`` caches in another way, or not at all: of a super user,
+        without any pattern beyond the first ones, or too long.
         """
         if self._is_super_user:
             return
-        find, longest_prefix, verdicts = self._find, self._longest_prefix, self.verdicts
-        who, prefix_masks, wildcard_masks = self._who, self._prefix_masks, self._wildcard_masks
-        names_left, size, before = self._names_left, 0, len(verdicts)
+        find, longest_prefix, masks_on = self._find, self._longest_prefix, self._masks_on
+        verdicts, size, before = self.verdicts, 0, len(self.verdicts)
         for name in names:
-            if name in verdicts:
+            if name in verdicts or len(name) > LONGEST_REMEMBERED:
                 continue
             literal, prefix = find(name), longest_prefix(name)
-            allowed, denied = prefix_masks.get(prefix) or self._masks_up_from(prefix)
-            if literal is not None:
-                more_allowed, more_denied = literal.masks(who)
-                allowed |= more_allowed
-                denied |= more_denied
-            elif prefix is None:
-                if not names_left:
+            if literal is None and prefix is None:
+                if not self._names_left:
                     continue
-                names_left -= 1
-            if wildcard_masks is not None and name[:1] != WILDCARD:
-                allowed |= wildcard_masks[0]
-                denied |= wildcard_masks[1]
-            elif literal is None and prefix is None and self._allow_everyone:
-                allowed = ALL_OPERATIONS
-            if len(name) <= LONGEST_REMEMBERED:
-                allowed &= ~denied
-                verdicts[name] = VERDICTS.get(allowed) or verdicts_of(allowed)
-                size += getsizeof(name)
-        self._names_left = names_left
+                self._names_left -= 1
+            allowed, denied = masks_on(name, literal, prefix)
+            allowed &= ~denied
+            verdicts[name] = VERDICTS.get(allowed) or verdicts_of(allowed)
+            size += getsizeof(name)
         cached = len(verdicts) - before
         self._remembered.count(cached, size + cached * ENTRY_BYTES)
 
