@@ -31,6 +31,7 @@ def results_of(
     answers = decisions.session(identity)
     results: list[AuthorizationResult] = []
     latest_type = None
+    decided_types: set[ResourceType] = set()
     for action in actions:
         resource = action.resource
         if resource.pattern_type is not LITERAL:
@@ -39,12 +40,11 @@ def results_of(
             latest_type = resource.resource_type
             cache = answers.of_type(latest_type)
             known, decide = cache.verdicts.get, cache.on
-            is_first_unknown = True
         name = resource.name
         verdicts = known(name)
         if verdicts is None:
-            if is_first_unknown:
-                is_first_unknown = False
+            if latest_type not in decided_types:
+                decided_types.add(latest_type)
                 cache.decide_all(_names_of(latest_type, actions[len(results) :]))
             verdicts = known(name) or decide(name)
         results.append(verdicts[action.operation])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from sys import getsizeof
 
 import pytest
 
 from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
+from authorizer.answers import results_of
+from authorizer.api import Action, ResourcePattern
 from authorizer.engine.buckets import FEW, FewAcls
 from authorizer.engine.cache import invalidation
 from authorizer.engine.cache.decision_cache import DecisionContext
@@ -19,6 +21,7 @@ from authorizer.engine.cache.session_cache import (
     TYPE_BYTES,
     SessionAnswers,
     SessionBasis,
+    SessionCache,
     bytes_of,
 )
 from authorizer.engine.decide import ALL_OPERATIONS, ALLOWED, ALLOWS, DENIES, VERDICTS, verdicts_of
@@ -214,6 +217,27 @@ def test_sessions_of_one_request_each_are_not_cached() -> None:
     again = _counted(context._remembered, lambda: context.again(answers, APP, TOPIC, "pays"))
     assert again[0] == 2
     assert answers.verdicts[TOPIC]["pays"] == verdicts_of(0)
+
+
+@pytest.mark.parametrize("super_users", [frozenset[str](), frozenset({"User:app"})])
+def test_actions_of_alternating_types_are_looked_through_once_for_each_type(
+    super_users: frozenset[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_through = []
+
+    def decide_all(cache: SessionCache, names: Iterable[str]) -> None:
+        looked_through.append(list(names))
+
+    monkeypatch.setattr(SessionCache, "decide_all", decide_all)
+    kinds = (TOPIC, ResourceType.GROUP)
+    actions = [
+        Action(READ, ResourcePattern(kind, f"{LONGEST}{number}"))
+        for number in range(5)
+        for kind in kinds
+    ]
+    context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(super_users), shut_by="")
+    results_of(context, APP, actions)
+    assert looked_through == [[f"{LONGEST}{number}" for number in range(5)]] * len(kinds)
 
 
 @pytest.mark.parametrize("super_users", [frozenset[str](), frozenset({"User:app"})])
