@@ -91,9 +91,8 @@ class AclIndex:
         self, resource_type: ResourceType, name: str
     ) -> tuple[Bucket | None, Prefix | None]:
         """The bucket of the literal ``name``, and the longest prefix of ``name``."""
-        return self._literals[resource_type].find(name), self._prefixed[
-            resource_type
-        ].longest_prefix(name)
+        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
+        return literals.find(name), prefixed.longest_prefix(name)
 
     def buckets_of(
         self, resource_type: ResourceType, name: str, literal: Bucket | None, prefix: Prefix | None
@@ -187,7 +186,7 @@ class AclIndex:
         literal_names, prefixes = {name}, {name}
         if pattern_type is PatternType.MATCH:
             literal_names.add(WILDCARD)
-            prefixes = {each.name for each in up_from(prefixed.names.longest_prefix(name))}
+            prefixes = {each.name for each in up_from(prefixed.longest_prefix(name))}
         kinds = (literals.buckets, literal_names), (prefixed.buckets, prefixes)
         return _in_reverse(
             [(each, kind[each]) for kind, names in kinds for each in names if each in kind]

@@ -137,7 +137,7 @@ class DecisionTimelines:
     def name_group(self, resource_type: ResourceType, name: str) -> int:
         """The number of the group of names that the same patterns match as this name."""
         is_literal = name in self._index.literals(resource_type).buckets
-        prefix = self._index.prefixed(resource_type).names.longest_prefix(name)
+        prefix = self._index.prefixed(resource_type).longest_prefix(name)
         starred = name.startswith(WILDCARD)
         patterns = resource_type, name if is_literal else None, prefix, starred
         number = self._group_numbers.get(patterns)

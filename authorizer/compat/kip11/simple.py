@@ -232,7 +232,7 @@ def _covering(
         bucket = literals.buckets.get(each)
         if bucket is not None:
             yield bucket
-    for prefix in up_from(prefixed.names.longest_prefix(name)):
+    for prefix in up_from(prefixed.longest_prefix(name)):
         yield prefixed.buckets[prefix.name]
 
 

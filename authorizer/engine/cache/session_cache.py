@@ -249,7 +249,7 @@ class SessionCache:
                 return True
             if is_literal and self._denies_by_type(self._literals.buckets[name], operation):
                 continue
-            longest = self._prefixed.names.longest_prefix(name)
+            longest = self._longest_prefix(name)
             if not self._prefixes_deny(longest, operation, prefix_denies):
                 return True
         return False
