@@ -15,7 +15,7 @@ from metalog.text.plurals import counted
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that began at ``offset``, has not ended, and so is not in force.
+    """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
     ``records`` is the number of its records so far.
 

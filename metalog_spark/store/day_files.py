@@ -28,8 +28,8 @@ WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
 class DayFiles:
     """The files that the task number ``task`` writes below ``folder``.
 
-    Rows without a day come in batches with one value each in the column ``kind``. A file has one
-    kind of them, so that a reader who wants a kind skips the files of others."""
+    Each batch of rows without a day has one value in the column ``kind``. Rows of different kinds
+    go to different files, so a reader of one kind skips the files of the others."""
 
     def __init__(self, folder: Path, task: int, kind: str) -> None:
         self._folder, self._task, self._kind = folder, task, kind
