@@ -1,6 +1,6 @@
 """Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the two filters.
 
-An ``Acl`` has no id; a log gives it one (Kafka calls it StandardAcl or AclBinding).
+An ``Acl`` (Kafka's StandardAcl or AclBinding) has no id; the log gives each ACL one.
 Enum members sort by their code. Strings sort as Java sorts them, by UTF-16 code
 unit (``java_order``), because Kafka's listings and decisions depend on that order.
 

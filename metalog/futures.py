@@ -55,7 +55,7 @@ class InitialLoad(Future[None]):
         """Return once the log was replayed.
 
         Args:
-            timeout: how long to wait, in seconds; None waits until it is done or damaged.
+            timeout: how long to wait, in seconds; None has no limit.
 
         Raises:
             CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.

@@ -2,9 +2,9 @@
 
 A replay creates millions of small objects and no cycle. A collector that runs during the load
 walks them again and again, and each later full collection walks them once more. At 500,000 ACLs
-that takes half of the load's CPU, and pauses every thread for half a second. So the collector is
-off during a load, and the objects that exist afterwards are frozen (``gc.freeze``). Reference
-counting still frees unused objects.
+the walks take half of the load's CPU, and each full one stops every thread for half a second. So
+the collector is off during a load, and the objects that exist afterwards are frozen
+(``gc.freeze``). Reference counting still frees unused objects.
 
 The collector belongs to the process: cycles that other threads leave behind during a
 load are frozen too, and never freed. This module must not know what is loaded.

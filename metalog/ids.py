@@ -57,7 +57,7 @@ def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
 
 
 def bytes_in_order(texts: Iterable[B], at: int = 0) -> Iterator[B]:
-    """Yields ``texts``, which are different and equal before the byte ``at``, in order.
+    """Yields ``texts``, which are distinct and share their first ``at`` bytes, in order.
 
     It sorts a part at a time: sorting 500,000 ids at once stops every thread for more than a
     second.
@@ -93,7 +93,7 @@ def random_uuid(entropy: Entropy) -> Uuid:
 
 
 class SnapshotId(NamedTuple):
-    """Names a snapshot: it holds all records below ``end_offset``; ``epoch`` is the last one's."""
+    """Names the snapshot of all records below ``end_offset``; ``epoch`` is the last record's."""
 
     end_offset: int
     epoch: int

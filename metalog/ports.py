@@ -183,8 +183,8 @@ class WritableLog(LiveLog, Protocol):
 
         Raises:
             InvalidRequest: Kafka could not read so large a batch; nothing was written.
-            LogFenced: an earlier write failed, or ``epoch`` is not that of the last claim. Every
-                later call raises it too.
+            LogFenced: an earlier write failed (every later call then raises it too), or
+                ``epoch`` is not that of the last claim.
         """
         ...
 
@@ -216,7 +216,7 @@ class Candidacy(Protocol):
         ...
 
     def first_records(self) -> Sequence[tuple[Message, int]]:
-        """The node's own records, which it writes as a new leader after those of any leader."""
+        """The node's own records; as a new leader, it writes them after the activation records."""
         ...
 
     def resign(self) -> None:
@@ -297,7 +297,7 @@ class Gate(Protocol):
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """The image may be older than the log, for ``for_ms`` milliseconds now; 0 ends this state.
+        """The image has been stale for ``for_ms`` milliseconds; 0: it is no longer stale.
 
         Another thread than the publishing one calls it from time to time, but never during a
         publication.

@@ -28,7 +28,7 @@ _RENAMED: Final = {
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",
 }
-_SHAPED: Final = frozenset(
+_TRANSLATED: Final = frozenset(
     (
         "sasl.jaas.config", "ssl.endpoint.identification.algorithm",
         "ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.password",
@@ -52,9 +52,9 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
             settings[key] = value
         elif key in _RENAMED:
             settings[_RENAMED[key]] = value
-        elif key.startswith(_SECURITY) and key not in _SHAPED:
+        elif key.startswith(_SECURITY) and key not in _TRANSLATED:
             raise InvalidRequest(f"{key} is not supported; leave it out if you can")
-        elif key not in _SHAPED:
+        elif key not in _TRANSLATED:
             left_out.append(f"{key} is not used here")
     if _JAAS in properties:
         settings |= _login(properties[_JAAS])

@@ -297,7 +297,7 @@ class LocalFiles:
 
 
 def _open_new(path: Path, mode: int) -> int:
-    """Create a file that did not exist before; an old one of that name is removed first.
+    """Create a new file; an old one of that name is removed first.
 
     An old file would keep its owner, its mode, and the processes that have it open. ``OSError``
     at a symbolic link.
@@ -348,7 +348,7 @@ def is_descriptor(path: Path) -> bool:
 
 
 def _is_stream(mode: int) -> bool:
-    """Whether it is a pipe, socket or character device, which cannot be read by position."""
+    """Whether ``mode`` is a pipe's, socket's or character device's: none is read by position."""
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 

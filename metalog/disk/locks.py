@@ -26,13 +26,13 @@ class LocalLock:
     ``BlockingIOError`` if another caller holds it, in this process or in another.
     """
 
-    def __init__(self, path: Path, made: Callable[[int, Path], None]) -> None:
-        """If the file was missing, ``made`` is called with its descriptor and path."""
+    def __init__(self, path: Path, created: Callable[[int, Path], None]) -> None:
+        """If the file was missing, ``created`` is called with its descriptor and path."""
         with _changing:
             with suppress(FileNotFoundError):
                 if _identity(path.stat()) in _held:
                     raise BlockingIOError(EAGAIN, "held by this very process", str(path))
-            descriptor = _opened(path, made)
+            descriptor = _opened(path, created)
             try:
                 fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -52,13 +52,13 @@ class LocalLock:
                 _held.discard(self._identity)
 
 
-def _opened(path: Path, made: Callable[[int, Path], None]) -> int:
+def _opened(path: Path, created: Callable[[int, Path], None]) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         descriptor = os.open(path, flags | os.O_EXCL, 0o666)
     except FileExistsError:
         return os.open(path, flags, 0o666)
-    made(descriptor, path)
+    created(descriptor, path)
     return descriptor
 
 

@@ -47,7 +47,7 @@ KEYS: Final[Mapping[str, tuple[str, int]]] = {
     "retention_ms": ("metadata.max.retention.ms", -1),
     "idle_interval_ms": ("metadata.max.idle.interval.ms", 0),
 }
-"""Field -> Kafka's key and its lowest value."""
+"""Field -> Kafka's key, and the lowest allowed value."""
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:

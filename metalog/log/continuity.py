@@ -1,7 +1,6 @@
 """Checks the continuity of a log: offsets and epochs, which no CRC covers.
 
-A batch's CRC does not cover base offset, length, epoch and magic. So three other rules check them:
-offsets have no gap, the epoch rises only at a LEADER_CHANGE batch, and both agree with
+Offsets have no gap, the epoch rises only at a LEADER_CHANGE batch, and both agree with
 ``leader-epoch-checkpoint`` if it exists. Pure. This module must not know where batches come from.
 """
 
@@ -59,7 +58,7 @@ class Continuity:
             )
 
     def _check_checkpoint(self, batch: Batch) -> None:
-        """Compare with the checkpoint, which may lack the newest epochs: it was copied first."""
+        """Compare with the checkpoint; read before the log, it may lack the newest epochs."""
         starts = self._epochs.starts
         self._epochs_agree_below = min(
             (start.start_offset for start in starts if start.start_offset > batch.last_offset),

@@ -1,4 +1,4 @@
-"""Maps offsets to leader epochs for a follower's part of the log; truncation needs this.
+"""Maps offsets to leader epochs for a follower's part of the log; truncation needs the map.
 
 Source: KIP-595, "Log Reconciliation". Pure. This module must not know where batches come from.
 """

@@ -19,7 +19,7 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import FeatureLevelRecord, LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
-NEWEST: Final[Sequence[tuple[Message, int]]] = (
+DEFAULT_BOOTSTRAP: Final[Sequence[tuple[Message, int]]] = (
     (FeatureLevelRecord(METADATA_VERSION, DEFAULT_METADATA_VERSION), 0),
 )
 """The default first records of a log."""
@@ -28,7 +28,8 @@ NEWEST: Final[Sequence[tuple[Message, int]]] = (
 class MemoryLog:
     """A read-only log of batches in memory.
 
-    All of it is committed, unless the caller passes a lower ``high_watermark``.
+    All of it is committed, unless the caller passes a lower ``high_watermark``. Raises
+    ``CorruptLog`` if the batches do not follow one another.
     """
 
     def __init__(
@@ -55,10 +56,7 @@ class MemoryLog:
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log.
-
-        Raises ``CorruptLog`` if the log is damaged.
-        """
+        """The events from offset ``start``, or from its batch, up to the present end of the log."""
         if start < self._bounds.start:
             newest = max(self._snapshots)
             yield SnapshotNeeded(newest)
@@ -78,17 +76,14 @@ class MemoryLog:
         return sorted(self._snapshots)
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked.
-
-        Raises ``InvalidSource`` if there is no such snapshot.
-        """
+        """The batches of the snapshot ``id``, its header and footer included, unchecked."""
         return iter(self._snapshots[id])
 
 
 class WritableMemoryLog:
     """A writable log in memory, for embedding without a disk, and for tests.
 
-    It is lost when the process ends. Its first records are ``bootstrap``, by default the newest
+    It is lost when the process ends. A new log begins with ``bootstrap``, by default the default
     metadata.version.
     """
 
@@ -96,7 +91,7 @@ class WritableMemoryLog:
         self,
         batches: Iterable[Batch] = (),
         *,
-        bootstrap: Sequence[tuple[Message, int]] = NEWEST,
+        bootstrap: Sequence[tuple[Message, int]] = DEFAULT_BOOTSTRAP,
         node_id: int = 1,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
@@ -111,8 +106,7 @@ class WritableMemoryLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if it is
-        damaged, and ``LogFenced`` after it was claimed or closed.
+        Raises ``LogFenced`` after ``close``.
         """
         if self._is_closed:
             raise LogFenced("the log in memory was closed")
@@ -122,17 +116,16 @@ class WritableMemoryLog:
         return self._epoch
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
-        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+        """Append (message, version) pairs as one batch; returns the new end offset.
 
-        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is
-        over or a write has failed.
+        Raises ``LogFenced`` if ``epoch`` is over.
         """
         if self._is_closed or epoch != self._epoch:
             raise LogFenced(f"epoch {epoch} of the log in memory is over")
         return self._append(records, epoch)
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the records before the end of the snapshot ``before``."""
+        """Raises ``InvalidRequest``: this log has no snapshots."""
         raise InvalidRequest(f"there is no snapshot {before} of a log in memory")
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
@@ -148,10 +141,7 @@ class WritableMemoryLog:
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log.
-
-        Raises ``CorruptLog`` if the log is damaged.
-        """
+        """The events from offset ``start``, or from its batch, up to the present end of the log."""
         self._news = []
         yield from MemoryLog(self._batches).read(start)
 
@@ -167,14 +157,11 @@ class WritableMemoryLog:
         return MemoryLog(self._batches).splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The ids of its snapshots, oldest first."""
+        """Empty: this log has no snapshots."""
         return ()
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked.
-
-        Raises ``InvalidSource`` if there is no such snapshot.
-        """
+        """Raises ``InvalidRequest``: this log has no snapshots."""
         raise InvalidRequest(f"there is no snapshot {id} of a log in memory")
 
     def _append(self, records: Sequence[tuple[Message | ControlMessage, int]], epoch: int) -> int:

@@ -146,7 +146,7 @@ def open_writable_log(
     if scheme == "topic":
         from metalog.log.topic.writer import WritableTopicLog
 
-        address, snapshots = _topic_place(text, Path(), files)
+        address, snapshots = _topic_and_snapshots(text, Path(), files)
         settings = _librdkafka(kafka_settings or {}, "kafka_settings")
         return WritableTopicLog(
             address,
@@ -198,7 +198,7 @@ def connected_log(
         return _quorum(url, properties, named)
     from metalog.log.topic.reader import TopicLog
 
-    address, snapshots = _topic_place(url, base, files)
+    address, snapshots = _topic_and_snapshots(url, base, files)
     settings = _librdkafka(properties, named)
     _check_reachable(address, properties)
     log = TopicLog(address, settings, snapshots=snapshots, files=files)
@@ -303,7 +303,7 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
         raise Unanswered(f"{address}: {error}") from None
 
 
-def _topic_place(url: str, base: Path, files: Files) -> tuple[str, Path | None]:
+def _topic_and_snapshots(url: str, base: Path, files: Files) -> tuple[str, Path | None]:
     address, folder = split_snapshots(url)
     snapshots = None if folder is None else base / folder
     if snapshots is not None and not files.is_folder(snapshots):

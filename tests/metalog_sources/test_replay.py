@@ -242,7 +242,7 @@ def test_an_empty_snapshot_is_named_and_the_log_used(tmp_path: Path) -> None:
 def test_a_segment_alone_says_what_it_lacks() -> None:
     path = kafka_case("trimmed-4.3").metadata_dir / segment_name(811)
     result = replayed(path)
-    assert result.problems == (f"{path}: what was before offset 811 is not in this file",)
+    assert result.problems == (f"{path}: the records before offset 811 are not in this file",)
 
 
 def test_publishers_get_one_image_and_progress_is_told() -> None:

@@ -19,7 +19,7 @@ from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
 
 NOT_ON_DISK: Final = "the high-water mark is not on disk"
-KEPT: Final = "only committed records go into an archive"
+ARCHIVED: Final = "only committed records go into an archive"
 
 
 class Proven(NamedTuple):
@@ -104,7 +104,7 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix that a snapshot has, or that a majority of ``voters`` has and must keep.
+    """The longest prefix in a snapshot or an archive, or that a majority of ``voters`` must keep.
 
     Empty ``voters`` means that they are not known, so there is no majority. A copy without an id
     counts for no voter: it may be an observer's, or a second copy of one voter.

@@ -16,7 +16,7 @@ from typing import Final
 from metalog.disk.files import LOCAL_FILES, Files, opened
 from metalog.errors import CorruptLog
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
-from metalog.log.folder.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
+from metalog.log.folder.commit import ARCHIVED, NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder.extent import LogExtent, beyond
 from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
@@ -50,9 +50,9 @@ _MOST_BATCHES_A_POLL: Final = 1000
 class DirectoryLog:
     """The log in a controller's folder, for reading; ``open_log`` opens it.
 
-    Its end is that of the last ``refresh`` or ``poll``. With ``committed``, only the provably
-    committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no metadata log,
-    and ``CorruptLog`` if it is damaged.
+    Its end is that of the last ``refresh``, ``read`` or ``poll``. With ``committed``, only the
+    provably committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no
+    metadata log, and ``CorruptLog`` if it is damaged.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class DirectoryLog:
         self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
         if known is not None:
-            still_known = known if self._is_still(known) else None
-            self._known_ends = find_ends(self._folder, self._files, still_known)
+            unchanged = known if self._still_holds(known) else None
+            self._known_ends = find_ends(self._folder, self._files, unchanged)
 
     @property
     def folder(self) -> LogFolder:
-        """The folder's files at the last ``refresh`` or ``poll``."""
+        """The folder's files at the last ``refresh``, ``read`` or ``poll``."""
         return self._folder
 
     @property
@@ -105,7 +105,7 @@ class DirectoryLog:
 
     @property
     def ends(self) -> LogEnds:
-        """The start and end of the log at the last ``refresh`` or ``poll``."""
+        """The start and end of the log at the last ``refresh``, ``read`` or ``poll``."""
         return self._ends
 
     @property
@@ -161,7 +161,7 @@ class DirectoryLog:
     def proven(self) -> Proven:
         """The offset up to which this folder alone proves that records are committed."""
         if self._folder.archive is not None:
-            return Proven(self._ends.end, KEPT)
+            return Proven(self._ends.end, ARCHIVED)
         snapshots = self.snapshots()
         properties = self._folder.meta_properties
         return proven_by_one(
@@ -318,7 +318,7 @@ class DirectoryLog:
         return self._known_ends
 
     def _contradiction(self, id: SnapshotId) -> str | None:
-        """Why no snapshot of this log can have this name."""
+        """Why no snapshot of this log can have this name; None if one can."""
         if self._ends.damage is None and id.end_offset > self._ends.end:
             return (
                 f"it ends past the log's end at {self._ends.end}, and in an older epoch; it is"
@@ -375,8 +375,8 @@ class DirectoryLog:
             return islice(walk, _MOST_BATCHES_A_POLL)
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
-    def _is_still(self, known: LogEnds) -> bool:
-        """Whether the log before its known end still exists, as far as the files show."""
+    def _still_holds(self, known: LogEnds) -> bool:
+        """Whether the log before its ``known`` end is unchanged, as far as the files show."""
         place, last = known.read_position, known.last_batch
         if place is None or place.segment not in self._folder.segments:
             return False

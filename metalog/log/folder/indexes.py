@@ -42,7 +42,7 @@ class IndexBuilder:
         return offset_entry, time_entry
 
     def last_time_entry(self) -> bytes:
-        """The largest timestamp so far, which ends the time index of a finished segment."""
+        """The entry of the largest timestamp so far; empty if the time index has it already."""
         timestamp, offset = self._largest
         if timestamp <= self._indexed_time:
             return b""

@@ -61,7 +61,7 @@ class FoldersLog:
             found.extend(log.problems)
             if log.meta_properties is None or log.meta_properties.node_id is None:
                 found.append(
-                    f"{log.path}: without meta.properties it counts for no voter; copy that too"
+                    f"{log.path}: without meta.properties it counts for no voter; copy that file"
                 )
             if log.damage is not None:
                 found.append(str(log.damage))
@@ -69,7 +69,8 @@ class FoldersLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: the other folders have what a damaged one lacks, or ``missing`` reports it."""
+        """None: the other folders have the records of a damaged one, or ``missing`` has the
+        fault."""
         return None
 
     @property

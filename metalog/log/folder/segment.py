@@ -65,8 +65,8 @@ class SegmentReader:
     """The batches of one open file, from ``position`` to its end at the start of the iteration.
 
     If the iteration ends at a torn tail, ``torn_tail`` is set, and ``position`` stays before it.
-    This is damage unless ``may_be_torn``. Another iteration continues from ``position``, to follow
-    a growing file.
+    Without ``may_be_torn``, a torn tail is damage. Another iteration continues from ``position``,
+    to follow a growing file.
     """
 
     __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")
@@ -144,7 +144,7 @@ class SegmentReader:
 
 
 Frame = tuple[bytes, int, int, int]
-"""A batch by its length field: a buffer, where it begins in that and in the file, and its size."""
+"""A batch by its length field: a buffer, the batch's position in it and in the file, its size."""
 
 
 def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
@@ -199,8 +199,7 @@ def _first_hole(data: bytes, position: int) -> int:
 
 
 def _end_hole(data: bytes, position: int) -> int:
-    """The index of the first sector after which nothing was written; else the length of
-    ``data``."""
+    """The index of the first sector from which on all is unwritten; else the length of ``data``."""
     end = len(data.rstrip(b"\0"))
     hole = end + -(position + end) % _SECTOR
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)

@@ -105,7 +105,7 @@ class SegmentLog:
         problems += [each.found for each in (self.missing, self._missing_by_index) if each]
         if self._bounds.start > 0:
             problems.append(
-                f"{self.path}: what was before offset {self._bounds.start} is not in this file"
+                f"{self.path}: the records before offset {self._bounds.start} are not in this file"
             )
         return tuple(problems)
 

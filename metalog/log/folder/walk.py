@@ -20,7 +20,7 @@ from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""How many control batches are kept, and how large one may be, in bytes; most have some hundred."""
+"""How many control batches are kept, and the largest of them in bytes; most have a few hundred."""
 
 
 class ReadPosition(NamedTuple):
@@ -147,7 +147,7 @@ class LogEnds(NamedTuple):
     controls: tuple[Batch, ...] | None
     """The control batches from there on; None if they are too many to keep."""
     last_batch: LastBatch | None
-    """The batch before ``read_position``; None if that is where a segment begins."""
+    """The batch before ``read_position``; None if there is none in its segment."""
 
 
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:

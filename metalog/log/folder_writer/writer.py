@@ -3,7 +3,7 @@
 A claim takes ``.lock`` as Kafka does, cuts off a torn tail, and begins a new epoch: it writes
 quorum-state, leader-epoch-checkpoint, and then a LEADER_CHANGE batch, each durably before the next.
 An acknowledged batch was written and synced. After a failed write or sync, the writer may never
-write again; only a new claim may check what it left.
+write again; the next claim, by a new writer, checks the files.
 
 All records in this log are committed, because its node is the only voter. This module must
 not know what records mean.
@@ -55,8 +55,8 @@ def _system_ms() -> int:
 class WritableDirectoryLog:
     """The log of a formatted, stopped node; ``path`` is its ``metadata.log.dir``.
 
-    ``voters`` are those of the node's configuration, for a folder without voters. ``torn_tail`` is
-    the one that the claim cut off, or None.
+    ``voters`` are those of the node's configuration. ``torn_tail`` is the one that the claim cut
+    off, or None.
     """
 
     def __init__(
@@ -178,12 +178,12 @@ class WritableDirectoryLog:
         """The log's start and end, its last epoch, and its high-water mark if it is known."""
         if self._appender is None:
             return self._log.bounds()
-        return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
+        return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
 
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start``; after a claim, only acknowledged batches.
 
-        A batch whose write failed may be on the disk.
+        The disk may also hold a batch whose write failed.
         """
         self._news = []
         for event in self._log.read(start):
@@ -339,5 +339,5 @@ def _readable(message: object, version: int, file: str) -> tuple[Message, int]:
 
 
 def _unwritable(path: Path, error: OSError) -> InvalidTarget:
-    read_position = error.filename if error.filename is not None else path
-    return InvalidTarget(f"{read_position}: cannot be written ({error.strerror or error})")
+    place = error.filename if error.filename is not None else path
+    return InvalidTarget(f"{place}: cannot be written ({error.strerror or error})")

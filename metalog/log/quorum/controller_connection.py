@@ -39,7 +39,7 @@ class ControllerConnection:
     ) -> None:
         self.cluster_id: str | None = None
         self.features: Mapping[str, VersionRange] = {}
-        """The API versions of the controller that was connected last."""
+        """The features that the last connected controller supports, with their levels."""
         self.was_connected = False
         self._path = path
         self._follower = follower
@@ -94,7 +94,7 @@ class ControllerConnection:
         """Connect to the first other controller that accepts a connection.
 
         All are tried together: one after another, each silent one would take a whole timeout. The
-        result's text has ``trouble`` and what the attempts found.
+        result's text is ``trouble``, with the errors of the attempts if all failed.
         """
         verdict = self._follower.no_answer(controller)
         others = [each for each in self._follower.controllers if each != controller]
@@ -102,21 +102,21 @@ class ControllerConnection:
             return verdict, trouble
         with self._failing_as_source(controller):
             try:
-                met = first_connection(others, self._settings, check=_refuse_a_broker)
+                connection = first_connection(others, self._settings, check=_refuse_a_broker)
             except Unreachable as error:
                 return self._follower.nobody_answers(), f"{trouble}; {error}"
-            self._follower.begin_with(met.address)
-            self._take(met)
+            self._follower.begin_with(connection.address)
+            self._take(connection)
         return verdict, trouble
 
     def connect_to_any(self) -> None:
         """Connect to the first controller that accepts a connection."""
         try:
-            met = first_connection(
+            connection = first_connection(
                 self._follower.controllers, self._settings, check=_refuse_a_broker
             )
-            self._follower.begin_with(met.address)
-            self._take(met)
+            self._follower.begin_with(connection.address)
+            self._take(connection)
         except InvalidRequest as error:
             raise InvalidSource(f"{self._path}: {error}") from None
 

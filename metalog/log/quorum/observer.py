@@ -44,7 +44,7 @@ from metalog.wire.schema import Body
 
 SCHEME: Final = "quorum://"
 PATIENCE_S: Final = 10.0
-"""How many seconds a quorum may have no leader; longer is an error. Several elections fit in."""
+"""How long a quorum may have no leader, in seconds: enough for several elections."""
 
 NOBODY_LEADS: Final = "no controller leads the quorum; are most of them running?"
 

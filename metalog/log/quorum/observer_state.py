@@ -57,8 +57,7 @@ class Follower:
         self.seek(0)
 
     def seek(self, offset: int, before: int | None = None) -> None:
-        """Read from ``offset`` on; ``before`` is the epoch of the record before it. Forget all
-        else."""
+        """Read from ``offset`` on; ``before`` is the epoch of the record before it, if known."""
         self.position = offset
         self._epochs = Epochs(offset, before)
         self._continuity = Continuity(None if before is None else offset, before)
@@ -87,8 +86,8 @@ class Follower:
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """The next position to fetch; records before the start of the reading count as the
-        leader's."""
+        """The next position to fetch. If the epoch of the record before it is unknown, it is taken
+        to be the leader's."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
@@ -126,7 +125,7 @@ class Follower:
         return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Whether the answer names a later leader than the known one."""
+        """Note the leader and the endpoints; whether the leader is later than the known one."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (
@@ -147,7 +146,7 @@ class Follower:
         if fetched.diverging is not None:
             return [self._truncated(*fetched.diverging)]
         if fetched.snapshot is not None:
-            return [self._without_beginning(fetched.snapshot), *self._mark(fetched)]
+            return [self._for_snapshot(fetched.snapshot), *self._mark(fetched)]
         batches = self._batches(controller, fetched.records)
         return [*self._mark(fetched), *map(Appended, batches)]
 
@@ -160,8 +159,8 @@ class Follower:
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
-        """Truncate at the diverging offset. If that is before the start of the reading, begin again
-        there. A truncation below the high-water mark means that the old log no longer exists."""
+        """Truncate at the diverging offset; if nothing was read after ``seek``, seek to an earlier
+        one. A truncation below the high-water mark means that the old log no longer exists."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:
@@ -172,10 +171,10 @@ class Follower:
             self.high_watermark = None
         return Truncated(self.position)
 
-    def _without_beginning(self, snapshot: SnapshotId) -> LogEvent:
-        """The events for a fetch of offset 0, which a leader answers with its newest snapshot. If
-        the log exists from its beginning, read it instead, after its first batch (a LEADER_CHANGE):
-        the log has the history."""
+    def _for_snapshot(self, snapshot: SnapshotId) -> LogEvent:
+        """The event for an answer that names a snapshot. A fetch of offset 0 gets such an answer
+        even if the leader's log begins at 0. Then read the log after its first batch (a
+        LEADER_CHANGE), because it has the history."""
         if self.position == 0 and self.log_start == 0:
             self.seek(1)
             return Gap(0, 1, lost=False)

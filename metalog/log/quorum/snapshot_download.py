@@ -17,7 +17,7 @@ from metalog.wire.schema import error_name
 
 
 class Download:
-    """One download: fetch the chunk at ``position`` until ``is_done``. ``name`` is the source."""
+    """Fetch the chunk at ``position`` until ``is_done``; ``name`` is the source in errors."""
 
     def __init__(self, id: SnapshotId, name: str) -> None:
         self.id = id

@@ -118,7 +118,7 @@ def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
         found = last_voters(log.control_batches(start)) or found
     except CorruptLog as error:
         return Voters((), f"the log is damaged at offset {error.offset}")
-    return found or Voters((), "nothing says who votes")
+    return found or Voters((), "neither the log nor quorum-state names voters")
 
 
 def _before_data(batch: Batch) -> bool:

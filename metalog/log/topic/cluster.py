@@ -1,8 +1,8 @@
 """A topic log's requests to its cluster, through confluent-kafka.
 
 It reads the messages below the last stable offset and the topic's settings, and runs a writer's
-transactions. Errors are one line that names the topic. Every call ends within ``TIMEOUT_S``. This
-module must not know what a message means.
+transactions. Errors are one line that names the topic. Every request has a timeout. This module
+must not know what a message means.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
 TIMEOUT_S: Final = 10.0
-"""How long a call may wait for the cluster, and a reader for a message that must exist."""
+"""How long a request may wait for the cluster, and a reader for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
 """After this time the cluster aborts a writer's open transaction, unless a new writer does so
 earlier; until then readers get no message behind it."""
@@ -72,7 +72,7 @@ class TopicCluster:
         return f"TopicCluster({self.address})"
 
     def facts(self) -> TopicFacts | None:
-        """None if the topic does not exist."""
+        """The topic's partitions and settings; None if it does not exist."""
         topic = self.address.topic
         with self.consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
@@ -342,7 +342,7 @@ class Transactions:
         return offsets[0]
 
     def _commit(self) -> None:
-        """Commit; retried while the library allows it, since it was not refused then."""
+        """Commit; retry after errors that the library calls retriable."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             try:

@@ -27,16 +27,16 @@ SESSION_TIMEOUT_MS: Final = 6_000
 """After this time without a heartbeat, the owner's partition goes to another node. It is a broker's
 default minimum (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
-"""The interval of heartbeats. Their responses announce a rebalance, so a node learns within it that
-another one has left."""
+"""The interval of heartbeats. Their responses announce a rebalance, so a node learns within one
+interval that another one has left."""
 ASIDE_S: Final = 1.0
 """How long a node that resigned does not take part in elections."""
 _POLL_S: Final = 0.1
 
 
 class TopicCandidacy:
-    """The ``Candidacy`` of ``node_id`` for ``log``. ``first_records`` are the first records after
-    each claim; ``snapshots`` is the folder of ``log``."""
+    """The ``Candidacy`` of ``node_id`` for ``log``; ``snapshots`` is the folder of the log's
+    snapshots."""
 
     def __init__(
         self,

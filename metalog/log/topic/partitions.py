@@ -1,7 +1,7 @@
 """Reads a topic of any number of partitions by ranges of offsets: a topic of audit lines.
 
-It never waits for messages, and distinguishes deleted messages from uncommitted ones. This module
-must not know what a record means.
+It never waits for new messages, and distinguishes deleted messages from uncommitted ones. This
+module must not know what a record means.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PartitionedTopic:
             )
 
     def id(self) -> str:
-        """A recreated topic has another id."""
+        """The topic's id; a recreated topic has another."""
         return self._cluster().id()
 
     def ends(self) -> dict[int, TopicEnds]:

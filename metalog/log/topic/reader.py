@@ -78,7 +78,7 @@ class TopicLog:
     def check(self) -> None:
         """Raise ``InvalidSource`` if the topic cannot hold a log.
 
-        Also if the log can be read neither from its beginning nor from a snapshot.
+        ``CorruptLog`` if the log's first records were deleted, and no snapshot has them.
         """
         facts = self.cluster.facts()
         if facts is None:
@@ -202,7 +202,8 @@ class TopicLog:
         """
         if self._folder is None:
             raise InvalidSource(
-                f"{self.path}: there is no snapshot {id}: no folder of snapshots is"
+                f"{self.path}: there is no snapshot {id}, as there is no folder of snapshots;"
+                " name it with ?snapshots=DIR"
             )
         if id not in (files := self._in_folder()):
             raise InvalidSource(f"{self._folder}: there is no snapshot {id}")
@@ -229,7 +230,7 @@ class TopicLog:
         return None
 
     def _whole_appends(self, start: int, stable: int) -> Iterator[Stored]:
-        """The messages from ``start`` on; if ``start`` is inside an append, from its first one."""
+        """The messages from ``start`` on; if ``start`` is inside an append, the whole append."""
         missing = None
         with closing(self.cluster.messages(start)) as messages:
             for message in messages.until(stable):

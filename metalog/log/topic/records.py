@@ -263,7 +263,7 @@ def _record(message: Stored, append: _Open) -> RawRecord:
 
 
 def _frame_of_avro(schema: bytes, value: bytes, *, is_control: bool) -> bytes:
-    """The value as in a log file; an unreadable value becomes one that says so."""
+    """The value as in a log file; for an unreadable value, one that holds the reason."""
     try:
         message, version = from_avro(schema, value)
         if isinstance(message, ControlMessage) != is_control:

@@ -16,7 +16,7 @@ from typing import Final
 from metalog.disk.files import LOCAL_FILES, Files
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget, LogFenced
 from metalog.ids import SnapshotId
-from metalog.log.memory import NEWEST
+from metalog.log.memory import DEFAULT_BOOTSTRAP
 from metalog.log.topic.cluster import TopicCluster, TopicFacts, Transactions
 from metalog.log.topic.reader import TopicLog, why_unfit
 from metalog.log.topic.records import Encoding, outgoing
@@ -56,7 +56,7 @@ class WritableTopicLog:
         *,
         node_id: int = 1,
         encoding: Encoding | None = None,
-        bootstrap: Sequence[tuple[Message, int]] = NEWEST,
+        bootstrap: Sequence[tuple[Message, int]] = DEFAULT_BOOTSTRAP,
         snapshots: Path | None = None,
         files: Files = LOCAL_FILES,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
@@ -137,7 +137,7 @@ class WritableTopicLog:
         """The log's start and end, its last epoch, and its high-water mark if it is known."""
         if self._transactions is None:
             return self._log.bounds()
-        return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
+        return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
 
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start``, or from its batch, up to the present end of the log.
@@ -172,7 +172,7 @@ class WritableTopicLog:
         return self._log.open_snapshot(id)
 
     def _refuse_unwritable(self) -> None:
-        """Check the topic before the present writer, if there is one, is fenced."""
+        """Refuse a log that cannot be read from its start, or that has another encoding."""
         if self._log.bounds().start > 0:
             self._log.check()
         last = self._log.last

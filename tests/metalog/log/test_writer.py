@@ -426,7 +426,7 @@ def test_a_log_is_claimed_once_and_written_until_it_is_closed(tmp_path: Path) ->
     assert [batch.messages() for batch in appended] == [[ace(1)], [ace(2)]]
     start, end, in_epoch, high_watermark, why = log.bounds()
     assert (start, end, high_watermark) == (0, ends[-1], ends[-1])
-    assert (in_epoch, why) == (epoch, "written here alone")
+    assert (in_epoch, why) == (epoch, "no other writer exists")
     log.close()
     for refused in (lambda: log.claim(), lambda: log.append(epoch, [(ace(3), 0)])):
         with pytest.raises(LogFenced, match=r": closed$"):
