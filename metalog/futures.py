@@ -62,6 +62,7 @@ class InitialLoad(Future[None]):
             LoadTimeout: the timeout passed; the message has the last fault. It is also a
                 ``TimeoutError``.
             AuthorizerNotReady: the authorizer or its replica was closed first.
+            ConfigException: a setting does not fit the log.
         """
         self._wait(timeout)
         super().result(0)

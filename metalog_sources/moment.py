@@ -39,13 +39,13 @@ class AtOffset(NamedTuple):
 
 
 class AtTime(NamedTuple):
-    """The state after the longest prefix of the log before the first batch after ``epoch_ms``."""
+    """The state before the first batch of the log that is later than ``epoch_ms``."""
 
     epoch_ms: int
 
 
-_AN_EPOCH: Final = 10**12
-"""The largest offset that is accepted; a larger number was probably meant as epoch milliseconds."""
+_LIKELY_MS: Final = 10**12
+"""From this number on, an offset past the log's end was probably meant as epoch milliseconds."""
 
 
 class BeforeLast(NamedTuple):
@@ -100,7 +100,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     bounds = log.bounds()
     if isinstance(moment, AtOffset):
         if moment.offset > bounds.end:
-            hint = f"; as milliseconds write @{moment.offset}" if moment.offset >= _AN_EPOCH else ""
+            is_likely_ms = moment.offset >= _LIKELY_MS
+            hint = f"; as milliseconds write @{moment.offset}" if is_likely_ms else ""
             raise InvalidMoment(f"offset {moment.offset} is in the future: {_end(bounds)}{hint}")
         _refuse_unreachable(moment.offset, f"offset {moment.offset}", log)
         return ResolvedMoment(moment.offset, f"offset {moment.offset}", ())
@@ -250,11 +251,13 @@ def _refuse_unreachable(offset: int, moment: str, log: Log) -> None:
     reachable = [
         snapshot.end_offset for snapshot in log.snapshots() if snapshot.end_offset > offset
     ]
-    earliest = f"offset {min(reachable)}" if reachable else "no state before its end"
+    earliest = (
+        f"the first snapshot after it ends at offset {min(reachable)}"
+        if reachable
+        else "no snapshot is after it"
+    )
     raise _BeforeStart(
-        f"{moment} is too early: the log starts at offset {bounds.start}, and the"
-        f" earliest state that a snapshot gives is {earliest}",
-        moment,
+        f"{moment} is too early: the log starts at offset {bounds.start}, and {earliest}", moment
     )
 
 

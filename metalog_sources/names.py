@@ -133,7 +133,7 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
-    """The owners of a file above ``cwd``, if none of them is ``trusted``; else empty."""
+    """The owners of a file above ``cwd`` that are not ``trusted``; empty for any other file."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
 

@@ -44,7 +44,7 @@ class RecordNotes(Protocol):
 
 
 class NotedRecords:
-    """The records of some ``types`` in a replay, with their offsets and times."""
+    """The ACLs in a replay, and the records of ``types``, with their offsets and times."""
 
     def __init__(self, types: Iterable[type]) -> None:
         self._types = frozenset({AclRun, *types})

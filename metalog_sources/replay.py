@@ -245,7 +245,7 @@ class _Replay:
         candidates = self._candidates()
         for base in candidates:
             try:
-                return self._loaded(base, self._whole)
+                return self._loaded(base, self._undamaged)
             except (CorruptLog, InvalidSource) as error:
                 damage = damage or error
                 self.problems.append(
@@ -255,7 +255,7 @@ class _Replay:
         if damage is not None and newest is not None and self._salvage:
             fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
             self.note_damage(fault, "its readable part")
-            return self._loaded(newest, self._left)
+            return self._loaded(newest, self._salvaged)
         raise damage or self._no_base()
 
     def _candidates(self) -> list[SnapshotId | None]:
@@ -285,10 +285,10 @@ class _Replay:
         self.base = base
         return loader
 
-    def _whole(self, base: SnapshotId) -> Iterator[Batch]:
+    def _undamaged(self, base: SnapshotId) -> Iterator[Batch]:
         return read_snapshot(self._log, base)
 
-    def _left(self, base: SnapshotId) -> Iterator[Batch]:
+    def _salvaged(self, base: SnapshotId) -> Iterator[Batch]:
         return salvaged_snapshot(self._log, base)
 
     def _feed(self, loader: Loader) -> Iterator[int]:

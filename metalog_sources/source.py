@@ -1,9 +1,9 @@
 """Opens a SOURCE, the first argument of every reading verb.
 
-A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
+It names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
 ``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
-``zookeeper://``), or ``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing. This
-module must not replay.
+``zookeeper://``), or either by ``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing.
+This module must not replay.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 _SCRIPT: Final = ".sh"
-"""Suffixes of files whose byte order mark is kept: to bash it is part of the first word."""
+"""The suffix of scripts. Their byte order mark is kept: to bash it is part of the first word."""
 SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
 _LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
 _LOG_SUFFIXES: Final = (".log", ".checkpoint")
@@ -49,7 +49,7 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """The reasons why answers about these ACLs are not certain, including those in its files.
+        """The reasons why answers about these ACLs are not certain, those in files included.
 
         Answers about SCRAM users depend on ``unread_users`` too.
         """

@@ -151,25 +151,25 @@ def _refuse_half_pairs(parser: ArgumentParser, parsed: Namespace) -> None:
     about the name would be false. The message does not repeat an argument, which may be a password.
 
     Raises:
-        InvalidRequest: a word has half of a surrogate pair.
+        InvalidRequest: a word has a lone surrogate.
     """
-    if _has_half_pair(parsed.rest):
+    if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:
-        if action.metavar in PATHS or not _has_half_pair(getattr(parsed, action.dest, None)):
+        if action.metavar in PATHS or not _has_lone_surrogate(getattr(parsed, action.dest, None)):
             continue
         named = "/".join(action.option_strings) or action.metavar or "an argument"
         raise InvalidRequest(f"{named}{_NOT_UNICODE}")
 
 
-def _has_half_pair(value: object) -> bool:
+def _has_lone_surrogate(value: object) -> bool:
     if isinstance(value, list | tuple):
-        return any(map(_has_half_pair, value))
+        return any(map(_has_lone_surrogate, value))
     if not isinstance(value, str) or value.isascii():
         return False
-    from metalog.records.primitives.text import has_half_pair
+    from metalog.records.primitives.text import has_lone_surrogate
 
-    return has_half_pair(value)
+    return has_lone_surrogate(value)
 
 
 def _joined(arguments: list[str]) -> list[str]:

@@ -30,8 +30,8 @@ SEGMENT_BYTES = 256 << 20
 
 
 class Archived(NamedTuple):
-    """The archive holds offsets ``start`` to ``end``; a run added those from ``added_from``
-    on, and ``snapshots``."""
+    """The archive holds offsets ``start`` to ``end``; the run added those from ``added_from`` on,
+    and as many snapshots as ``snapshots`` says."""
 
     start: int
     added_from: int

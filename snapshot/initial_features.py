@@ -24,7 +24,8 @@ ELR: Final = "eligible.leader.replicas.version"
 
 
 class Level(NamedTuple):
-    """One level of a feature; ``needs`` is the lowest metadata.version that supports it."""
+    """One level of a feature: a new cluster has it from metadata.version ``since`` on, and may
+    choose it from ``needs`` on."""
 
     level: int
     since: int
@@ -64,8 +65,8 @@ def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
         for level, name in METADATA_VERSIONS.items()
         if release == name or ("-" not in release and name.startswith(f"{prefix}-"))
     ]
-    newest_of_all = newest if release in METADATA_VERSIONS.values() else LATEST_METADATA_VERSION
-    usable = [level for level in matching if level <= newest_of_all]
+    most = newest if release in METADATA_VERSIONS.values() else LATEST_METADATA_VERSION
+    usable = [level for level in matching if level <= most]
     if not usable or usable[-1] < OLDEST_METADATA_VERSION:
         raise InvalidRequest(
             f"unknown release version {release!r}; use {METADATA_VERSIONS[7]} to"

@@ -1,7 +1,7 @@
-"""Reads a whole snapshot or raises; ``salvaged_snapshot`` reads the rest of a damaged one.
+"""Reads a snapshot of a log; ``salvaged_snapshot`` reads the rest of a damaged one.
 
-A snapshot begins with a header and ends with a footer, and every batch has the epoch in its file
-name. This module must not know where a snapshot is stored.
+Every batch must have the epoch in the snapshot's name. This module must not know where a snapshot
+is stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
 def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     """All batches of a snapshot, with header and footer, each of the epoch in its name.
 
-    ``check_snapshot`` or the loader checks at the end that the snapshot is whole.
+    The caller checks by ``check_snapshot`` that the snapshot is whole; the loader does so too.
     """
     for batch in log.open_snapshot(id):
         if batch.epoch != id.epoch:

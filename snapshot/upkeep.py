@@ -1,4 +1,4 @@
-"""Keeps a written log small: writes a snapshot when due, then deletes what it replaces.
+"""Keeps a written log small: writes a snapshot when due, then deletes the files that it replaces.
 
 It is a publisher on the thread of the replica that writes the log, so changes wait while it writes
 a snapshot. This module must not know how a snapshot is laid out.
@@ -51,11 +51,11 @@ class Upkeep:
         )
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Write a snapshot if one is due, and delete what it replaces."""
+        """Write a snapshot if one is due, and delete the files that it replaces."""
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:
-        """Write and sync the snapshot, and then delete what it replaces."""
+        """Write and sync the snapshot, and only then delete the files that it replaces."""
         folder = self._target.folder
         wanted = SnapshotId(image.provenance.offset, image.provenance.epoch)
         if wanted in folder.snapshots:
@@ -77,4 +77,4 @@ class Upkeep:
             try:
                 self._target.trim(keep)
             except OSError as error:
-                _log.warning("%s: cannot delete what is no longer needed (%s)", keep, error)
+                _log.warning("cannot delete the files before snapshot %s (%s)", keep, error)

@@ -33,7 +33,7 @@ def write_snapshot(
     control: Sequence[tuple[ControlMessage, int]] = (),
     in_avro: bool = False,
 ) -> Path:
-    """The snapshot of ``image`` in ``folder``, named after its provenance.
+    """Write the snapshot of ``image``, named after its provenance, to ``folder``; return its path.
 
     ``timestamp`` (ms) is the time of writing. ``control`` has KRAFT_VERSION and KRAFT_VOTERS if
     the log has them, since an image does not know the voters. With ``in_avro`` the file is an Avro

@@ -1,9 +1,9 @@
 """The records that a new leader writes first, as Kafka's ActivationRecordsGenerator does.
 
-A log without a metadata.version gets the bootstrap records of its folder, even if it has other
-records. They are one metadata transaction if their metadata.version supports transactions, else one
-batch. A transaction that the previous leader left open is aborted. Pure. This module must not know
-where the bootstrap records come from.
+A log without a metadata.version gets its bootstrap records, even if it has other records. They are
+one metadata transaction if their metadata.version supports transactions, else one batch. A
+transaction that the previous leader left open is aborted. Pure. This module must not know where the
+bootstrap records come from.
 """
 
 from __future__ import annotations

@@ -31,9 +31,7 @@ class Migration(NamedTuple):
     credentials: Sequence[tuple[str, ScramMechanism, ScramCredential]] = ()
 
 
-def change_whole(
-    image: MetadataImage, change: Migration, entropy: Entropy
-) -> ControllerResult[None]:
+def migrate(image: MetadataImage, change: Migration, entropy: Entropy) -> ControllerResult[None]:
     """The records of ``change``.
 
     Raises:

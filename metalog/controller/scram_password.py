@@ -24,7 +24,7 @@ from metalog.controller.scram import (
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import SUCCESS, ApiError, ErrorCode
 from metalog.ids import Entropy
-from metalog.records.primitives.text import has_half_pair
+from metalog.records.primitives.text import has_lone_surrogate
 from metalog.scram import SALT_BYTES, ScramMechanism
 
 _NO_TLS: Final = ApiError(
@@ -169,7 +169,7 @@ def _why_not(
         error = _unsupported(credentials[0].hash_type, config)
     elif password == "":
         error = _EMPTY
-    elif password is not None and has_half_pair(password):
+    elif password is not None and has_lone_surrogate(password):
         error = _NO_TEXT
     else:
         error = SUCCESS if password is None or policy is None else _policy_error(policy, password)

@@ -2,7 +2,7 @@
 
 A delta applies records one after another and then makes the image after them. It never
 changes the image that it started from. This module must not know transactions, nor which records
-are committed: the loader does.
+are committed: the loader knows.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from metalog.image.doubt import NOT_UTF8
 from metalog.image.state import acls, scram
 from metalog.image.subjects import SUBJECTS
 from metalog.records.frame import Undecodable, decode_value, encode_value
@@ -27,6 +26,7 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
 )
 from metalog.records.messages.registry import message_type
+from metalog.records.primitives.text import NOT_UTF8
 
 MARKERS: Final[frozenset[type[Message]]] = frozenset(
     {BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord}

@@ -131,7 +131,7 @@ class Table(Mapping[K, V]):
     def changed_since(self, before: Table[K, V]) -> Iterable[K]:
         """The keys whose values are not the same objects as in ``before``, and perhaps others.
 
-        If this table was made from it by few changes, it looks only at leaves that differ.
+        If this table was made from ``before`` by few changes, only differing leaves are compared.
         """
         if self._bulk is before._bulk:
             nodes = zip(self._nodes or _NO_CHANGES, before._nodes or _NO_CHANGES, strict=True)

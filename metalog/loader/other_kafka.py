@@ -1,6 +1,6 @@
 """Describes the traces of another version of Kafka in a log, one line each, for a person.
 
-Such traces are a metadata.version that Kafka 4.4 refuses, and skipped records of unknown types.
+Such traces are a metadata.version that Kafka 4.4 refuses, and skipped records.
 This module must not know how a verb shows a line.
 """
 

@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class PublisherFault(NamedTuple):
     """A publisher's latest ``error``, raised at ``offset``, and its number of errors (``times``).
 
-    It missed a delta, so its next delta is the whole image. ``healed`` is true once it accepted
-    one.
+    The publisher missed a delta, so its next delta is the whole image. ``healed`` is true once it
+    accepted one.
     """
 
     publisher: str
@@ -35,7 +35,7 @@ class PublisherFault(NamedTuple):
 class Delivery:
     """The publishers of one loader, and their faults.
 
-    It publishes nothing before the loader is ready, so a gate may open with its first image.
+    The loader publishes nothing before it is ready, so a gate may open with its first image.
     """
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:

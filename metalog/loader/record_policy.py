@@ -94,7 +94,7 @@ class RecordPolicy:
         doubtful = delta.doubtful
         delta.replay_all(records, partial(self._refuse, delta, batches))
         if delta.doubtful > doubtful:
-            self._judge_doubts(span, batches)
+            self._note_doubtful(span, batches)
 
     def _refuse(
         self,
@@ -126,8 +126,8 @@ class RecordPolicy:
                 continue
             self._skip(batch, offset, message, UnreadableRecord(message.reason))
 
-    def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """The record to keep until its transaction ends; nothing if it may be skipped.
+    def to_buffer(self, offset: int, message: Any) -> list[tuple[int, Any]]:
+        """The record to buffer until its transaction ends; nothing if it may be skipped.
 
         An unreadable record is counted at once, even if the transaction aborts later, since Kafka
         stops reading there.
@@ -154,7 +154,7 @@ class RecordPolicy:
             fault.located(file=batch.file, offset=offset, byte=batch.position),
         )
 
-    def pass_gap(self, gap: Gap) -> None:
+    def accept_gap(self, gap: Gap) -> None:
         """Accept ``gap``; one of lost records is a doubt."""
         if not gap.lost:
             return
@@ -166,11 +166,11 @@ class RecordPolicy:
         self.doubt(_LOST, missing, gap.end - gap.start)
         _count(self._skipped, _LOST, gap.start, "missing", gap.end - gap.start)
 
-    def pass_end(self, event: CutShort) -> None:
+    def note_cut(self, event: CutShort) -> None:
         """Note that the log ends before records that it once had."""
         self.doubt(_CUT_OFF, event.fault)
 
-    def _judge_doubts(self, span: range, batches: Sequence[Batch]) -> None:
+    def _note_doubtful(self, span: range, batches: Sequence[Batch]) -> None:
         for batch in batches:
             for record in () if batch.is_control else batch.records():
                 doubt = doubt_about(record.value or b"") if record.offset in span else None

@@ -99,14 +99,14 @@ class Loader:
         self._unread = None if selection is None else selection.unread
         self._begin_at(NOTHING, MetadataDelta(self.image))
 
-    def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
-        """Drop everything after ``taken``, where ``delta`` begins."""
+    def _begin_at(self, start: Provenance, delta: MetadataDelta) -> None:
+        """Drop everything after ``start``, where ``delta`` begins."""
         self._delta = delta
         self._size = Size()
         self._snapshot: SnapshotId | None = None
-        self._taken = taken
-        self._read = taken.offset
-        self._read_epoch = taken.epoch
+        self._replayed = start
+        self._position = start.offset
+        self._read_epoch = start.epoch
         self._transaction: Transaction | None = None
         self._waiting: deque[Batch] = deque()
         self._waiting_size = 0
@@ -114,7 +114,7 @@ class Loader:
     @property
     def position(self) -> int:
         """The next offset; after a fault, the offset to read again from."""
-        return self._read
+        return self._position
 
     @property
     def is_transaction_open(self) -> bool:
@@ -131,7 +131,7 @@ class Loader:
         """``Loading``, ``Ready`` or ``Stale``."""
         if not self._is_ready:
             fault = None if self._fault is None else self._fault[1]
-            return Loading(self._read, self.high_watermark, fault)
+            return Loading(self._position, self.high_watermark, fault)
         return Ready(self.image.provenance.offset) if self._fault is None else Stale(*self._fault)
 
     @property
@@ -152,7 +152,7 @@ class Loader:
     def note_fault(self, fault: Exception) -> None:
         """Go back to the last published state; the log's reader calls it for its own faults too."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
-        self._fault = (self._taken.offset if offset is None else offset, fault)
+        self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
             self._has_diverged = True
             self.high_watermark = None
@@ -177,9 +177,9 @@ class Loader:
             elif isinstance(event, Truncated):
                 self._truncate(event.offset)
             elif isinstance(event, Gap):
-                self._pass_gap(event)
+                self._accept_gap(event)
             elif isinstance(event, CutShort):
-                self._policy.pass_end(event)
+                self._policy.note_cut(event)
             elif isinstance(event, LeaderChanged):
                 self._leader = Leader(event.leader_id, event.epoch)
             self._take_committed()
@@ -194,9 +194,9 @@ class Loader:
         ``batches`` include header and footer, which are checked here.
         """
         try:
-            if id.end_offset < self._taken.offset:
+            if id.end_offset < self._replayed.offset:
                 raise CorruptSnapshot(
-                    f"the snapshot {id} ends before offset {self._taken.offset}, which the"
+                    f"the snapshot {id} ends before offset {self._replayed.offset}, which the"
                     " log has reached"
                 )
             self._replace(id, batches)
@@ -216,37 +216,39 @@ class Loader:
 
     def _append(self, batch: Batch) -> None:
         next_offset = batch.next_offset
-        if next_offset <= self._read:
-            raise _misplaced(batch, f"offset {batch.base_offset} follows offset {self._read - 1}")
+        if next_offset <= self._position:
+            raise _misplaced(
+                batch, f"offset {batch.base_offset} follows offset {self._position - 1}"
+            )
         if batch.epoch < self._read_epoch:
             raise _misplaced(batch, f"the epoch falls from {self._read_epoch} to {batch.epoch}")
-        if batch.base_offset > self._read:
-            self._pass_gap(Gap(self._read, batch.base_offset, lost=True))
+        if batch.base_offset > self._position:
+            self._accept_gap(Gap(self._position, batch.base_offset, lost=True))
         self._waiting.append(batch)
         self._waiting_size += batch.size
-        self._read = next_offset
+        self._position = next_offset
         self._read_epoch = batch.epoch
 
     def _truncate(self, offset: int) -> None:
-        if offset < self._taken.offset:
+        if offset < self._replayed.offset:
             raise Diverged(
                 "the log was truncated below its own high-water mark"
-                f" (offset {self._taken.offset})",
+                f" (offset {self._replayed.offset})",
                 offset=offset,
                 advice="it is read again from its beginning",
             )
         while self._waiting and self._waiting[-1].next_offset > offset:
             dropped = self._waiting.pop()
             self._waiting_size -= dropped.size
-            offset = max(min(offset, dropped.base_offset), self._taken.offset)
-        self._read = min(offset, self._read)
-        self._read_epoch = self._waiting[-1].epoch if self._waiting else self._taken.epoch
+            offset = max(min(offset, dropped.base_offset), self._replayed.offset)
+        self._position = min(offset, self._position)
+        self._read_epoch = self._waiting[-1].epoch if self._waiting else self._replayed.epoch
 
-    def _pass_gap(self, gap: Gap) -> None:
-        if gap.start > self._read:
-            self._policy.pass_gap(Gap(self._read, gap.start, lost=True))
-        self._policy.pass_gap(gap)
-        self._read = max(self._read, gap.end)
+    def _accept_gap(self, gap: Gap) -> None:
+        if gap.start > self._position:
+            self._policy.accept_gap(Gap(self._position, gap.start, lost=True))
+        self._policy.accept_gap(gap)
+        self._position = max(self._position, gap.end)
 
     def _take_committed(self) -> None:
         """Replay all records below the high-water mark that were held back."""
@@ -256,21 +258,21 @@ class Loader:
             batch = waiting[0]
             next_offset = batch.next_offset
             end = min(mark, next_offset)
-            if end > self._taken.offset:
+            if end > self._replayed.offset:
                 self._take(batch, end)
             if end < next_offset:
                 break
             waiting.popleft()
             self._waiting_size -= batch.size
             self._size = self._size.with_batch(batch)
-        if not self._waiting and self._taken.offset < min(mark, self._read):
-            self._taken = self._taken._replace(offset=min(mark, self._read))
+        if not self._waiting and self._replayed.offset < min(mark, self._position):
+            self._replayed = self._replayed._replace(offset=min(mark, self._position))
         self._check_bound()
 
     def _take(self, batch: Batch, end: int) -> None:
         """Replay the records of ``batch`` from the present position up to ``end``."""
         base = batch.base_offset
-        first = max(self._taken.offset, base)
+        first = max(self._replayed.offset, base)
         parts = batch.parts(self._unread)
         if first > base or end < batch.next_offset:
             parts = [*messages_of(parts)[first - base : end - base]]
@@ -286,7 +288,7 @@ class Loader:
                 self._policy.replay(self._delta, numbered(parts, first), span, [batch])
             else:
                 self._take_transactions(batch, first, messages_of(parts))
-        self._taken = tuple.__new__(Provenance, (end, batch.epoch, batch.max_timestamp))
+        self._replayed = tuple.__new__(Provenance, (end, batch.epoch, batch.max_timestamp))
 
     def _take_control(self, part: Any, epoch: int) -> None:
         if isinstance(part, LeaderChangeMessage):
@@ -302,7 +304,7 @@ class Loader:
                 if transaction is None or may_be_marker(message):
                     run.append((offset, message))
                 else:
-                    transaction.entries.extend(self._policy.kept(offset, message))
+                    transaction.entries.extend(self._policy.to_buffer(offset, message))
             elif kind is BeginTransactionRecord:
                 if transaction is not None:
                     raise _misplaced(batch, f"{kind.__name__} inside a transaction", offset)
@@ -310,7 +312,7 @@ class Loader:
                 run = []
                 before = Provenance(offset, batch.epoch, batch.max_timestamp)
                 if offset == batch.base_offset:
-                    before = self._taken._replace(offset=offset)
+                    before = self._replayed._replace(offset=offset)
                 self._transaction = Transaction(before, [], [])
             else:
                 if transaction is None:
@@ -343,11 +345,11 @@ class Loader:
     @property
     def _stable(self) -> Provenance:
         """The last stable offset: the delta has all records below it."""
-        return self._taken if self._transaction is None else self._transaction.before
+        return self._replayed if self._transaction is None else self._transaction.before
 
     def _publish_if_due(self) -> None:
         mark = self.high_watermark
-        has_caught_up = self._seen_record and mark is not None and self._taken.offset >= mark
+        has_caught_up = self._seen_record and mark is not None and self._replayed.offset >= mark
         was_stale = self._is_ready and self._fault is not None
         if has_caught_up:
             self._fault = None

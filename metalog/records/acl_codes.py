@@ -1,4 +1,4 @@
-"""Converts ACL records to ``metalog.acl.Acl`` and back: Kafka's codes to enums, and back.
+"""Converts ACL records, with Kafka's codes, to ``metalog.acl.Acl``, with enums, and back.
 
 As in Kafka, a code that Kafka 4.3 does not have becomes UNKNOWN. This module must not know the
 byte layout of a record.
@@ -17,7 +17,7 @@ E = TypeVar("E", bound=IntEnum)
 
 
 def _by_code(members: type[E], unknown: E) -> list[E]:
-    """The enum's members in a list; its index is an int8, and may be negative."""
+    """The enum's members in a list by code, an int8: a negative code counts from the list's end."""
     table = [unknown] * 256
     for member in members:
         table[member] = member

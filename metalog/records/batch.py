@@ -1,8 +1,8 @@
 """Record batches of Kafka's message format v2: reading, checking, writing.
 
-``decode_batch`` checks the header and the checksum. The records are inflated and checked at their
-first use: callers that need only offsets and epochs do not pay for decoding records. So
-``messages``, ``entries`` and ``records`` raise ``CorruptLog`` too.
+``decode_batch`` checks the header and the checksum. The records are inflated and checked only when
+they are read: callers that need only offsets and epochs do not pay for it. So ``messages``,
+``entries`` and ``records`` raise ``CorruptLog`` too.
 
 The checksum does not cover bytes 0 to 20. This module checks the length and magic among them.
 ``log.continuity`` checks base offset and epoch against the previous batch.

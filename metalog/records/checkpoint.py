@@ -113,8 +113,8 @@ def encoded_snapshot(
     """The batches of a checkpoint, header and footer included.
 
     ``values`` are encoded records; ``control`` (KRAFT_VERSION and KRAFT_VOTERS) follows the header.
-    Timestamps are in milliseconds; ``last_contained_timestamp`` is that of the last record in the
-    snapshot.
+    Timestamps are in milliseconds; ``last_contained_timestamp`` is that of the last log record
+    that the snapshot includes.
     """
     header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
     first = build_batch(0, epoch, timestamp, [(header, _VERSION), *control])

@@ -21,6 +21,8 @@ _NULL: Final = 1
 _NO_HEADERS: Final = 0
 MOST_STARTS: Final = 1 << 17
 """``plain_starts`` covers at most this many records of a batch."""
+START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
+"""Ranges of record numbers (first, end), and the size of ``plain_start`` in each range."""
 _SIZE_CACHE: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest number that a varint of two bytes cannot hold."""

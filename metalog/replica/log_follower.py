@@ -42,7 +42,7 @@ class LogFollower:
         log: the log.
         loader: replays its events.
         leader: leads the log while this node is its writer.
-        prepare: called once before anything else; may raise what ``claim`` raises.
+        prepare: called before the log is claimed, at each attempt; it may raise as ``claim`` does.
         observers: publishers that report to waiting callers why the log is not loaded yet.
         monotonic_s: a clock in seconds.
     """
@@ -83,8 +83,8 @@ class LogFollower:
     def silent_for_s(self) -> float | None:
         """Seconds since the log's peer last answered; None for a local log, before the first
         answer, and while this node writes."""
-        is_other = not self._leader.is_active and isinstance(self._log, PeerLog)
-        return self._log.silent_for_s if is_other else None  # type: ignore[attr-defined]
+        has_peer = not self._leader.is_active and isinstance(self._log, PeerLog)
+        return self._log.silent_for_s if has_peer else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
@@ -107,7 +107,7 @@ class LogFollower:
         """Follow the log until ``stop``, or to the end of a log that is not live.
 
         Args:
-            fault: what ``begin`` raised before, already reported; it is tried again.
+            fault: the error of an earlier ``begin``, already reported; ``begin`` is tried again.
         """
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:

@@ -16,18 +16,18 @@ from metalog.errors import InvalidTarget, LogFenced, NotController
 from metalog.ids import Entropy
 from metalog.loader import Loader, feed
 from metalog.ports import Candidacy, Log, Publisher, UsesAclMutator, WritableLog
-from metalog.replica.submits import Submits
+from metalog.replica.submits import ChangeSubmitter
 from metalog.replica.write_queue import WriteQueue
 
 _log = logging.getLogger(__name__)
 
 
-class LogLeader(Submits):
+class LogLeader(ChangeSubmitter):
     """The writer of ``log``: always, or with a ``candidacy`` while it is elected.
 
     Args:
         log: the log; it is written only if it is a ``WritableLog``.
-        loader: its image decides changes.
+        loader: changes are decided on its image.
         publishers: the leader is passed to those that change ACLs.
         candidacy: takes part in elections; None without elections.
         idle_s: write a NoOp record after so many seconds without a change; None writes none.
@@ -70,7 +70,7 @@ class LogLeader(Submits):
 
     @property
     def fence(self) -> Exception | None:
-        """Why the writer accepts no more changes; None while it does, or while it is not active."""
+        """Why the active writer accepts no more changes; None if it does, or is not active."""
         queue = self._queue
         return None if queue is None else queue.refusal
 

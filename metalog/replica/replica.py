@@ -36,11 +36,11 @@ from metalog.ports import (
 from metalog.replica.load_gate import LoadGate
 from metalog.replica.log_follower import LogFollower
 from metalog.replica.log_leader import LogLeader
-from metalog.replica.submits import Submits
+from metalog.replica.submits import ChangeSubmitter
 from metalog.replica.write_queue import WriteQueue
 
 
-class Replica(Submits):
+class Replica(ChangeSubmitter):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
     A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start (which
@@ -57,7 +57,7 @@ class Replica(Submits):
         idle_s: write a NoOp record after so many seconds without a change
             (``metadata.max.idle.interval.ms``).
         candidacy: takes part in elections for a log that this replica follows; closed with it.
-        prepare: called once before anything else; it may raise the errors of ``claim``.
+        prepare: called before the log is claimed, at each attempt; it may raise as ``claim`` does.
         is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
             ``claim``. Both are retried, and ``state`` has the fault until then.
         kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
@@ -105,8 +105,9 @@ class Replica(Submits):
         """Claim the log if it can be written, and begin to follow it on a thread.
 
         Raises:
-            InvalidTarget: the log is not ours to write.
+            InvalidTarget: this process may not write the log.
             CorruptLog: the log is damaged; not if the replica ``is_patient``.
+            Unanswered: the log's cluster does not answer; not if the replica ``is_patient``.
             RuntimeError: the replica was started before.
         """
         if self._thread is not None:
@@ -154,7 +155,7 @@ class Replica(Submits):
         """Wait until the log was replayed, and return the image.
 
         Args:
-            timeout_s: how long to wait, in seconds; None waits until it is loaded or damaged.
+            timeout_s: how long to wait, in seconds; None has no limit.
 
         Returns:
             The newest image.

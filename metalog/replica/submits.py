@@ -30,7 +30,7 @@ from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 R = TypeVar("R")
 
 
-class Submits:
+class ChangeSubmitter:
     """The methods that change a log through its one writer; any thread may call them.
 
     Each returns at once. A future is done when its change is durable and published. A change that

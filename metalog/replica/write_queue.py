@@ -1,8 +1,8 @@
 """Group commit: the only writer of a log carries out queued changes in groups.
 
-The queued changes form one group. Each request is decided on the image after the requests before
-it. Then all records are appended as one batch, synced once and replayed, and only then answered.
-So an answered change is durable and in force. If an append fails, the whole group fails: the log
+The queued changes form one group. Each is decided on the image after the changes before it. Then
+all records are appended as one batch, synced once and replayed; only then their futures are done.
+So an answered change is durable and in force. If the write fails, the whole group fails: the log
 is fenced, and no further change is accepted.
 
 A large change is carried out alone, as one metadata transaction of several batches. If a write of
@@ -38,12 +38,12 @@ _log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 Change = Callable[[MetadataImage], ControllerResult[R]]
-"""A pure function from an image to records and an answer."""
+"""A pure function from an image to records and a response."""
 
 NO_OP_SINCE: Final = 5
 """metadata.version 3.3-IV1, the first with NoOp records (KIP-835)."""
 MAX_GROUP: Final = 1024
-"""Requests that are carried out together."""
+"""The most requests of one group."""
 
 
 class _Request(NamedTuple):
@@ -223,7 +223,7 @@ class WriteQueue:
 
 
 def _apart(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
-    """The group in order; a transaction is never part of a batch."""
+    """The parts of ``group``, in order, each for one append; a transaction is a part alone."""
     for name, part in groupby(group, key=lambda request: request.transaction):
         requests = list(part)
         yield from [requests] if name is None else ([each] for each in requests)

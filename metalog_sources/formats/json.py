@@ -88,7 +88,7 @@ def _without_missing(node: Node) -> tuple[Node, list[str]]:
 
 
 def _missing_line(node: Node) -> str:
-    fields = fields_of(node, "what is missing", None)
+    fields = fields_of(node, "a missing part", None)
     places = [
         f"{lead}{value.value}"
         for key, lead in (("file", ""), ("offset", "offset "))

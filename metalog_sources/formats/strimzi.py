@@ -71,15 +71,15 @@ _CLUSTER_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
 _RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 
 
-def is_kafka_user(node: Node) -> bool:
-    """Whether ``node`` is a Kubernetes resource; only Strimzi's is accepted."""
+def is_kubernetes_resource(node: Node) -> bool:
+    """Whether ``node`` is a Kubernetes resource, of any kind."""
     return isinstance(node, Fields) and {"kind", "apiVersion"} <= {
         key.value for key, _ in node.pairs
     }
 
 
 def read_kafka_user(node: Node, size: int) -> Document:
-    """Read one resource; ``size`` is the size of the whole file in bytes."""
+    """Read a KafkaUser or a list of them; ``size`` is the size of the whole file in bytes."""
     fields = fields_of(node, "the resource", None)
     kind = text_of(fields["kind"], "kind")
     if kind in _LISTS:
@@ -178,8 +178,8 @@ def _required(fields: dict[str, Node], key: str, within: Node) -> Node:
 class StrimziExport(NamedTuple):
     """The exported resources, and the parts that were left out.
 
-    ``left_out`` are the ACLs that a KafkaUser cannot express, each with the reason. ``users`` are
-    SCRAM users, likewise. ``authenticated`` is the number of exported users with a SCRAM login.
+    ``left_out`` are the ACLs, and ``users`` the SCRAM users, that a KafkaUser cannot express, each
+    with the reason. ``authenticated`` is the number of exported users with a SCRAM login.
     """
 
     text: str
@@ -206,15 +206,15 @@ def write_strimzi(
     for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
         rules[principal] = regrouped([*of_principal], len(kept))
     scram = _scram_users(document)
-    unsaid = _inexpressible_users(document)
-    logins = {f"User:{user}" for user in scram - unsaid.keys()}
+    users_left_out = _inexpressible_users(document)
+    logins = {f"User:{user}" for user in scram - users_left_out.keys()}
     lead = _lead(version, cluster)
     resources = [
         _resource(lead, principal, rules.get(principal, ()), is_scram=principal in logins)
         for principal in sorted({*rules, *logins}, key=java_order)
     ]
     return StrimziExport(
-        "---\n".join(resources), tuple(refused.items()), (*unsaid.items(),), len(logins)
+        "---\n".join(resources), tuple(refused.items()), (*users_left_out.items(),), len(logins)
     )
 
 

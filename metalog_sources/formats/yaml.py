@@ -1,7 +1,7 @@
 """ACLs as YAML that a person edits and reviews.
 
-PyYAML's events are read. The writer uses no library, so equal ACLs give equal bytes, whatever
-version of a library is installed. This module must not know files.
+The reader uses PyYAML. The writer uses no library, so equal ACLs give equal bytes, whatever version
+of a library is installed. This module must not know files.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from metalog_sources.formats.nodes.regroup import RegroupedRule, regrouped
 from metalog_sources.formats.nodes.rules import NOTE_KEYS, SECRET_KEYS, own_fields, read_document
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 from metalog_sources.formats.nodes.yaml_text import is_plain, scalar
-from metalog_sources.formats.strimzi import is_kafka_user, read_kafka_user
+from metalog_sources.formats.strimzi import is_kubernetes_resource, read_kafka_user
 
 
 def read_yaml(text: str, file: str) -> Document:
     """Read our documents and Strimzi's KafkaUser resources; a file may have both."""
     size, entries, parts = len(text), 0, []
     for node in yaml_documents(text, file):
-        read = read_kafka_user if is_kafka_user(node) else read_document
+        read = read_kafka_user if is_kubernetes_resource(node) else read_document
         parts.append(read(node, size))
         entries += len(parts[-1].entries) + len(parts[-1].owns)
         if entries > most_entries(size):

@@ -45,7 +45,7 @@ class ZookeeperStore:
             raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT][/CHROOT]")
         self._session = ZooKeeperSession(url, match["hosts"] + match["chroot"])
         self._url = url
-        self._elsewhere: dict[Resource, list[str]] | None = None
+        self._old_paths: dict[Resource, list[str]] | None = None
 
     def state(self) -> StoreState:
         """All ACLs and SCRAM users, each node as it was at its last read."""
@@ -67,7 +67,7 @@ class ZookeeperStore:
             places.update(changed)
             nodes = {path: node for path, node in nodes.items() if path not in changed}
             nodes.update(session.nodes(list(changed)))
-        self._elsewhere = _elsewhere(places)
+        self._old_paths = _old_paths_of(places)
         entries = [
             entry
             for path, node in sorted(nodes.items())
@@ -93,11 +93,11 @@ class ZookeeperStore:
 
     def delete(self, acls: Sequence[Acl]) -> None:
         """Delete ``acls`` at every path, also at one with an old spelling."""
-        if self._elsewhere is None:
-            self._elsewhere = _elsewhere(self._places()[0])
+        if self._old_paths is None:
+            self._old_paths = _old_paths_of(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
         for resource, less in _by_resource(acls).items():
-            for path in (znodes.path_of(resource), *self._elsewhere.get(resource, ())):
+            for path in (znodes.path_of(resource), *self._old_paths.get(resource, ())):
                 edits[path] = resource, partial(_without, less)
         self._change(edits)
 
@@ -200,7 +200,7 @@ def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
     return acls_of
 
 
-def _elsewhere(places: dict[str, Resource]) -> dict[Resource, list[str]]:
+def _old_paths_of(places: dict[str, Resource]) -> dict[Resource, list[str]]:
     """Other paths, from older spellings, that hold ACLs of the resource."""
     paths_of: dict[Resource, list[str]] = {}
     for path, resource in places.items():

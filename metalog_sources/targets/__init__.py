@@ -1,1 +1,1 @@
-"""Targets: where ACLs can be written to, plans, and how they are applied."""
+"""Plans, and the targets to which they are applied."""

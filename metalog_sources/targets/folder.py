@@ -1,7 +1,7 @@
 """A stopped node's folder as a target: its log is claimed and written as by its controller.
 
-The node must be the log's only voter, which is checked before anything is written. All changes of
-a call are one metadata transaction. This module must not know the wanted ACLs.
+The node must be the log's only voter, which is checked before anything is written. All steps of
+``change`` are one metadata transaction. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from metalog.acl import Acl
 from metalog.controller.acl_hosts import AclCreator, creator_for
-from metalog.controller.migration import Migration, change_whole
+from metalog.controller.migration import Migration, migrate
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
 from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
@@ -52,7 +52,7 @@ class FolderTarget:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The Kafka version that probably runs on this folder; the next start may be another."""
+        """The Kafka version that probably runs on this folder; its next start may use another."""
         return creator_for(self._replayed().image.features)
 
     def change(
@@ -69,8 +69,8 @@ class FolderTarget:
 
         def change(image: MetadataImage) -> ControllerResult[None]:
             if before is not None and {*image.acls.by_id.values()} != {*before}:
-                raise InvalidRequest("it has changed meanwhile; run it again")
-            return change_whole(image, whole, os.urandom)
+                raise InvalidRequest("its ACLs have changed meanwhile; run the command again")
+            return migrate(image, whole, os.urandom)
 
         replica = self._opened()
         try:

@@ -37,8 +37,8 @@ from metalog_sources.formats.nodes.nodes import Fields, Node, fault, fields_of, 
 from metalog_sources.formats.nodes.rules import NOTE_KEYS, own_fields, read_own, read_rule
 
 VERSION: Final = "4"
-SAVED_BEGINNING: Final = b'{"metalogPlan"'
 """The format version of saved plans."""
+SAVED_BEGINNING: Final = b'{"metalogPlan"'
 _SAVED_KEYS: Final = (
     "metalogPlan",
     "target",
@@ -49,8 +49,6 @@ _SAVED_KEYS: Final = (
     "before",
     "steps",
 )
-
-
 _PROOF_KEYS: Final = ("onlyGain", "cells")
 
 

@@ -1,4 +1,4 @@
-"""Targets: what ACLs can be written to, and how a plan is applied there.
+"""Targets: the stores and logs that ACLs can be written to, and how a plan is applied there.
 
 A plan is applied as a whole if the target can do that, else phase by phase. This module must not
 know how a plan was made, and never prompts.
@@ -24,7 +24,7 @@ from metalog_sources.targets.partly_done import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _AT_ONCE: Final = 500
-"""ACLs in one request; Kafka accepts at most 10,000 changes."""
+"""The most ACLs in one request; Kafka accepts at most 10,000 changes."""
 
 
 _Resource = tuple[ResourceType, str, PatternType]

@@ -15,7 +15,7 @@ from typing import Final
 
 from metalog.disk.files import LOCAL_FILES, FileLock
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog.records.primitives.text import has_half_pair
+from metalog.records.primitives.text import has_lone_surrogate
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.plain_view import lines_of
 from metalog_spark.store.refusals import lacks_table, no_folder
@@ -157,7 +157,7 @@ def passed_over(audit: str) -> list[Path]:
     """The files in the folder ``audit``, or of a pattern, that Spark ignores because their names
     are not UTF-8. Hidden files are not listed."""
     files = (file for root in _named(audit) for file in files_below(root))
-    return sorted(file for file in files if has_half_pair(str(file)))
+    return sorted(file for file in files if has_lone_surrogate(str(file)))
 
 
 def check_is_table(path: str, option: str) -> None:

@@ -16,7 +16,7 @@ from metalog.acl import CLUSTER_NAME, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import client_host
 from metalog.principal import parse_principal
-from metalog.records.primitives.text import has_half_pair
+from metalog.records.primitives.text import has_lone_surrogate
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_operation, parse_resource, parse_word
 from shell.tasks.questions import ParsedQuestion
@@ -129,9 +129,9 @@ def refuse_half_pairs(text: str) -> None:
     be false. Bytes from a terminal that are not UTF-8 arrive as such text.
 
     Raises:
-        InvalidRequest: the text has half of a surrogate pair.
+        InvalidRequest: the text has a lone surrogate.
     """
-    if has_half_pair(text):
+    if has_lone_surrogate(text):
         raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 
 

@@ -36,7 +36,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
         InvalidRequest: Kafka would refuse some records, or the first controller could not write
             them.
     """
-    from metalog.controller.migration import Migration, change_whole
+    from metalog.controller.migration import Migration, migrate
     from metalog.controller.transaction import transaction_batches
     from metalog.image.state.features import METADATA_VERSION
     from metalog_sources.formats.document import joined
@@ -51,7 +51,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     acls = [*imported.acls, *_acls(arguments.add_acl)]
     levels, image = _features(features)
     change = Migration(acls, credentials=[*users.values()])
-    records = [*levels, *change_whole(image, change, os.urandom).records]
+    records = [*levels, *migrate(image, change, os.urandom).records]
     transaction_batches(records, "", features[METADATA_VERSION])
     return records
 

@@ -9,7 +9,7 @@ import pytest
 
 from metalog import Replica
 from metalog.controller import transaction
-from metalog.controller.migration import Migration, change_whole
+from metalog.controller.migration import Migration, migrate
 from metalog.controller.result import ControllerResult
 from metalog.errors import CorruptLog, InvalidRequest, LogFenced, NotController
 from metalog.image.metadata import MetadataImage
@@ -133,6 +133,6 @@ def test_users_need_a_metadata_version_that_has_them(tmp_path: Path) -> None:
         image = replica.submit(lambda image: ControllerResult((), image)).result(PATIENCE_S)
     old = image._replace(features=image.features._replace(metadata_version=10))
     change = Migration(credentials=[CREDENTIAL])
-    assert len(change_whole(image, change, lambda size: bytes(size)).records) == 1
+    assert len(migrate(image, change, lambda size: bytes(size)).records) == 1
     with pytest.raises(InvalidRequest, match=r"3\.5-IV1 has no SCRAM users; raise it to 3\.5-IV2"):
-        change_whole(old, change, lambda size: bytes(size))
+        migrate(old, change, lambda size: bytes(size))

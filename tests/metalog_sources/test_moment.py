@@ -219,14 +219,14 @@ def test_only_what_can_be_rebuilt_is_a_moment() -> None:
     for reachable in (723, 724, 835):
         assert resolve_moment(AtOffset(reachable), log, now_ms=FAR).offset == reachable
     for lost in (0, 607, 608, 722):
-        with pytest.raises(InvalidMoment, match=r"starts at offset 608.* is offset 723"):
+        with pytest.raises(InvalidMoment, match=r"starts at offset 608.* ends at offset 723"):
             resolve_moment(AtOffset(lost), log, now_ms=FAR)
 
 
 def test_a_snapshot_older_than_the_log_is_a_moment_of_its_own() -> None:
     log = MemoryLog([batch(7, 1000)], snapshots={SnapshotId(3, 1): [], SnapshotId(7, 1): []})
     assert resolve(AtOffset(3), log).offset == 3
-    with pytest.raises(InvalidMoment, match="is offset 7"):
+    with pytest.raises(InvalidMoment, match="ends at offset 7"):
         resolve(AtOffset(4), log)
 
 

@@ -26,7 +26,6 @@ from typing import Final
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, bytes_in_order, in_order, uuid_text
-from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.acl_codes import acl_of, can_be_bound, record_of
@@ -36,7 +35,7 @@ from metalog.records.messages.access_control_entry_record import AccessControlEn
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
 )
-from metalog.records.primitives.text import REPLACEMENT
+from metalog.records.primitives.text import NOT_UTF8, REPLACEMENT
 
 Ids = tuple[Uuid, ...]
 
@@ -91,7 +90,7 @@ class AclsImage:
         """The encoded records of ``write``.
 
         They are encoded in the order of the table, which is about their order in memory, and then
-        sorted: up to their ids, they are equal.
+        sorted as bytes. This sorts them by id, as the bytes before the ids are equal.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
@@ -157,7 +156,7 @@ class AclsDelta:
         "_added",
         "_changes",
         "_gone",
-        "_is_given",
+        "_is_shared",
         "_whole",
         "doubtful",
         "image",
@@ -172,15 +171,14 @@ class AclsDelta:
         self._gone: dict[Uuid, Acl | None] = {}
         self._added: list[Acl] = []
         self._whole: dict[Uuid, Acl] | None = {} if is_replacement or not image else None
-        self._is_given = False
+        self._is_shared = False
 
     @property
     def changes(self) -> Mapping[Uuid, Acl | None]:
         """The net changes in record order, None for a removal.
 
         An ACL that was added and removed again since ``image`` is left out. If ``image`` has no
-        ACL, or a snapshot replaces all, the result has the present ACLs and then the removals. Many
-        ACLs are then in no order.
+        ACL, or a snapshot replaces all, the result has the present ACLs and then the removals.
         """
         if self._whole is None:
             return self._changes
@@ -235,11 +233,11 @@ class AclsDelta:
     def apply(self) -> AclsImage:
         if self._whole is None:
             return self.image._changed(self._changes)
-        self._is_given = True
+        self._is_shared = True
         return AclsImage(Table.owning(self._whole))
 
     def _own_whole(self) -> dict[Uuid, Acl] | None:
         """All ACLs in a dict that may be changed, never an image's own dict; None without one."""
-        if self._is_given and self._whole is not None:
-            self._whole, self._is_given = self._whole.copy(), False
+        if self._is_shared and self._whole is not None:
+            self._whole, self._is_shared = self._whole.copy(), False
         return self._whole

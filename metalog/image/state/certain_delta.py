@@ -7,10 +7,7 @@ from __future__ import annotations
 
 
 class CertainDelta:
-    """A delta whose records mean what they seem to mean.
-
-    A replacement begins from the empty image, so the end of a snapshot changes nothing.
-    """
+    """A delta whose records mean what they seem to mean."""
 
     __slots__ = ()
 
@@ -19,4 +16,4 @@ class CertainDelta:
         return 0
 
     def finish_snapshot(self) -> None:
-        """End a replacement; it began empty, so there is nothing to remove."""
+        """Change nothing: a replacement begins from the empty image."""

@@ -16,7 +16,7 @@ from metalog.records.messages import DelegationTokenRecord, RemoveDelegationToke
 
 
 class DelegationToken(NamedTuple):
-    """One delegation token; principals are ``Type:name``, times milliseconds since the epoch."""
+    """One delegation token; principals are ``Type:name``, times are Unix milliseconds."""
 
     token_id: str
     owner: str

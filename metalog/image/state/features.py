@@ -1,4 +1,4 @@
-"""The finalized features of a cluster, and what its metadata.version means for records.
+"""The finalized features of a cluster, and the versions of records by its metadata.version.
 
 As in Kafka 4, two kinds of records change nothing here: ``kraft.version``, which the log's control
 records hold, and ``zkMigrationState``, which only versions before Kafka 4 use.
@@ -107,14 +107,14 @@ class FeaturesImage(NamedTuple):
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
         if level > newest:
-            whose = "the log is a newer Kafka's, which may decide differently"
+            cause = "the log is a newer Kafka's, which may decide differently"
         elif level in METADATA_VERSIONS:
-            whose = "the log is an older Kafka's, or was never upgraded"
+            cause = "the log is an older Kafka's, or was never upgraded"
         else:
-            whose = "no Kafka wrote it"
+            cause = "no Kafka wrote it"
         return (
             f"metadata.version {level} is not between {OLDEST_METADATA_VERSION} and {newest}, so"
-            f" Kafka {kafka} refuses the log: {whose}"
+            f" Kafka {kafka} refuses the log: {cause}"
         )
 
     @property

@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 from metalog.image.state.certain_delta import CertainDelta
 from metalog.records.messages import ProducerIdsRecord
 
-NONE_GIVEN: Final = -1
+NONE_ALLOCATED: Final = -1
 
 
 class ProducerIdsImage(NamedTuple):
-    next_producer_id: int = NONE_GIVEN
+    next_producer_id: int = NONE_ALLOCATED
 
     def write(self, metadata_version: int) -> Iterator[tuple[ProducerIdsRecord, int]]:
         """The snapshot's record with its version; as in Kafka, without the last broker's id."""
@@ -36,7 +36,7 @@ class ProducerIdsDelta(CertainDelta):
 
     def __init__(self, image: ProducerIdsImage, *, is_replacement: bool = False) -> None:
         self.image = image
-        self.next_producer_id = NONE_GIVEN if is_replacement else image.next_producer_id
+        self.next_producer_id = NONE_ALLOCATED if is_replacement else image.next_producer_id
 
     def set_next(self, record: ProducerIdsRecord) -> None:
         self.next_producer_id = record.next_producer_id

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
-from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from metalog.records.primitives.text import REPLACEMENT
+from metalog.records.primitives.text import NOT_UTF8, REPLACEMENT
 from metalog.scram import ScramCredential, ScramMechanism
 
 Credentials = Table[str, ScramCredential]

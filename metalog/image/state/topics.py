@@ -38,7 +38,7 @@ _LISTS: Final = (
     "last_known_elr",
 )
 MIGRATING: Final = Uuid(bytes(16))
-"""The log directory of a replica whose directory is not assigned yet (KIP-858)."""
+"""The log directory of a replica in a record without directories (KIP-858)."""
 
 _WITH_DIRECTORIES: Final = 1
 _WITH_ELR: Final = 2
@@ -195,7 +195,7 @@ class TopicsDelta(CertainDelta):
     def change_run(self, run: PartitionChangeRun) -> None:
         """Apply all changes of ``run``; ``StoppedRun`` at the first that contradicts the state.
 
-        Most records of a cluster's log are such changes, so this function saves every call.
+        Most records of a cluster's log are such changes, so this function makes no call for them.
         """
         partitions = self._partitions
         for change in run.changes:

@@ -151,7 +151,7 @@ class LogEnds(NamedTuple):
 
 
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
-    """Read the last segment (the last two if it is empty), or continue where ``known`` ends.
+    """Read from the last segment that is not empty, or from where ``known`` ends.
 
     A log that ends at damage may have continued past the newest snapshot, so this snapshot does not
     replace it.

@@ -212,7 +212,7 @@ class Follower:
         self.position = batch.next_offset
 
     def _damage(self, controller: Address, problem: str) -> CorruptLog:
-        advice = "this controller's answer is not a metadata log; check its own copy"
+        advice = "the controller sent a damaged log; check its own copy"
         return CorruptLog(problem, file=str(controller), offset=self.position, advice=advice)
 
 

@@ -2,7 +2,7 @@
 
 The schema is one union of all record types. The file's metadata names the snapshot. Avro has no
 number of records and no checksum, so the last block has the number of records and the CRC-32C of
-all bytes before it. The reader refuses a truncated or changed file with it. The reader returns the
+all bytes before it. By these, the reader refuses a truncated or changed file. It returns the
 batches of a checkpoint with the same records. ``docs/formats/avro.md`` describes the format. This
 module must not know files, nor what the records mean.
 """

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from metalog.records.avro.codec import NAMESPACE, AvroType, avro_types
 
-MARK: Final = "<!-- What follows is generated from metalog/records/schema.py. -->\n"
+MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
 
 
 def schema_table() -> str:

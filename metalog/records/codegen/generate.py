@@ -50,7 +50,7 @@ def pages() -> dict[Path, str]:
 
 
 def formatted(sources: dict[str, str]) -> dict[str, str]:
-    """``sources`` formatted by ruff, without unused imports and comments."""
+    """``sources`` formatted by ruff, without unused imports and ``noqa`` comments."""
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, name).write_text(source)

@@ -57,7 +57,7 @@ def _class(
     lines += [f"    {f.name}: {f.annotation} = {f.default}" for f in fields]
     lines += ["    unknown_tagged_fields: TaggedFields = ()", "", "", "@message"]
     lines += [f"class {name}({base}, _{name}Fields):"]
-    body = [*docstring, "", "__slots__ = ()", *constants, *_shown_otherwise(fields), ""]
+    body = [*docstring, "", "__slots__ = ()", *constants, *_repr_constants(fields), ""]
     body += [
         "@staticmethod",
         f"def decode(data: bytes, at: int, version: int) -> tuple[{name}, int]:",
@@ -74,7 +74,7 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" if line else "" for line in lines]
 
 
-def _shown_otherwise(fields: list[TypedField]) -> list[str]:
+def _repr_constants(fields: list[TypedField]) -> list[str]:
     lines = []
     for constant, names in (
         ("SECRETS", [f.name for f in fields if f.field.secret]),

@@ -1,6 +1,6 @@
 """A field of the schema and its Python source: names, types, and JSON form.
 
-Only the generator uses it; ``avro.codec`` uses its names.
+The generator uses it; ``avro.codec`` uses only ``snake`` and ``camel``.
 
 This module must not know how a field is encoded, nor files.
 """

@@ -44,8 +44,8 @@ from metalog.records.messages.access_control_entry_record import AccessControlEn
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
 from metalog.records.record import (
-    MOST_STARTS,
     SMALLEST,
+    START_SIZES,
     check_end,
     plain_starts,
     plain_value,
@@ -62,9 +62,6 @@ MAX_SHAPES = 1 << 9
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16
 _NO_TAGGED_FIELDS_NOR_HEADERS: Final = b"\x00\x00"
-_SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
-"""Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
-delta in each range."""
 _ONE_BYTE_LENGTH: Final = 64
 _NAME_SIZES: Final = 0x80
 """The number of one-byte name lengths; a longer name makes its record not plain."""
@@ -187,7 +184,7 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     new, acl = tuple.__new__, Acl
     heads, ends = _heads, _ends
     try:
-        for first, last, delta_size in _SPANS:
+        for first, last, delta_size in START_SIZES:
             shapes = _shapes_by_delta_size[delta_size]
             for delta in deltas[max(first, start) : last]:
                 length = payload[at]

@@ -24,15 +24,12 @@ from metalog.ids import Uuid
 from metalog.records.frame import FRAME_VERSION
 from metalog.records.messages.partition_change_record import PartitionChangeRecord
 from metalog.records.primitives.fields import INT32_ARRAYS
-from metalog.records.record import MOST_STARTS
+from metalog.records.record import START_SIZES
 
 MAX_CACHED: Final = 1 << 12
 """The size of each cache (changes, lists of replicas); a full cache is emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
-_SPANS: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
-"""Ranges of record numbers (first, end), and the size of attributes, timestamp delta and offset
-delta in each range."""
 _AROUND_VALUE: Final = 4
 """One byte each for the lengths of record, key and value, and for the number of headers."""
 _BETWEEN: Final = 5
@@ -96,7 +93,7 @@ def _forms(delta_size: int) -> dict[int, _Form]:
     return forms
 
 
-_forms_by_delta_size: Final = {delta_size: _forms(delta_size) for _, _, delta_size in _SPANS}
+_forms_by_delta_size: Final = {delta_size: _forms(delta_size) for _, _, delta_size in START_SIZES}
 _replicas: dict[tuple[int, ...], tuple[int, ...]] = {}
 _fields: dict[bytes, Fields] = {}
 
@@ -112,7 +109,7 @@ def read_changes(
     changes: list[Change] = []
     cached, add = _fields, changes.append
     try:
-        for first, last, delta_size in _SPANS:
+        for first, last, delta_size in START_SIZES:
             forms = _forms_by_delta_size[delta_size]
             for expected in deltas[max(first, start) : last]:
                 between, all_between, size, unpack = forms[payload[at]]

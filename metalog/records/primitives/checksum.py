@@ -20,7 +20,7 @@ def crc32c(data: bytes) -> int:
 
 
 def crc32c_of_more(checksum: int, data: bytes) -> int:
-    """The checksum after ``data``, from ``checksum``, that of the bytes before; 0 for no bytes."""
+    """The checksum of all bytes up to the end of ``data``; ``checksum`` is that of those before."""
     extended: int = google_crc32c.extend(checksum, data)
     return extended
 

@@ -15,7 +15,10 @@ import re
 from typing import Final
 
 REPLACEMENT: Final = "\ufffd"
-"""The character that replaces malformed bytes; a valid text may contain it too."""
+"""The character that replaces malformed bytes. A valid text may contain it too: only the bytes
+show the difference."""
+NOT_UTF8: Final = "has text that is not UTF-8"
+"""The doubt about a record with a replacement character."""
 
 MAX_BYTES: Final = 0x7FFF
 """The most bytes of a string in UTF-8, which Kafka's generated code checks."""
@@ -49,7 +52,7 @@ def check_size(size: int) -> None:
 
 def text_problem(text: str) -> str | None:
     """Why no record of Kafka can hold ``text``, as a predicate (``is not …``); None if one can."""
-    if has_half_pair(text):
+    if has_lone_surrogate(text):
         return "is not Unicode text"
     if len(text) > MAX_BYTES or (not text.isascii() and len(encode_text(text)) > MAX_BYTES):
         size = len(encode_text(text))
@@ -57,9 +60,6 @@ def text_problem(text: str) -> str | None:
     return None
 
 
-def has_half_pair(text: str) -> bool:
-    """Whether ``text`` has a lone surrogate, which JSON can write.
-
-    It is not a character, and does not survive encoding.
-    """
+def has_lone_surrogate(text: str) -> bool:
+    """Whether ``text`` has a lone surrogate, which JSON can write, and UTF-8 cannot."""
     return not text.isascii() and _HALF_PAIR.search(text) is not None

@@ -1,8 +1,8 @@
 """Connects to the first of several peers that accepts a connection, with one timeout for all.
 
 The peers are tried in order. The next attempt begins when the last one has failed, or after a
-quarter of a second (as in RFC 8305), so a silent peer does not use up the time of the others. The
-error names each peer and what happened there. This module must not know what the connection is for.
+quarter of a second (as in RFC 8305), so a silent peer does not use up the time of the others. If
+all fail, the error has each peer's error. This module must not know what the connection is for.
 """
 
 from __future__ import annotations

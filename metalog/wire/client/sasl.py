@@ -152,7 +152,7 @@ def _fields(challenge: bytes, *names: str) -> dict[str, str]:
     extensions = parts[len(names) :]
     has_names = [name for name, _, _ in parts[: len(names)]] == list(names)
     if not has_names or not all(_is_extension(name, value) for name, _, value in extensions):
-        raise _distrusted("it does not answer as SCRAM asks for")
+        raise _distrusted("its answer is not a SCRAM message")
     return {name: value for name, _, value in parts[: len(names)]}
 
 
@@ -164,7 +164,7 @@ def _decoded(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise _distrusted("it does not answer as SCRAM asks for") from None
+        raise _distrusted("its answer is not a SCRAM message") from None
 
 
 def _distrusted(why: str) -> AuthenticationFailed:

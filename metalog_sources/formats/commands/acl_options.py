@@ -35,10 +35,10 @@ RESOURCES: Final = {
     "--delegation-token": ResourceType.DELEGATION_TOKEN,
     "--user-principal": ResourceType.USER,
 }
-_WHO: Final = ("--allow-principal", "--allow-host", "--deny-principal", "--deny-host")
+_PRINCIPAL_OPTIONS: Final = ("--allow-principal", "--allow-host", "--deny-principal", "--deny-host")
 VALUED: Final = (
     *(option for option in RESOURCES if option != "--cluster"),
-    *_WHO,
+    *_PRINCIPAL_OPTIONS,
     "--principal",
     "--operation",
     "--resource-pattern-type",
@@ -68,7 +68,7 @@ class AclAction(Enum):
 
 
 _TAKES_NOT: Final = {
-    AclAction.LIST.value: ("--producer", "--consumer", *_WHO),
+    AclAction.LIST.value: ("--producer", "--consumer", *_PRINCIPAL_OPTIONS),
     "--producer": _ROLE_TAKES_NOT,
     "--consumer": _ROLE_TAKES_NOT,
 }
@@ -215,18 +215,18 @@ def _entries(
     if not roles:
         texts = options.of("--operation") or [camel(Operation.ALL)]
         operations = [read_word(Operation, text, "operation", None) for text in texts]
-        return dict.fromkeys(resources, _for(options, operations))
+        return dict.fromkeys(resources, _entries_for(options, operations))
     entries = {}
     for resource in resources:
         wanted = [operation for role in roles for operation in role.get(resource.resource_type, ())]
         if wanted:
-            entries[resource] = _for(options, wanted)
+            entries[resource] = _entries_for(options, wanted)
     if options.has("--idempotent"):
-        entries[_CLUSTER] = _for(options, [Operation.IDEMPOTENT_WRITE])
+        entries[_CLUSTER] = _entries_for(options, [Operation.IDEMPOTENT_WRITE])
     return entries
 
 
-def _for(
+def _entries_for(
     options: CommandOptions, operations: Iterable[Operation]
 ) -> tuple[AccessControlEntryFilter, ...]:
     """One entry per operation, without duplicates, for each principal in the options."""

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.records.primitives.text import has_half_pair
+from metalog.records.primitives.text import has_lone_surrogate
 from metalog_sources.formats.document import FilePosition
 
 MAX_DEPTH: Final = 32
@@ -64,7 +64,7 @@ def near(word: str, known: Collection[str], what: str = "one of") -> str:
 
 def text_of(node: Node, what: str) -> str:
     if isinstance(node, Text) and node.value is not None:
-        if has_half_pair(node.value):
+        if has_lone_surrogate(node.value):
             raise fault(
                 node.position, f"{what} has half a surrogate pair, which is not a character"
             )

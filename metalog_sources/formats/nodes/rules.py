@@ -27,7 +27,7 @@ from metalog.acl import (
 )
 from metalog.controller.acl import why_not
 from metalog.controller.scram import name_problem
-from metalog.records.primitives.text import has_half_pair
+from metalog.records.primitives.text import has_lone_surrogate
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.text.whole_numbers import whole_number
 from metalog_sources.formats.document import (
@@ -147,7 +147,7 @@ def plain_entry(fields: dict[str, str], position: FilePosition) -> AclEntry | No
         )
     except KeyError:
         return None
-    if why_not(acl) or any(map(has_half_pair, fields.values())):
+    if why_not(acl) or any(map(has_lone_surrogate, fields.values())):
         return None
     if len(fields) == len(ACL_KEYS):
         return AclEntry(acl, position=position)

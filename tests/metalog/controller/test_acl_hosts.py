@@ -16,7 +16,7 @@ from metalog.controller.acl_hosts import (
     creator_of_cluster,
     why_no_host,
 )
-from metalog.controller.migration import Migration, change_whole
+from metalog.controller.migration import Migration, migrate
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.image.metadata import EMPTY
 from metalog.image.state.features import FeaturesImage
@@ -123,7 +123,7 @@ def test_a_change_as_a_whole_is_refused_as_a_whole() -> None:
     image = EMPTY._replace(features=FeaturesImage(33))
     change = Migration([from_host(BLOCK), from_host(NO_BLOCK)])
     with pytest.raises(InvalidRequest, match="INVALID_REQUEST: Invalid CIDR notation"):
-        change_whole(image, change, bytes)
+        migrate(image, change, bytes)
 
 
 def test_which_kafka_it_is() -> None:
