@@ -47,7 +47,7 @@ def image_at(
     Raises:
         InvalidSource: the source cannot be opened, or has no history.
         InvalidMoment: ``moment`` has none of the forms, or the log does not reach it.
-        AuthorizerNotReady: no node has written the log yet, so no authorizer decides by it.
+        AuthorizerNotReady: the log has no record before ``moment``.
         CorruptLog: the log is damaged, or has an unreadable or ambiguous record.
     """
     at = None if moment is None else parse_moment(moment)

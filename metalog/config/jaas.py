@@ -1,8 +1,9 @@
 """Reads JAAS text, the value of ``sasl.jaas.config``: login modules with their options.
 
 Kafka reads it with java.io.StreamTokenizer. This module follows Java's rules for comments, quotes,
-escapes and numbers. It refuses all that Kafka refuses. It also refuses an option without a name:
-Kafka accepts one, and no login module reads it. No error shows a value, which may be a password.
+escapes and numbers. It refuses all that Kafka refuses. It also refuses an option whose name is a
+number or a sign: Kafka reads a null name, which no login module uses. No error shows a value, which
+may be a password.
 This module must not know what any login module does.
 """
 

@@ -1,4 +1,4 @@
-"""Turns a migration into records: one change, of any size, to ACLs and credentials together.
+"""Turns a migration into records: one change to ACLs and credentials together.
 
 The change is written as one transaction, so Kafka's limit on the records of a request does not
 apply. Pure. This module must not know where the wanted ACLs and credentials came from.

@@ -2,9 +2,9 @@
 
 Authorization and authentication must not fail open. A record that concerns them stops a strict
 loader if it cannot be read, contradicts the state, or may not mean what it seems to mean. Three
-other kinds stop it too, because each may hide such a record: a record of unknown type, a control
-record at which Kafka stops, and a transaction marker. Any other faulty record is counted and
-skipped: an unreadable partition must not keep a revoked ACL in force.
+other kinds stop it too, because each may hide such a record: a record whose type cannot be read, a
+control record at which Kafka stops, and a transaction marker. Any other faulty record is counted
+and skipped: an unreadable partition must not keep a revoked ACL in force.
 
 This module must not know logs, offsets or what is committed.
 """

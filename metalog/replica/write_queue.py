@@ -150,8 +150,7 @@ class WriteQueue:
                     request.future.set_exception(fault or LogFenced("the log cannot be replayed"))
 
     def close(self) -> None:
-        """Fail the queued changes and close the log; call it after the replica's thread has
-        ended."""
+        """Fail the queued changes and close the log; no change may be in progress."""
         self.fail_waiting(self._refusal)
         self._log.close()
 

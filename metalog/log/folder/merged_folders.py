@@ -77,7 +77,7 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that may hide more committed records, or None.
 
-        None also if the folders prove that all their records are committed.
+        A damaged log hides none if the others reach further, and all their records are committed.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):

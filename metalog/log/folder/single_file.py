@@ -78,7 +78,7 @@ def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
 
 
 class SegmentLog:
-    """One ``.log`` file with any name; a name of Kafka has the segment's base offset."""
+    """One ``.log`` file with any name; Kafka's name for it has the segment's base offset."""
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)

@@ -111,7 +111,7 @@ class TopicCandidacy:
             consumer.close()
 
     def _stand_aside(self, consumer: Any) -> None:
-        """Wait until the broker has given the partition to another node."""
+        """Wait, so that the broker gives the partition to another node."""
         until_s = time.monotonic() + ASIDE_S
         while time.monotonic() < until_s and not self._is_closing.is_set():
             self._poll(consumer)

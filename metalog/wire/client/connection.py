@@ -2,7 +2,7 @@
 
 This is the only module of ``wire`` with sockets. ``Unreachable`` means that there was no answer:
 try another peer, or try again. Any other error says in one line why this peer cannot be used.
-After any error the connection is closed. This module must not know what the requests mean.
+After a failed request the connection is closed. This module must not know what the requests mean.
 """
 
 from __future__ import annotations
