@@ -8,11 +8,13 @@ This module must not know where columns come from, nor Arrow.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from operator import getitem
 from sys import getsizeof
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.cache import remembered
@@ -27,6 +29,10 @@ from metalog.hosts.client_host import client_host
 
 _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}
+
+ROWS: Final = 1 << 13
+"""The most rows that go through each step of a decision together: the list that a step makes for
+the next one then fits a CPU cache."""
 
 
 class RequestColumns(NamedTuple):
@@ -53,8 +59,7 @@ class BulkDecider:
     def allowed(self, columns: RequestColumns) -> list[bool]:
         """Whether each request is allowed; ``InvalidRequest`` names a row that is not a request."""
         try:
-            of_names = map(getitem, self._names(columns), columns.resource_names)
-            return list(map(getitem, of_names, map(_OPERATIONS.__getitem__, columns.operations)))
+            return list(chain.from_iterable(map(self._allowed, _parts(columns))))
         except (KeyError, TypeError, ValueError):
             _refuse_what_is_no_request(columns)
             raise
@@ -73,6 +78,11 @@ class BulkDecider:
             raise
         return [decided[row] for row in key]
 
+    def _allowed(self, columns: RequestColumns) -> Iterator[bool]:
+        asking = list(self._names(columns))
+        results = _results(asking, columns.resource_names)
+        return map(getitem, results, map(_OPERATIONS.__getitem__, columns.operations))
+
     def _names(self, columns: RequestColumns) -> Iterator[_Names]:
         """The cached decisions of each row's session."""
         if len(set(map(len, columns))) > 1:
@@ -84,6 +94,12 @@ class BulkDecider:
         return map(self._sessions.__getitem__, sessions)
 
 
+def _parts(columns: RequestColumns) -> Iterator[RequestColumns]:
+    """``columns`` in parts of at most ``ROWS`` rows."""
+    for start in range(0, max(map(len, columns)), ROWS):
+        yield RequestColumns(*(column[start : start + ROWS] for column in columns))
+
+
 class _Remembered:
     """Counts the cached decisions, and the bytes (about) that they take."""
 
@@ -91,8 +107,8 @@ class _Remembered:
         self.answers = 0
         self.size = 0
 
-    def count(self, size: int) -> None:
-        self.answers += 1
+    def count(self, answers: int, size: int) -> None:
+        self.answers += answers
         self.size += size
 
 
@@ -109,7 +125,7 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
         identity = (client_host(_text(host)), _text(principal))
         session = self._context.session_cache(_RESOURCE_TYPES[resource_type], identity)
         names = self[key] = _Names(session, self.remembered)
-        self.remembered.count(bytes_of(key) + TYPE_BYTES)
+        self.remembered.count(1, bytes_of(key) + TYPE_BYTES)
         return names
 
 
@@ -121,10 +137,29 @@ class _Names(dict[str, tuple[bool, ...]]):
         self.session_cache = session
         self._remembered = remembered
 
-    def __missing__(self, name: str) -> tuple[bool, ...]:
-        self._remembered.count(ENTRY_BYTES + getsizeof(name))
-        results = self[name] = _results_of(self.session_cache.allowed_on(_text(name)))
-        return results
+    __hash__ = object.__hash__  # type: ignore[assignment]  # each session has one
+
+    def decide(self, names: Iterable[str]) -> None:
+        """Add the results on ``names``, which must be new."""
+        listed = list(map(_text, names))
+        size = ENTRY_BYTES * len(listed) + sum(map(getsizeof, listed))
+        self._remembered.count(len(listed), size)
+        allowed = self.session_cache.allowed_on_all(listed)
+        self.update(zip(listed, map(_results_of, allowed), strict=True))
+
+
+def _results(asking: list[_Names], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
+    """The results of each row; it decides the new names of a session all at once."""
+    results: list[Any] = list(map(dict.get, asking, resource_names))
+    if not all(results):
+        new: dict[_Names, dict[str, None]] = defaultdict(dict)
+        for names, name, known in zip(asking, resource_names, results, strict=True):
+            if not known:
+                new[names][name] = None
+        for names, listed in new.items():
+            names.decide(listed)
+        results = list(map(getitem, asking, resource_names))
+    return results
 
 
 def _decision(session: SessionCache, operation: str, name: str) -> Decision:

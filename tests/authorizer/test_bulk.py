@@ -20,7 +20,8 @@ from authorizer import (
     PermissionType,
     ResourceType,
 )
-from authorizer.engine.bulk import BulkDecider, RequestColumns
+from authorizer.engine import bulk as bulk_module
+from authorizer.engine.bulk import ROWS, BulkDecider, RequestColumns
 from authorizer.engine.cache import remembered
 from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
 from authorizer.engine.index import AclIndex
@@ -60,9 +61,14 @@ def _columns(asked: list[Any]) -> RequestColumns:
 
 
 @settings(max_examples=300, deadline=None, database=None)
-@given(st.integers(0, 1 << 64), st.booleans(), st.sampled_from(KafkaVersion))
+@given(
+    st.integers(0, 1 << 64),
+    st.booleans(),
+    st.sampled_from(KafkaVersion),
+    st.sampled_from((1, 7, ROWS)),
+)
 def test_each_row_is_answered_as_the_spec_says(
-    seed: int, default: bool, kafka: KafkaVersion
+    seed: int, default: bool, kafka: KafkaVersion, rows_in_a_part: int
 ) -> None:
     choose = random.Random(seed)
     granted, asked = _acls(choose), _requests(choose)
@@ -74,9 +80,11 @@ def test_each_row_is_answered_as_the_spec_says(
         for who, host, operation, kind, name in asked
     ]
     bulk = BulkDecider(AclIndex.of(granted), config)
-    for _ in ("anew", "remembered"):
-        assert bulk.allowed(_columns(asked)) == [each.result is ALLOWED for each in expected]
-        assert bulk.decisions(_columns(asked)) == expected
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bulk_module, "ROWS", rows_in_a_part)
+        for _ in ("anew", "remembered"):
+            assert bulk.allowed(_columns(asked)) == [each.result is ALLOWED for each in expected]
+            assert bulk.decisions(_columns(asked)) == expected
 
 
 @pytest.mark.parametrize(
@@ -151,7 +159,11 @@ def test_a_column_of_another_length_is_refused_with_the_length_of_each(
         assert str(refused.value) == f"the columns differ in length: {lengths}"
 
 
-def test_the_first_row_that_is_not_a_request_is_named() -> None:
+@pytest.mark.parametrize("rows_in_a_part", [1, 2, ROWS])
+def test_the_first_row_that_is_not_a_request_is_named(
+    rows_in_a_part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_module, "ROWS", rows_in_a_part)
     rows = [*[("User:a", "h", "READ", "TOPIC", "t")] * 3, ("User:a", "h", "READ", "TOPICS", 7)]
     bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig())
     for asked in (bulk.allowed, bulk.decisions):

@@ -9,7 +9,7 @@ This module must not know requests, nor how long a session is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from sys import getsizeof
 from typing import Final, NamedTuple
 
@@ -181,6 +181,16 @@ class SessionCache:
             return ALL_OPERATIONS
         allowed, denied = self.masks_on(name)
         return allowed & ~denied
+
+    def allowed_on_all(self, names: Sequence[str]) -> list[int]:
+        """As ``allowed_on``, for many names, which is faster in steps: the CPU then waits for
+        several places in memory at once."""
+        if self._is_super_user:
+            return [ALL_OPERATIONS] * len(names)
+        literals = list(map(self._find, names))
+        prefixes = list(map(self._longest_prefix, names))
+        masks = map(self._masks_on, names, literals, prefixes)
+        return [allowed & ~denied for allowed, denied in masks]
 
     def masks_on(self, name: str) -> Masks:
         """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
