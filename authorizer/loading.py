@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from authorizer.interface import Authorizer
-from metalog.config.plugins import class_named, made_of
+from metalog.config.plugins import class_named, instance_of
 from metalog.errors import ConfigException
 
 CLASS_NAME: Final = "authorizer.class.name"
@@ -88,12 +88,12 @@ def own_keys(configs: Mapping[str, object]) -> Collection[str]:
 
 def _made(found: type) -> Authorizer:
     if issubclass(found, Authorizer):
-        made: Authorizer = made_of(found, CLASS_NAME)
+        made: Authorizer = instance_of(found, CLASS_NAME)
         return made
     from authorizer.compat.kip11.interface import Authorizer as Kip11Authorizer
 
     if issubclass(found, Kip11Authorizer):
-        old: Kip11Authorizer = made_of(found, CLASS_NAME)
+        old: Kip11Authorizer = instance_of(found, CLASS_NAME)
         return old.as_todays()
     raise ConfigException(
         f"{CLASS_NAME}={found.__module__}.{found.__qualname__}: it is neither an "

@@ -61,7 +61,7 @@ class Truncated(NamedTuple):
 
 
 class SnapshotNeeded(NamedTuple):
-    """The log no longer holds the next records: load this snapshot, which includes them."""
+    """Load this snapshot, which includes the next records; the log may no longer hold them."""
 
     id: SnapshotId
 
@@ -69,8 +69,8 @@ class SnapshotNeeded(NamedTuple):
 class Gap(NamedTuple):
     """No replay reads the offsets from ``start`` up to ``end``.
 
-    They are a topic's transaction markers, or records missing between two archives (``lost`` is
-    then true).
+    Their records are missing if ``lost``; otherwise nobody needs them, such as a topic's
+    transaction markers.
     """
 
     start: int
@@ -84,14 +84,7 @@ class CutShort(NamedTuple):
     fault: CorruptLog
 
 
-class LeaderChanged(NamedTuple):
-    """Another leader writes from here on."""
-
-    epoch: int
-    leader_id: int
-
-
-LogEvent = Appended | HighWatermark | Truncated | SnapshotNeeded | Gap | CutShort | LeaderChanged
+LogEvent = Appended | HighWatermark | Truncated | SnapshotNeeded | Gap | CutShort
 
 
 class Split(Protocol):

@@ -20,7 +20,7 @@ from authorizer.engine.index import AclIndex
 from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
 from authorizer.standard import StandardAuthorizer
-from metalog.config.plugins import class_named, made_of
+from metalog.config.plugins import class_named, instance_of
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
@@ -383,5 +383,5 @@ def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:
     if config.policy_class is None:
         return None
     policy_class = class_named(config.policy_class, POLICY_CLASS)
-    policy: ScramPasswordPolicy = made_of(policy_class, POLICY_CLASS, ("accept", "describe"))
+    policy: ScramPasswordPolicy = instance_of(policy_class, POLICY_CLASS, ("accept", "describe"))
     return policy

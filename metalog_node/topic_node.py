@@ -19,7 +19,7 @@ from metalog.image.manifest import Leader, Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.log.topic.election import TopicCandidacy
 from metalog.log.topic.reader import TopicLog
-from metalog.log.topic.writer import make_sure_of_topic
+from metalog.log.topic.writer import ensure_topic
 from metalog.ports import Publisher
 from metalog.records.message import Message
 from metalog.records.messages import ControllerEndpoint, RegisterControllerRecord
@@ -111,7 +111,7 @@ class TopicNode:
         self._log.close()
 
     def _make_and_open(self) -> None:
-        make_sure_of_topic(self._log.cluster)
+        ensure_topic(self._log.cluster)
         self._open()
 
     def _open(self) -> None:

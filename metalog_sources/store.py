@@ -197,7 +197,7 @@ def image_of(document: Document) -> MetadataImage:
 
     A store has no ids, so each ACL gets one derived from its content, the same every time.
     """
-    by_id = Table((made_id(acl), acl) for acl in document.acls)
+    by_id = Table((derived_id(acl), acl) for acl in document.acls)
     mechanisms: dict[ScramMechanism, dict[str, ScramCredential]] = {}
     for user, mechanism, credential in document.users:
         mechanisms.setdefault(mechanism, {})[user] = credential
@@ -216,7 +216,7 @@ def document_of(image: MetadataImage) -> Document:
     return Document(tuple(map(AclEntry, acls)), users=users)
 
 
-def made_id(acl: Acl) -> Uuid:
+def derived_id(acl: Acl) -> Uuid:
     """A version 8 UUID (RFC 9562) derived from the ACL."""
     import hashlib
 

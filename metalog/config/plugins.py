@@ -34,7 +34,7 @@ def class_named(name: str, key: str) -> type[Any]:
     return found
 
 
-def made_of(found: type[Any], key: str, methods: Sequence[str] = ()) -> Any:
+def instance_of(found: type[Any], key: str, methods: Sequence[str] = ()) -> Any:
     """An instance of ``found``, created without arguments; ``found`` must have ``methods``."""
     name = f"{found.__module__}.{found.__qualname__}"
     missing = [method for method in methods if not callable(getattr(found, method, None))]

@@ -96,7 +96,7 @@ class MetadataDelta:
 
     def replay(self, message: Any) -> None:
         """Apply one metadata record; ``CorruptLog`` if it contradicts the state."""
-        self.replay_all([(0, message)], refused=_pass_on)
+        self.replay_all([(0, message)], refused=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
         """Apply (offset, metadata record or run of records) pairs in order.
@@ -193,7 +193,7 @@ def _unknown(delta: MetadataDelta, message: Any) -> None:
     raise CorruptLog("is not a change of the cluster's state")
 
 
-def _pass_on(offset: int, message: Any, fault: CorruptLog) -> None:
+def _raise(offset: int, message: Any, fault: CorruptLog) -> None:
     raise fault
 
 

@@ -42,7 +42,6 @@ from metalog.ports import (
     CutShort,
     Gap,
     HighWatermark,
-    LeaderChanged,
     Log,
     LogEvent,
     Publisher,
@@ -180,8 +179,6 @@ class Loader:
                 self._accept_gap(event)
             elif isinstance(event, CutShort):
                 self._policy.note_cut(event)
-            elif isinstance(event, LeaderChanged):
-                self._leader = Leader(event.leader_id, event.epoch)
             self._take_committed()
         except CorruptLog as fault:
             self.note_fault(fault)

@@ -36,9 +36,6 @@ from metalog.records.record import (
 )
 from metalog.records.unread import UnreadTypes
 
-CREATE_TIME: Final = "CreateTime"
-LOG_APPEND_TIME: Final = "LogAppendTime"
-
 LENGTH_END: Final = 12
 """The size of the base offset and the length, which the length itself does not count."""
 HEADER_SIZE: Final = 61
@@ -126,8 +123,8 @@ class Batch(NamedTuple):
 
     @property
     def timestamp_type(self) -> str:
-        """``CREATE_TIME`` or ``LOG_APPEND_TIME``, as Kafka's dump tool prints it."""
-        return LOG_APPEND_TIME if self.attributes & _TIMESTAMP_TYPE_BIT else CREATE_TIME
+        """``CreateTime`` or ``LogAppendTime``, as Kafka's dump tool prints it."""
+        return "LogAppendTime" if self.attributes & _TIMESTAMP_TYPE_BIT else "CreateTime"
 
     @property
     def size(self) -> int:

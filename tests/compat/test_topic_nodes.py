@@ -21,7 +21,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
 from metalog.log.topic import cluster
 from metalog.log.topic.election import TopicCandidacy
-from metalog.log.topic.writer import make_sure_of_topic
+from metalog.log.topic.writer import ensure_topic
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.schema import request_parts
@@ -179,7 +179,7 @@ def topic_id(connection: Connection, topic: str) -> Uuid:
 def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealKafka) -> None:
     topic = new_address(real_kafka.bootstrap)
     log = TopicLog(topic)
-    make_sure_of_topic(log.cluster)
+    ensure_topic(log.cluster)
     with Replica(log, candidacy=TopicCandidacy(log, 1, list)) as replica:
         create_at(replica, 1)
         with closing(WritableTopicLog(topic, node_id=9)) as other:

@@ -11,7 +11,7 @@ from metalog.ids import SnapshotId
 from metalog.image.manifest import Leader, LogManifest, Provenance
 from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
 from metalog.log.memory import MemoryLog
-from metalog.ports import Appended, Gap, HighWatermark, LeaderChanged, Truncated
+from metalog.ports import Appended, Gap, HighWatermark, Truncated
 from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.messages import KRaftVersionRecord, RemoveAccessControlEntryRecord
@@ -99,9 +99,9 @@ def test_the_manifest_says_what_made_the_change_and_who_leads() -> None:
     manifest = recorder.got[-1][2]
     size = sum(each.size for each in batches)
     assert manifest == LogManifest(Provenance(3, 1, 1001), Leader(7, 1), 2, 3, size)
-    loader.handle(LeaderChanged(2, 8))
-    loader.handle(Appended(batch(3, NOTHING, epoch=2)))
-    loader.handle(HighWatermark(4))
+    loader.handle(Appended(leader_change(3, 2, 8)))
+    loader.handle(Appended(batch(4, NOTHING, epoch=2)))
+    loader.handle(HighWatermark(5))
     assert recorder.got[-1][2].leader == Leader(8, 2)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.config.plugins import class_named, made_of
+from metalog.config.plugins import class_named, instance_of
 from metalog.config.properties import Property
 from metalog.errors import ConfigException
 
@@ -19,9 +19,9 @@ def test_a_class_is_found_by_its_full_name() -> None:
 
 def test_an_instance_has_the_methods_that_are_asked_for() -> None:
     found = class_named("collections.OrderedDict", KEY)
-    assert made_of(found, KEY, ["keys", "items"]) == {}
+    assert instance_of(found, KEY, ["keys", "items"]) == {}
     with pytest.raises(ConfigException, match=r"^some.class=collections.OrderedDict: .* accept"):
-        made_of(found, KEY, ["keys", "accept"])
+        instance_of(found, KEY, ["keys", "accept"])
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_what_cannot_be_found_is_named_with_its_key(
 
 def test_what_cannot_be_made_is_named_with_its_key() -> None:
     with pytest.raises(ConfigException, match=r"^some.class=.+Property: cannot be created"):
-        made_of(Property, KEY)
+        instance_of(Property, KEY)

@@ -18,7 +18,7 @@ from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import Source, open_source
-from metalog_sources.store import image_of, made_id
+from metalog_sources.store import derived_id, image_of
 from tests.support.worlds.acl_files import acls
 
 RULE = "- {{principal: {}, operation: Read, resourceType: Topic, resourceName: t}}\n"
@@ -138,6 +138,6 @@ def test_the_image_of_a_store_is_one_that_records_make(found: list[Acl]) -> None
 
 @given(acls, acls)
 def test_an_id_is_made_of_what_the_acl_says(one: Acl, other: Acl) -> None:
-    assert made_id(one) == made_id(one._replace())
-    assert (made_id(one) == made_id(other)) is (one == other)
-    assert len(uuid_text(made_id(one))) == 22
+    assert derived_id(one) == derived_id(one._replace())
+    assert (derived_id(one) == derived_id(other)) is (one == other)
+    assert len(uuid_text(derived_id(one))) == 22

@@ -132,7 +132,7 @@ class SegmentReader:
         If its checksum is right, or right except for one bit, its zeros were written.
         """
         hole = _first_hole(frame, self.position)
-        if not self._may_be_torn or hole == len(frame) or _is_whole_but_for_a_bit(frame):
+        if not self._may_be_torn or hole == len(frame) or _has_at_most_one_wrong_bit(frame):
             return False
         return _why_no_torn_batch(frame, self._continuity.next_offset, hole) is None
 
@@ -205,7 +205,7 @@ def _end_hole(data: bytes, position: int) -> int:
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
 
 
-def _is_whole_but_for_a_bit(frame: bytes) -> bool:
+def _has_at_most_one_wrong_bit(frame: bytes) -> bool:
     stored = int.from_bytes(frame[CRC_PLACE])
     covered = frame[CRC_PLACE.stop :]
     return is_one_bit_off(stored ^ crc32c(covered), len(covered))

@@ -88,7 +88,7 @@ class WritableTopicLog:
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
         try:
-            make_sure_of_topic(self._log.cluster)
+            ensure_topic(self._log.cluster)
             self._refuse_unwritable()
             self._transactions = self._log.cluster.transactions()
             self._begin_epoch()
@@ -225,7 +225,7 @@ class WritableTopicLog:
         return self._end
 
 
-def make_sure_of_topic(cluster: TopicCluster) -> None:
+def ensure_topic(cluster: TopicCluster) -> None:
     """Create the topic if it does not exist; ``InvalidTarget`` if it cannot hold a log."""
     facts = cluster.facts() or cluster.create(NEW_TOPIC)
     if (why := why_unfit(facts) or _why_too_small(facts)) is not None:

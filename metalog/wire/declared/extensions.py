@@ -40,14 +40,20 @@ class EnvelopeResponse:
     error_code: i16 = field(metadata={"kafka_type": "int16"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireScramCredentials:
-    """KIP-506's credential; a ``password`` of None deletes it, and ``repr`` hides the password."""
+class _ScramPassword:
+    """The attributes that all classes of ScramPassword share."""
 
-    __type__: ClassVar = EntityType.nested
+    __slots__ = ()
     __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = False
     __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireScramCredentials(_ScramPassword):
+    """KIP-506's credential; a ``password`` of None deletes it, and ``repr`` hides the password."""
+
+    __type__: ClassVar = EntityType.nested
     __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
     username: str = field(metadata={"kafka_type": "string"})
     hash_type: i8 = field(metadata={"kafka_type": "int8"})
@@ -55,23 +61,17 @@ class WireScramCredentials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireScramPasswordRequest:
+class WireScramPasswordRequest(_ScramPassword):
     """Version 0."""
 
     __type__: ClassVar = EntityType.request
-    __version__: ClassVar[i16] = i16(0)
-    __flexible__: ClassVar[bool] = False
-    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
     credentials: tuple[WireScramCredentials, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireUserResult:
+class WireUserResult(_ScramPassword):
     __type__: ClassVar = EntityType.nested
-    __version__: ClassVar[i16] = i16(0)
-    __flexible__: ClassVar[bool] = False
-    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
     username: str = field(metadata={"kafka_type": "string"})
     error_code: i16 = field(metadata={"kafka_type": "int16"})
@@ -79,24 +79,18 @@ class WireUserResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireHashResult:
+class WireHashResult(_ScramPassword):
     __type__: ClassVar = EntityType.nested
-    __version__: ClassVar[i16] = i16(0)
-    __flexible__: ClassVar[bool] = False
-    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
     hash_type: i8 = field(metadata={"kafka_type": "int8"})
     user_results: tuple[WireUserResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireScramPasswordResponse:
+class WireScramPasswordResponse(_ScramPassword):
     """Version 0."""
 
     __type__: ClassVar = EntityType.response
-    __version__: ClassVar[i16] = i16(0)
-    __flexible__: ClassVar[bool] = False
-    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
     throttle_time: i32Timedelta = field(metadata={"kafka_type": "timedelta_i32"})
     hash_results: tuple[WireHashResult, ...]

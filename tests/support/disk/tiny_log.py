@@ -50,8 +50,8 @@ def batch(base: int, *records: object, epoch: int = 1) -> Batch:
     return build_batch(base, epoch, 1000 + base, pairs)  # type: ignore[arg-type]
 
 
-def leader_change(base: int, epoch: int) -> Batch:
-    return build_batch(base, epoch, 1000, [(LeaderChangeMessage(0, 7), 0)])
+def leader_change(base: int, epoch: int, leader: int = 7) -> Batch:
+    return build_batch(base, epoch, 1000, [(LeaderChangeMessage(0, leader), 0)])
 
 
 def values(base: int, *raw: bytes) -> Batch:
